@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import alternatives, checks, exhaustive, foreign, prover, startup, throughput
+from benchmarks import alternatives, checks, exhaustive, external, prover, startup, throughput
 from benchmarks.results import Results, new_results
 from benchmarks.table import into_page, render, summary
 
@@ -30,7 +30,7 @@ GROUPS: dict[str, Callable[[], Results]] = {
     checks.LONG_GROUP: checks.measure_long,
     alternatives.GROUP: alternatives.measure_all,
     throughput.GROUP: throughput.measure_all,
-    foreign.GROUP: foreign.measure,
+    external.GROUP: external.measure,
     exhaustive.GROUP: exhaustive.measure,
     prover.GROUP: prover.measure,
 }
@@ -41,7 +41,7 @@ QUICK: dict[str, Callable[[], Results]] = {
     startup.GROUP: startup.quick,
     alternatives.GROUP: alternatives.quick,
     throughput.GROUP: throughput.quick,
-    foreign.GROUP: foreign.quick,
+    external.GROUP: external.quick,
 }
 """The groups that have a quick form, without targets."""
 

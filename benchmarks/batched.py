@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.dense import CELLS, Floats, dense, hidden
 from hardsim.lang.reals import lower
-from hardsim.network.model import AttentionHead, FeedForward, Transformer
+from hardsim.network.transformer import AttentionHead, FeedForward, Transformer
 
 Tensor: TypeAlias = Any
 """A torch.Tensor, whose types are not checked."""

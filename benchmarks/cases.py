@@ -18,9 +18,9 @@ from hardsim.checking.result import MPMATH as MP
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import sample_words
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0

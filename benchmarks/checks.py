@@ -105,7 +105,7 @@ def checked(row: Row) -> Figure:
         if wrong := check.complaint(done, results):
             return replace(figure, note=wrong)
         times.seconds.append(done.seconds)
-    return times.told(figure)
+    return times.figure_of(figure)
 
 
 def evaluated(rounds: int = 5) -> Figure:
@@ -117,7 +117,7 @@ def evaluated(rounds: int = 5) -> Figure:
         if done.code:
             return replace(figure, note=f"failed: {done.complaint}")
         times.seconds.append(done.seconds)
-    return times.told(figure)
+    return times.figure_of(figure)
 
 
 def long_words(count: int = LONG_WORDS, n: int = LONG_LENGTH) -> Figure:
@@ -137,7 +137,7 @@ def long_words(count: int = LONG_WORDS, n: int = LONG_LENGTH) -> Figure:
         return replace(figure, note=f"{undecided} words undecided")
     if answers != work.truth:
         raise RuntimeError(f"{what}: another answer than the definition's")
-    return times.told(figure)
+    return times.figure_of(figure)
 
 
 class Times:
@@ -158,7 +158,7 @@ class Times:
             raise RuntimeError(f"hardsim prove {file} failed: {done.complaint}")
         self.proofs.append(done.seconds)
 
-    def told(self, figure: Figure) -> Figure:
+    def figure_of(self, figure: Figure) -> Figure:
         """The figure with the medians."""
         seconds = median(self.seconds)
         return replace(figure, value=seconds, proofs=seconds / median(self.proofs) if self.proofs else None)

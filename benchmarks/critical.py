@@ -26,7 +26,7 @@ from hardsim.checking.critical import beta_text, critical
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import Unsupported
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
 from hardsim.report.bound import brief
 
@@ -49,12 +49,12 @@ class Form:
     value: float
 
 
-def root(falling: Callable[[float], float], wanted: float) -> float:
+def root(falling: Callable[[float], float], expected: float) -> float:
     """Where a function of beta that falls takes a value, between 0 and 8."""
     low, high = 0.0, 8.0
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > wanted else (low, middle)
+        low, high = (middle, high) if falling(middle) > expected else (low, middle)
     return low
 
 
@@ -168,7 +168,7 @@ ROWS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CriticalRow:
     """What is found of a formula in a regime: the ends as texts (None: none), how many symbols the wrong word has and
     the word with its runs, likewise for a Boolean inside the network where the bracket is open, and what would close
     it; or why there is no construction."""
@@ -199,17 +199,17 @@ class Found:
         return self.right is not None and self.missing is None
 
 
-def bracket_of(row: Row, regime: str, max_n: int = MAX_N) -> Found:
+def bracket_of(row: Row, regime: str, max_n: int = MAX_N) -> CriticalRow:
     """The bracket of one formula in one regime."""
     about = (row.formula, row.letters, row.first, row.counting, regime)
     try:
         subject = row.compile(regime)
     except Unsupported as refusal:
-        return Found(*about, refused=refusal.message)
+        return CriticalRow(*about, refused=refusal.message)
     result = critical(subject, max_n)
 
     every, inside = result.every_length, result.inside
-    return Found(
+    return CriticalRow(
         *about,
         right=_text(every.right_at),
         wrong=_text(every.wrong_at),
@@ -232,7 +232,7 @@ ANY = "any"
 """The cell of a formula in which no head attends by score: every beta tried is right."""
 
 
-def render(found: Sequence[Found], rows: Sequence[Row] = ROWS) -> str:
+def render(found: Sequence[CriticalRow], rows: Sequence[Row] = ROWS) -> str:
     """Return a table with a row for the formulas whose brackets are the same, and a column for each regime.
 
     Regimes whose brackets are all the same share a column.
@@ -248,7 +248,7 @@ def render(found: Sequence[Found], rows: Sequence[Row] = ROWS) -> str:
     return grid(("formulas", *map(", ".join, columns.values())), cells, range(1, 1 + len(columns))) + "\n"
 
 
-def _cell(one: Found) -> str:
+def _cell(one: CriticalRow) -> str:
     """Return the proved beta, behind the beta of the wrong word where the bracket is open; JSON has the words."""
     if one.refused is not None:
         return "–"
@@ -264,9 +264,9 @@ def _cell(one: Found) -> str:
 # ---- the command ----
 
 
-def read_results(text: str) -> list[Found]:
+def read_results(text: str) -> list[CriticalRow]:
     """What `main` wrote."""
-    return [Found(**one) for one in json.loads(text)]
+    return [CriticalRow(**one) for one in json.loads(text)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle
 
 UNARY = (

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import lower
-from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import AttentionHead, Layer, Matrix, Transformer
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,10 +14,10 @@ from hardsim.checking.engines import hard_answers
 from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.checking.words import sample_words
-from hardsim.hard.exact import ExactModel, hold_promises
+from hardsim.hard.batch_hard import BatchHard
+from hardsim.hard.exact import ExactModel, require_promises
 from hardsim.hard.lanes import Booleans
-from hardsim.hard.parallel import ParallelHard
-from hardsim.lang.parallel import ParallelOracle
+from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.semantics import Oracle
 
 GROUP = "exhaustive"
@@ -82,13 +82,13 @@ def rates() -> list[Figure]:
     """Words of length 16 that exact semantics run in a second of processor time: hard attention with its gaps and the
     oracle, all words at once with a bit for each, and hard attention of any program, word by word."""
     subject = read_input(str(ROOT / BINARY)).compile(ModelOptions())
-    many, oracle, exact = ParallelHard(subject.program), ParallelOracle(subject.file), ExactModel(subject.program)
+    many, oracle, exact = BatchHard(subject.program), BatchOracle(subject.file), ExactModel(subject.program)
     words = list(product(subject.file.alphabet, repeat=LENGTH))
     symbols, some = many.symbols(words), words[:RATE_WORDS]
 
     def accepted(word: tuple[str, ...]) -> bool:
         trace = exact.run([word])
-        hold_promises(subject.program, trace)
+        require_promises(subject.program, trace)
         return hard_answers(subject, subject.program, trace) == [True]
 
     return [

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.handmade import Case
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.wanted import Wanted, by_position, unjudged
+from hardsim.checking.expected import ExpectedOutputs, by_position, unjudged
+from hardsim.checking.external import External
 from hardsim.lang.regex.automaton import Automaton, Word
 from hardsim.network.dense import Activation, Network, NetworkHead, Norm
 from hardsim.network.numbers import Mask
@@ -65,7 +65,7 @@ the unembedding, a head, an MLP, a norm."""
 class Sampler:
     """Random judged words: each letter that can go on with the same chance (`letters`), or each word (`words`)."""
 
-    def __init__(self, subject: Foreign, each: str) -> None:
+    def __init__(self, subject: External, each: str) -> None:
         self.subject, self.each = subject, each
         self._tables: list[Floats] = []
 
@@ -124,10 +124,10 @@ class Pool:
     """(words, positions), with any token after the end."""
     places: Integers
     """Where each is judged, by token that is read."""
-    wanted: Wanted
+    expected: ExpectedOutputs
 
     @classmethod
-    def of(cls, subject: Foreign, words: Iterable[Word]) -> Pool:
+    def of(cls, subject: External, words: Iterable[Word]) -> Pool:
         """The judged ones among some words."""
         pairs: list[tuple[Word, Any]] = []
         for _, group in groupby(sorted(words, key=len), len):
@@ -140,7 +140,7 @@ class Pool:
         for row, ids in zip(tokens, read, strict=True):
             row[: len(ids)] = ids
         places = np.array([subject.places(len(word), False)[-1] for word in kept], dtype=np.int64)
-        return cls(kept, tokens, places, subject.wanted(kept, [raw for _, raw in pairs], False))
+        return cls(kept, tokens, places, subject.expected(kept, [raw for _, raw in pairs], False))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -148,16 +148,16 @@ class Pool:
     def some(self, rows: Integers) -> Pool:
         """Some of the words."""
         words = [self.words[row] for row in rows]
-        return Pool(words, self.tokens[rows], self.places[rows], self.wanted.of(rows.tolist()))
+        return Pool(words, self.tokens[rows], self.places[rows], self.expected.of(rows.tolist()))
 
 
-def margins(subject: Foreign, network: Network, pool: Pool) -> Floats:
+def margins(subject: External, network: Network, pool: Pool) -> Floats:
     """By word how far a network is from another answer, negative where it is wrong, up to rounding."""
     size = max(1, CELLS // pool.tokens.shape[1] ** (1 if len(network.layers) == 1 else 2))
     parts = [slice(start, start + size) for start in range(0, len(pool), size)]
     found = [outputs(network, pool.tokens[part], pool.places[part]) for part in parts]
     ends = np.concatenate(found)[:, None, :]
-    return np.asarray(subject.rule.compare(ends, ends, pool.wanted).low, dtype=np.float64)
+    return np.asarray(subject.rule.compare(ends, ends, pool.expected).low, dtype=np.float64)
 
 
 def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
@@ -169,13 +169,13 @@ def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
         assert not layer.post
         y = _normed(x, layer.norm_1)
         if layer is network.layers[-1]:  # asked at one place alone
-            x, asked, at = x[rows, places][:, None], y[rows, places][:, None], places[:, None]
+            x, queries, at = x[rows, places][:, None], y[rows, places][:, None], places[:, None]
         else:
-            asked = y
+            queries = y
         hidden = np.arange(m) > at[..., None]
         for head in layer.heads:
             assert head.mask is Mask.FUTURE
-            x = x + _attended(head, asked, y, hidden)
+            x = x + _attended(head, queries, y, hidden)
         x = x + _sum(layer.b_o)
         if layer.mlp is not None:
             mlp = layer.mlp
@@ -185,9 +185,9 @@ def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
     return found
 
 
-def _attended(head: NetworkHead, asked: Floats, y: Floats, hidden: NDArray[np.bool_]) -> Floats:
+def _attended(head: NetworkHead, queries: Floats, y: Floats, hidden: NDArray[np.bool_]) -> Floats:
     """What a head adds at the positions that are asked."""
-    q, k, v = asked @ head.w_q + _sum(head.b_q), y @ head.w_k + _sum(head.b_k), y @ head.w_v + _sum(head.b_v)
+    q, k, v = queries @ head.w_q + _sum(head.b_q), y @ head.w_k + _sum(head.b_k), y @ head.w_v + _sum(head.b_v)
     scores = q @ k.transpose(0, 2, 1) * (float(head.scale.factor) / head.scale.root**0.5)
     scores = np.where(hidden, -np.inf, scores)
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
@@ -280,7 +280,7 @@ class Fault:
     wrong: int
     pool: int
     rarity: float
-    subject: Foreign
+    subject: External
 
 
 class Planter:
@@ -304,7 +304,7 @@ class Planter:
         return Pool.of(self.subject, self.drawn(count // len(self.lengths), self.lengths))
 
     @cached_property
-    def told(self) -> Pool:
+    def heard(self) -> Pool:
         """Random words that no choice of a fault depends on."""
         return self._over_all(TOLD)
 
@@ -426,6 +426,6 @@ class Planter:
             word=word,
             wrong=self._wrong(change, size, many),
             pool=len(many),
-            rarity=self._wrong(change, size, self.told) / len(self.told),
+            rarity=self._wrong(change, size, self.heard) / len(self.heard),
             subject=replace(self.subject, network=change.made(self.network, size)),
         )

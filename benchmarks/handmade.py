@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.open import of_network
 from hardsim.checking.result import Word
 from hardsim.checking.specification import read_specification
@@ -39,7 +39,7 @@ class Case:
     """A right network with what it should compute, and which words have an extreme shape."""
 
     name: str
-    subject: Foreign
+    subject: External
     extreme: Callable[[Word], bool] | None = None
     """What words of simple shape must also be; None: nothing more."""
     start: Word = ()
@@ -67,16 +67,16 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """All of them."""
     return (
-        Case("depth", _held(brackets(), f"next: /{_nested(DEPTH)}/"), start=("a",) * DEPTH),
-        Case("latest", _held(latest(), "output last: i S b")),
-        Case("factor", _held(factor(), "output pair: O (b & Y b)"), _nearly_none),
+        Case("depth", _limited(brackets(), f"next: /{_nested(DEPTH)}/"), start=("a",) * DEPTH),
+        Case("latest", _limited(latest(), "output last: i S b")),
+        Case("factor", _limited(factor(), "output pair: O (b & Y b)"), _nearly_none),
     )
 
 
-def _held(network: Network, said: str) -> Foreign:
+def _limited(network: Network, said: str) -> External:
     """A network, held against what a line says."""
     name = network.layers[-1].heads[0].name
-    found = of_network(network, name, "0" * 64, name).foreign
+    found = of_network(network, name, "0" * 64, name).external
     assert found is not None
     return read_specification(said.encode(), f"{name}.spec", "").deciding(found)
 

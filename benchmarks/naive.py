@@ -12,8 +12,8 @@ from typing import Any
 from mpmath import MPContext
 
 from hardsim.lang.reals import lower
-from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask, Rational
+from hardsim.network.transformer import AttentionHead, Layer, Matrix, Transformer
 
 
 class NaivePass:

@@ -29,7 +29,7 @@ from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, marg
 from benchmarks.handmade import Case, cases
 from benchmarks.table import BEGIN, grid, into_page
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.open import read_input
 from hardsim.checking.result import CheckResult, Verdict, Word
 from hardsim.checking.subject import ModelOptions
@@ -78,14 +78,14 @@ def all_cases(specs: Sequence[str]) -> list[Case]:
     """The networks made by hand, those that are shipped, as far as no search finds them wrong, and those of
     specifications."""
 
-    def read(path: str) -> Foreign:
+    def read(path: str) -> External:
         return read_input(path).network(ModelOptions())
 
     shipped = [Case(name, shortened(read(str(TRAINED / f"{name}.spec")), longest)) for name, longest in RIGHT.items()]
     return [*cases(), *shipped, *(Case(Path(path).stem, read(path)) for path in specs)]
 
 
-def shortened(subject: Foreign, longest: int) -> Foreign:
+def shortened(subject: External, longest: int) -> External:
     """The same network with a table of positions that ends before words of more symbols."""
     network = subject.network
     rows = network.positions
@@ -108,8 +108,8 @@ def faults_of(case: Case) -> list[Outcome]:
         rng, shaped = Random(f"{case.name}/{kind}/{number}"), kind == SHAPE
         fault = made.fault(rng.choice(kinds) if shaped else kind, shaped, rng)
         outcome = None if fault is None else compared(fault, kind, rng.randrange(2**32))
-        told = "no fault" if outcome is None else f"search {outcome.shrunk}, random {outcome.random}"
-        print(f"{case.name}, {kind}, {number}: {told}", file=sys.stderr, flush=True)
+        message = "no fault" if outcome is None else f"search {outcome.shrunk}, random {outcome.random}"
+        print(f"{case.name}, {kind}, {number}: {message}", file=sys.stderr, flush=True)
         found += [] if outcome is None else [outcome]
     return found
 
@@ -137,7 +137,7 @@ def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outc
     )
 
 
-def first_wrong(subject: Foreign, tried: dict[int, int], way: str, seed: int) -> int | None:
+def first_wrong(subject: External, tried: dict[int, int], way: str, seed: int) -> int | None:
     """After how many random words, so many of each length in a random order, one is wrong."""
     sampler = Sampler(subject, way)
     rng = np.random.default_rng([seed, WAYS.index(way)])

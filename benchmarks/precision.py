@@ -131,14 +131,14 @@ def render(found: Sequence[InFormat]) -> str:
     below = [one for one in found if not one.whole]
     closed = sum(one.closed for one in below)
     share = 100 * closed // max(1, len(below))
-    told = (
+    message = (
         f"{len(found) - len(below)} of {len(found)} cases are safe to {MAX_N:,}. Of the other {len(below)}, {closed} "
         f"({share} %) have a closed bracket: the first wrong length follows the last safe one."
     )
     heads = ("format", "cases", f"safe to {MAX_N:,}", "closed", "open", "no wrong word found")
     summary = grid(heads, list(_summary(found)), right=range(1, 6))
     medians = grid(("median", *ARITHS), list(_medians(found)), right=range(1, 1 + len(ARITHS)))
-    return "\n\n".join([fill(told, 120), summary, medians]) + "\n"
+    return "\n\n".join([fill(message, 120), summary, medians]) + "\n"
 
 
 def _summary(found: Sequence[InFormat]) -> Iterator[tuple[str, ...]]:
@@ -177,13 +177,13 @@ def main() -> int:
     found = read_found(RESULTS.read_text(encoding="utf-8")) if kept else []
     if not given.docs:
         known = {(one.formula, one.regime, one.arith) for one in found}
-        asked = [
+        requested = [
             (formula, regime, missing)
             for formula, regime in cases()
             if (missing := [arith for arith in ARITHS if (formula, regime, arith) not in known])
         ]
         with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
-            for done in as_completed([pool.submit(find, *one) for one in asked]):
+            for done in as_completed([pool.submit(find, *one) for one in requested]):
                 found += done.result()
                 for one in done.result():
                     print(one.formula, one.regime, one.arith, _cell(one), runs_of(one.word)[:SHOWN], flush=True)

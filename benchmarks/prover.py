@@ -14,7 +14,7 @@ from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
 
 GROUP = "prover"

@@ -46,9 +46,8 @@ from hardsim.checking import critical as criticals
 from hardsim.checking import prove as proving
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, default_workers, tried_of
-from hardsim.checking.campaign import asked as asked_of
+from hardsim.checking.campaign import check_options_of as requested_of
 from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.checking.combined import NO_PROOF, check_with_proof
 from hardsim.checking.crews import crews
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.engines import few_digits
@@ -56,12 +55,12 @@ from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.export import GOALS, ExportResult, export_of, fill_file, fill_folder
+from hardsim.checking.external import External, NetworkJudge
 from hardsim.checking.failures import evaluated_apart
-from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.functions import PythonReference
-from hardsim.checking.heads import HeadsResult, heads_of, network_alone
+from hardsim.checking.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.checking.labels import SAYS
-from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
+from hardsim.checking.language import accepted_language, language, observed_words, require_affordable, words_result
 from hardsim.checking.open import (
     KINDS,
     REGEX,
@@ -70,7 +69,6 @@ from hardsim.checking.open import (
     Semantics,
     about_alphabet,
     expand_paths,
-    meant_by,
     of_document,
     of_formula,
     of_network,
@@ -78,16 +76,18 @@ from hardsim.checking.open import (
     read_expression,
     read_input,
     read_with,
+    reference_of_input,
 )
-from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text, unknown
+from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, of_python, plain_text, require_one_regime, unknown
 from hardsim.checking.precision import PrecisionResult, ariths_of, precision_of
+from hardsim.checking.proof_before_words import NO_PROOF, check_with_proof
+from hardsim.checking.proof_files import WRITTEN, written_down
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
 from hardsim.checking.specification import SPEC
 from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
 from hardsim.checking.trace import TraceResult, trace_network, trace_of
-from hardsim.checking.unused import equiv_unused, hold_file_made, options_given, unused, unused_by
-from hardsim.checking.written import WRITTEN, written_down
+from hardsim.checking.unused import equiv_unused, options_given, require_file_made, unused, unused_by
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
     HardsimError,
@@ -101,9 +101,9 @@ from hardsim.errors import (
 from hardsim.examples import example_names, located
 from hardsim.files import STDOUT, Folder, Sink, refusing
 from hardsim.lang.corpus import line_of
-from hardsim.lang.foreign_files import naming
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_formula
+from hardsim.lang.unread_files import naming
 from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
@@ -116,7 +116,7 @@ from hardsim.reading.tensors import WHOLE, Stored, is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
-from hardsim.report.maps import drawn, hold_map
+from hardsim.report.maps import drawn, require_map
 from hardsim.run.float_trust import reasons
 from hardsim.visible import visible
 
@@ -148,7 +148,7 @@ Number: TypeAlias = int | float | Fraction | Decimal | str
 that it prints (0.5 is, 0.1 is not)."""
 Against: TypeAlias = "str | os.PathLike[str] | Model | Callable[[tuple[Any, ...]], Any]"
 """What a network is held against: a file, what was opened, or a function of words."""
-Told: TypeAlias = Callable[[int, int], None]
+ProgressCallback: TypeAlias = Callable[[int, int], None]
 """What is told how much of how much is done: of words, heads or lengths."""
 
 OPENED = (*SUFFIXES, REGEX, ".json")
@@ -257,7 +257,7 @@ class Model:
     def network(self) -> ModelFacts | None:
         """The network in numbers; None of a formula that is compiled only when it is asked about, and of a program for
         which there is no construction."""
-        made = self._input.foreign or self._input.made
+        made = self._input.external or self._input.made
         return None if made is None else made.facts
 
     def __repr__(self) -> str:
@@ -308,7 +308,7 @@ class Model:
         backend: str = "local",
         scheduler: str | None = None,
         resume: str | os.PathLike[str] | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> CheckResult:
         """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
         1 to `max_n` (by default no further than its table of positions has room) and on longer examples of its file, or
@@ -323,16 +323,16 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._asked("check", locals()) as asked:
-            request, given, other = asked.request, asked.given, asked.given.against
+        with self._call("check", locals()) as call:
+            request, given, other = call.request, call.given, call.given.against
             function = isinstance(other, PythonReference)
-            _hold_here(request, function, words is not None)
+            _require_here(request, function, words is not None)
             read = [(one.name, one.sha256, one.alphabet) for one in (given, other) if one is not None]
-            with asked.keeping(read) as kept, crews(request, asked.remark) as staff:
+            with call.keeping(read) as kept, crews(request, call.remark) as staff:
                 if kept is None or not kept.complete:
                     staff.join()
-                subject = asked.target()
-                asked.precision(subject, request.max_n)
+                subject = call.target()
+                call.precision(subject, request.max_n)
                 options, update = _options(request, subject, words), _update(progress)
                 with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
@@ -343,7 +343,7 @@ class Model:
                             memory.finish(result)
                 if kept is not None and not result.partial:
                     kept.finish()
-            asked.failed(result)
+            call.failed(result)
         return _whole(result, result.partial)
 
     @overload
@@ -369,7 +369,7 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
         workers: int | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> ProofResult: ...
 
     @overload
@@ -395,7 +395,7 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
         workers: int | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> CheckResult: ...
 
     @_answering
@@ -421,7 +421,7 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
         workers: int | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> ProofResult | CheckResult:
         """Is it right on every word of length `min_n` to `max_n` (None: 64, or as far as can be proved), or of every
         length? `progress` is told how many of how many heads, or lengths, are proved.
@@ -435,25 +435,25 @@ class Model:
             hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it.
             KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
         """
-        with self._asked("prove", locals(), {"max_n": PROVED_TO}) as asked:
-            request = asked.request
-            proving.hold_provable(request)
-            if asked.given.foreign is not None:
-                hold_file_made(request, asked.given)
-                asked.remark(NO_PROOF)
-                network = asked.target()
-                found = check_with_proof(network, asked_of(request, network), _update(progress))
-                asked.failed(found)
+        with self._call("prove", locals(), {"max_n": PROVED_TO}) as call:
+            request = call.request
+            proving.require_provable(request)
+            if call.given.external is not None:
+                require_file_made(request, call.given)
+                call.remark(NO_PROOF)
+                network = call.target()
+                found = check_with_proof(network, requested_of(request, network), _update(progress))
+                call.failed(found)
                 return _whole(found, found.partial)
-            asked.unused(*proving.UNUSED)
-            asked.compiled_alone()
+            call.unused(*proving.UNUSED)
+            call.compiled_alone()
             with ExitStack() as stack:
                 targets = {option: stack.enter_context(_sink(path, option, "Name a file."))
                            for option in WRITTEN if (path := getattr(request, option)) is not None}  # fmt: skip
-                _hold_apart(targets, located(self.name))
-                subject = asked.subject()
+                _require_apart(targets, located(self.name))
+                subject = call.subject()
                 plan = proving.plan_proof(subject, request)
-                asked.remark(plan.remark)
+                call.remark(plan.remark)
                 result = proving.confirmed(plan.prove(_passing(progress)))
                 for option, target in targets.items():
                     if result.verdict is Verdict.PROVED:
@@ -478,22 +478,22 @@ class Model:
     ) -> EvalResult:
         """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax; of networks
         that others made the outputs, place by place."""
-        with self._asked("eval", locals()) as asked:
+        with self._call("eval", locals()) as call:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
-            if asked.given.foreign is not None:
-                return _outputs(asked, words)
+            if call.given.external is not None:
+                return _outputs(call, words)
             with about_alphabet(self._input.formula):
                 given = [_word(word, self.alphabet) for word in words]
-            subject, longest = asked.subject(), max(map(len, given))
-            asked.precision(subject, longest)
-            options = CheckOptions(max_n=longest, dps=asked.request.dps, engine=asked.request.engine)
+            subject, longest = call.subject(), max(map(len, given))
+            call.precision(subject, longest)
+            options = CheckOptions(max_n=longest, dps=call.request.dps, engine=call.request.engine)
             found, bad = evaluated_apart(given, lambda some: list(evaluate(subject, some, options)))
-            engine, facts = asked.request.engine, subject.facts
+            engine, facts = call.request.engine, subject.facts
             result = EvalResult(
                 subject.name, subject.kind, facts, engine, tuple(found), against=subject.against, errors=bad
             )
-            asked.failed(result)
+            call.failed(result)
         return result
 
     @_answering
@@ -520,18 +520,18 @@ class Model:
             hardsim.errors.Undecided: if softmax reaches no answer on a word.
             hardsim.errors.Interrupted: at Ctrl-C, with the words that were found.
         """
-        with self._asked("words", locals(), renamed={"exhaustive": "budget"}) as asked:
-            request, given = asked.request, self._input
-            hold_affordable(given, request)
+        with self._call("words", locals(), renamed={"exhaustive": "budget"}) as call:
+            request, given = call.request, self._input
+            require_affordable(given, request)
             about: Input | Subject = given
             if given.refusal is not None and request.by == "oracle":
-                facts, found = None, language_meant(given, request)
+                facts, found = None, accepted_language(given, request)
             else:
-                about = subject = asked.subject()
+                about = subject = call.subject()
                 facts, found = subject.facts, language(subject, request)
                 if request.by == "soft":
-                    asked.precision(subject, request.max_n)
-                    asked.remark(observed_words(request))
+                    call.precision(subject, request.max_n)
+                    call.remark(observed_words(request))
             kept, whole = list[Word](), False
             with suppress(KeyboardInterrupt):
                 kept.extend(found)
@@ -549,7 +549,7 @@ class Model:
         exhaustive: int = 2**16,
         samples: int | None = None,
         seed: int = 0,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> EquivResult:
         """Does its file say the same of every word as another one, a model or its path? Two regular expressions are
         compared at every length, others on the words of length 1 to `max_n` and on longer examples. Formulas are read
@@ -558,17 +558,17 @@ class Model:
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
-        with self._asked("equiv", locals()) as asked:
-            request, told, where = asked.request, _passing(progress), asked.options.at
-            wanted = "equiv takes a model, or a path,"
-            given = other._input if isinstance(other, Model) else read_input(_path(other, wanted))
+        with self._call("equiv", locals()) as call:
+            request, report_progress, where = call.request, _passing(progress), call.options.at
+            expected = "equiv takes a model, or a path,"
+            given = other._input if isinstance(other, Model) else read_input(_path(other, expected))
             beside = where if at is not None else other._at if isinstance(other, Model) else None
             for text in () if isinstance(other, Model) else given.notes:
-                asked.remark(text)
+                call.remark(text)
             for text in equiv_unused(request, self._input, given):
-                asked.remark(text)
+                call.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
-            update = None if told is None else lambda n, done, total: told(done, total)
+            update = None if report_progress is None else lambda n, done, total: report_progress(done, total)
             result = compare(Semantics.of(self._input, where), Semantics.of(given, beside), options, update)
         return _whole(result, result.partial)
 
@@ -583,7 +583,7 @@ class Model:
         at: At | None = None,
         single_head: bool = False,
         counting: Method | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> CriticalResult: ...
 
     @overload
@@ -608,7 +608,7 @@ class Model:
         workers: int | None = None,
         backend: str = "local",
         scheduler: str | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> BoundResult: ...
 
     @_answering
@@ -633,7 +633,7 @@ class Model:
         workers: int | None = None,
         backend: str = "local",
         scheduler: str | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> BoundResult | CriticalResult:
         """What the theory allows, and what happens: gaps, temperatures and errors by length; with `critical` how small
         beta may be instead. `progress` is told how many of how many words, or lengths, are done.
@@ -643,22 +643,22 @@ class Model:
             hardsim.errors.Undecided: if no temperature gives the wanted error.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._asked("bound", locals()) as asked:
-            request, given = asked.request, self._input
-            criticals.hold_critical(request)
-            asked.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
+        with self._call("bound", locals()) as call:
+            request, given = call.request, self._input
+            criticals.require_critical(request)
+            call.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
             if request.gap:
-                asked.unused(*bounds.UNUSED_FOR_GAPS)
-            with crews(request, asked.remark) as staff:
+                call.unused(*bounds.UNUSED_FOR_GAPS)
+            with crews(request, call.remark) as staff:
                 if request.critical:
-                    least = criticals.critical(asked.subject(), request.max_n, _passing(progress))
+                    least = criticals.critical(call.subject(), request.max_n, _passing(progress))
                     return _whole(least, least.partial)
                 staff.join()
-                target = bound_subject(replace(asked.subject(), epsilon=request.epsilon), request.gap)
-                options = asked.effort()
+                target = bound_subject(replace(call.subject(), epsilon=request.epsilon), request.gap)
+                options = call.effort()
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
-                wanted = BoundOptions(gap=request.gap)
-                result = bound_report(target, options, wanted, _update(progress), crew)
+                expected = BoundOptions(gap=request.gap)
+                result = bound_report(target, options, expected, _update(progress), crew)
         return _whole(result, result.partial)
 
     @_answering
@@ -681,11 +681,11 @@ class Model:
         Raises:
             hardsim.errors.Undecided: if no temperature gives the wanted error.
         """
-        with self._asked("compile", locals()) as asked:
-            subject = asked.subject()
+        with self._call("compile", locals()) as call:
+            subject = call.subject()
             if hard and subject.formula is None:
-                asked.remark(asked.request.softening())
-            text = compiled_text(subject, asked.request.hard, asked.request.max_n)
+                call.remark(call.request.softening())
+            text = compiled_text(subject, call.request.hard, call.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
 
     # ---- elsewhere, and in number formats ----
@@ -717,14 +717,14 @@ class Model:
                 is wanted and not installed.
         """
         name = _path(path, "export takes a path,")
-        with self._asked(
+        with self._call(
             "export", {key: value for key, value in locals().items() if key not in ("path", "name")}
-        ) as asked:
-            request = asked.request
+        ) as call:
+            request = call.request
             if to not in GOALS:
                 raise unknown("target", str(to), GOALS)
-            made = export_of(asked.given, asked.options, request.max_n)
-            made.hold_room(request.length or 1)
+            made = export_of(call.given, call.options, request.max_n)
+            made.require_room(request.length or 1)
             facts = made.target.facts
             if to == "onnx":
                 with _sink(name, "export", "Name a file.") as target:
@@ -769,9 +769,9 @@ class Model:
             hardsim.errors.InputError: if there is no such format, or no network.
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
-        with self._asked("precision", locals()) as asked:
-            request = asked.request
-            made = export_of(asked.given, asked.options, request.max_n)
+        with self._call("precision", locals()) as call:
+            request = call.request
+            made = export_of(call.given, call.options, request.max_n)
             result = precision_of(
                 made, self.name, ariths_of(request), request.max_n, request.exhaustive,
                 request.accumulate is not None, request.seed,
@@ -789,7 +789,7 @@ class Model:
         exhaustive: int = 1024,
         samples: int | None = None,
         seed: int = 0,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
     ) -> HeadsResult:
         """Where each head of a network that others made attends, and how hard: on the words of length 1 to `max_n`
         (None: 8, or as many as its table of positions has room for), or on the `words` that are given alone, in
@@ -800,9 +800,9 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.Undecided: if float64 is not to be trusted in this process.
         """
-        with self._asked("heads", locals(), {"max_n": DEFAULTS["max_n"]}) as asked:
-            subject = network_alone(asked.given, asked.request)
-            options = replace(tried_of(asked.request, subject), words=_given(words, subject))
+        with self._call("heads", locals(), {"max_n": DEFAULTS["max_n"]}) as call:
+            subject = network_alone(call.given, call.request)
+            options = replace(tried_of(call.request, subject), words=_given(words, subject))
             if options.words:
                 options = replace(options, max_n=max(map(len, options.words)))
             result = heads_of(subject, options, _update(progress))
@@ -834,20 +834,20 @@ class Model:
             hardsim.errors.Undecided: if a number has no bounds.
         """
         names = [head] if isinstance(head, str) else list(head)
-        with self._asked("trace", {name: value for name, value in locals().items() if name != "head"}) as asked:
-            request, subject = asked.request, asked.target()
+        with self._call("trace", {name: value for name, value in locals().items() if name != "head"}) as call:
+            request, subject = call.request, call.target()
             with about_alphabet(self._input.formula):
                 given = _word_of(word, subject)
             with ExitStack() as stack:
                 target = None
                 if request.plot is not None:
-                    hold_map(request.plot)
+                    require_map(request.plot)
                     target = stack.enter_context(_sink(request.plot, "plot", "Name a file."))
                     target.spare(located(self.name))
-                if isinstance(subject, Foreign):
+                if isinstance(subject, External):
                     result = trace_network(subject, given, request.engine, request.dps)
                 else:
-                    result = trace_of(asked.subject(), given, request.engine, request.dps)
+                    result = trace_of(call.subject(), given, request.engine, request.dps)
                 chosen = result.chosen(names)
                 if target is not None:
                     target.write(drawn(result, chosen, target.path))
@@ -870,8 +870,8 @@ class Model:
             hardsim.errors.InputError: if it is no such network, or has no such token.
         """
         with _in_python():
-            foreign = self._input.foreign
-            if foreign is None:
+            external = self._input.external
+            if external is None:
                 raise InputError(f"{self.name} is {KINDS[self.kind]}, and says itself how it is read")
             names, symbols = _names(tokens, "tokens"), _names(alphabet, "an alphabet")
             for what, how in (("input", input), ("at", at), ("decide", decide)):
@@ -879,9 +879,9 @@ class Model:
                     _text(how, f"{what} is text,")
             given = self._input
             if given.specification is not None:
-                said = {"tokens": names, "alphabet": symbols, "input": input, "at": at, "decide": decide}
-                return Model(given.read_as(**{key: value for key, value in said.items() if value is not None}))
-            network = reread(foreign.network, names, symbols, input, at, decide)
+                readout = {"tokens": names, "alphabet": symbols, "input": input, "at": at, "decide": decide}
+                return Model(given.read_as(**{key: value for key, value in readout.items() if value is not None}))
+            network = reread(external.network, names, symbols, input, at, decide)
             made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
             return Model(replace(made, text=given.text))
 
@@ -894,8 +894,8 @@ class Model:
         Raises:
             hardsim.errors.InputError: if it is a formula or program, which is no network yet.
         """
-        if self._input.foreign is not None and not self._input.document:
-            return json.dumps(network_json(self._input.foreign.network), ensure_ascii=False) + "\n"
+        if self._input.external is not None and not self._input.document:
+            return json.dumps(network_json(self._input.external.network), ensure_ascii=False) + "\n"
         if not self._input.document:
             raise InputError(f"{self.name} is not compiled, so it has no JSON", "Compile it first: .compile().")
         return self._input.document
@@ -911,7 +911,7 @@ class Model:
         name = _path(path, "save takes a path,")
         if self._input.stored is not None and not name.endswith(".json"):
             with _in_python():
-                self._hold_stored(self._input.stored)
+                self._require_stored(self._input.stored)
                 save(self._input.stored, name)
             return
         text = self.to_json()
@@ -920,27 +920,27 @@ class Model:
                 target.spare(read)
             target.write(text)
 
-    def _hold_stored(self, stored: Stored) -> None:
+    def _require_stored(self, stored: Stored) -> None:
         """Raise an error if the network's readout differs from the one that its folder would give: a folder stores
         no other."""
-        foreign, (network, _) = self._input.foreign, network_of(stored)
-        if foreign is None or (network.tokens, network.outputs, network.readout) == (
-            foreign.network.tokens, foreign.network.outputs, foreign.network.readout
+        external, (network, _) = self._input.external, network_of(stored)
+        if external is None or (network.tokens, network.outputs, network.readout) == (
+            external.network.tokens, external.network.outputs, external.network.readout
         ):  # fmt: skip
             return
-        told = f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
-        raise InputError(told, "Give a name that ends in .json: network JSON keeps how words are read.")
+        message = f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
+        raise InputError(message, "Give a name that ends in .json: network JSON keeps how words are read.")
 
     # ---- how it is asked ----
 
     @contextmanager
-    def _asked(
+    def _call(
         self,
         command: str,
         values: Mapping[str, Any],
         otherwise: Mapping[str, Any] = {},
         renamed: Mapping[str, str] = {},
-    ) -> Iterator[_Asked]:
+    ) -> Iterator[_MethodCall]:
         """The request that the parameters of a method make (`otherwise`: what None stands for), while it is answered:
         errors and remarks name options as Python does, and the network of a file that contradicts itself is the file's
         fault."""
@@ -952,24 +952,26 @@ class Model:
             if "at" in named and named["at"] is None:
                 named["at"] = self._at
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
-            meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
-            asked_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
-            request = Request(**meant, written=frozenset(asked_for))
-            hold_one_regime(request, "one result is of one network")
+            stated_values = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
+            requested_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
+            request = Request(**stated_values, written=frozenset(requested_for))
+            require_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
             if unjudged is not None and not _is_function(against):
-                told = "unjudged is the return value of a function where nothing is judged, but against is no function"
-                raise InputError(told, "Leave out unjudged, or give against=function.")
+                message = (
+                    "unjudged is the return value of a function where nothing is judged, but against is no function"
+                )
+                raise InputError(message, "Leave out unjudged, or give against=function.")
             if against is not None:
-                given, notes = _held(given, against, unjudged)
+                given, notes = _limited(given, against, unjudged)
                 for text in notes:
                     remark(text)
-            if given.foreign is not None:
-                request.hold_stored(given)
+            if given.external is not None:
+                request.require_stored(given)
             for text in unused(command, request, given):
                 remark(text)
             try:
-                yield _Asked(command, given, request, options, remark)
+                yield _MethodCall(command, given, request, options, remark)
             except InputError as error:
                 own = given.against.raised(error) if isinstance(given.against, PythonReference) else None
                 if own is None:
@@ -978,19 +980,19 @@ class Model:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _MethodCall:
     """What a method was asked, and where remarks go."""
 
     command: str
     given: Input
     request: Request
     options: ModelOptions
-    told: Callable[[str], None]
+    report_remark: Callable[[str], None]
 
     def remark(self, text: str | None) -> None:
         """A remark, if there is anything to say."""
         if text is not None:
-            self.told(text)
+            self.report_remark(text)
 
     @contextmanager
     def keeping(self, read: Sequence[tuple[str, str, Alphabet]]) -> Iterator[Checkpoint | None]:
@@ -1009,7 +1011,7 @@ class _Asked:
         for one in result.errors:
             self.remark(one.summary)
         missing = result.mismatch.no_output if isinstance(result, CheckResult) and result.mismatch else None
-        if missing is not None and missing.wanted == IGNORED and isinstance(self.given.against, PythonReference):
+        if missing is not None and missing.expected == IGNORED and isinstance(self.given.against, PythonReference):
             self.remark(f"no output is {IGNORED}; if it marks what is not judged, give unjudged={IGNORED}")
 
     def unused(self, options: str, reason: str) -> None:
@@ -1030,7 +1032,7 @@ class _Asked:
 
     def target(self) -> Target:
         """The same, or a network that others made."""
-        return self.subject() if self.given.foreign is None else self.given.network(self.options)
+        return self.subject() if self.given.external is None else self.given.network(self.options)
 
     def compiled_alone(self) -> None:
         """Hold that what is compiled is held against nothing else.
@@ -1039,8 +1041,8 @@ class _Asked:
             InputError: otherwise.
         """
         if self.given.against is not None:
-            told = f"{self.given.name} was compiled here, and a proof is about what was compiled, not about"
-            raise InputError(f"{told} {self.given.against.name}", "Leave out against; check compares the words.")
+            message = f"{self.given.name} was compiled here, and a proof is about what was compiled, not about"
+            raise InputError(f"{message} {self.given.against.name}", "Leave out against; check compares the words.")
 
     def precision(self, subject: Target, max_n: int) -> None:
         """A remark on digits that were asked for, where they are fewer than mpmath needs."""
@@ -1049,8 +1051,8 @@ class _Asked:
 
     def effort(self, dps: int | None = None) -> CheckOptions:
         """Which words are tried, and how."""
-        asked = self.request
-        return CheckOptions(asked.max_n, asked.exhaustive, asked.samples, asked.seed, dps, engine=asked.engine)
+        call = self.request
+        return CheckOptions(call.max_n, call.exhaustive, call.samples, call.seed, dps, engine=call.engine)
 
 
 def _is_function(against: object) -> bool:
@@ -1058,20 +1060,20 @@ def _is_function(against: object) -> bool:
     return callable(against) and not isinstance(against, Model)
 
 
-def _held(given: Input, against: object, unjudged: object = None) -> tuple[Input, tuple[str, ...]]:
+def _limited(given: Input, against: object, unjudged: object = None) -> tuple[Input, tuple[str, ...]]:
     """Return an input with its reference, and the remarks on that reference."""
     if isinstance(against, Model):
-        return replace(given, against=meant_by(against._input, against._at)), ()
+        return replace(given, against=reference_of_input(against._input, against._at)), ()
     if isinstance(against, str | os.PathLike):
         other = read_input(_path(against, "against is a path,"), beside=given.alphabet, alone=True)
-        return replace(given, against=meant_by(other)), other.notes
+        return replace(given, against=reference_of_input(other)), other.notes
     if not callable(against):
         kind = type(against).__name__
         raise TypeError(f"against must be a path, a formula or program that was opened, or a function, not {kind}")
     return replace(given, against=PythonReference(against, given.alphabet, unjudged)), ()
 
 
-def _hold_here(request: Request, function: bool, words: bool) -> None:
+def _require_here(request: Request, function: bool, words: bool) -> None:
     """Hold that nothing is asked elsewhere, or later, of what is known here alone: a function, or a choice of words.
 
     Raises:
@@ -1082,13 +1084,13 @@ def _hold_here(request: Request, function: bool, words: bool) -> None:
         raise InputError(f"--resume: {what} is not known to a later run", "Leave out --resume.")
     if function and (request.backend != "local" or (request.workers or 1) > 1):
         given = ["--backend"] * (request.backend != "local") + ["--workers"] * ((request.workers or 1) > 1)
-        told = "a function is asked in this process, by one worker"
-        raise InputError(told, f"Leave out {' and '.join(given)}.")
+        message = "a function is asked in this process, by one worker"
+        raise InputError(message, f"Leave out {' and '.join(given)}.")
 
 
 def _options(request: Request, subject: Target, words: Iterable[str | Iterable[Any]] | None) -> CheckOptions:
     """Which words are tried, and how: those given, or as many as are asked for."""
-    options, found = asked_of(request, subject), _given(words, subject)
+    options, found = requested_of(request, subject), _given(words, subject)
     return options if found is None else replace(options, words=found, max_n=max(map(len, found)))
 
 
@@ -1110,21 +1112,21 @@ def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tupl
 
 def _word_of(word: object, subject: Target) -> Word:
     """A word, whose tokens may be values of Python where a network calls them so."""
-    if isinstance(subject, Foreign) and not isinstance(word, str | bytes) and isinstance(word, Iterable):
+    if isinstance(subject, External) and not isinstance(word, str | bytes) and isinstance(word, Iterable):
         return check_word(tuple(map(str, word)), subject.alphabet)
     return _word(word, subject.alphabet)
 
 
-def _outputs(asked: _Asked, words: Sequence[Any]) -> EvalResult:
+def _outputs(call: _MethodCall, words: Sequence[Any]) -> EvalResult:
     """What a network that others made says of words."""
-    subject, engine = asked.given.network(asked.options), asked.request.engine
-    judge = NetworkJudge(subject, asked.request.dps, engine)
+    subject, engine = call.given.network(call.options), call.request.engine
+    judge = NetworkJudge(subject, call.request.dps, engine)
     given = [_word_of(word, subject) for word in words]
     found, bad = evaluated_apart(given, lambda some: [judge.evaluation(word) for word in some])
     result = EvalResult(
         subject.name, subject.kind, subject.facts, engine, tuple(found), against=subject.against, errors=bad
     )
-    asked.failed(result)
+    call.failed(result)
     return result
 
 
@@ -1186,10 +1188,10 @@ def _loaded(
         text = _text(source, "load takes a path, or the text of a formula,")
         return _placed(read_expression(text, symbols, props=own, dialect=dialect), where)
     name = _path(source, "load takes a path, or the text of a formula,")
-    _hold_openable(name)
+    _require_openable(name)
     stored = network or _is_folder(name) or name.endswith((SPEC, ".json"))
     given = read_input(name) if stored else read_input(name, props=own, alphabet=symbols, dialect=dialect)
-    if given.foreign is None and not network:
+    if given.external is None and not network:
         if stored and (symbols, own, dialect) != (None, None, None):
             read_input(name, props=own, alphabet=symbols, dialect=dialect)  # for its error
         return _placed(given, where)
@@ -1239,7 +1241,7 @@ def _is_path(source: object, alphabet: object, props: object) -> bool:
     return _SIGNED.search(source) is None
 
 
-def _hold_openable(name: str) -> None:
+def _require_openable(name: str) -> None:
     """Raise an error for a path that does not exist, and for an unknown name of a shipped file.
 
     Raises:
@@ -1377,14 +1379,14 @@ def _names(given: str | Iterable[Any] | None, what: str) -> tuple[Any, ...] | No
     return None if given is None else tuple(given.split() if isinstance(given, str) else given)
 
 
-def _text(value: object, wanted: str) -> str:
+def _text(value: object, expected: str) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{wanted} not {type(value).__name__}")
+        raise TypeError(f"{expected} not {type(value).__name__}")
     return plain_text(value)
 
 
-def _path(value: object, wanted: str) -> str:
-    return _text(os.fspath(value) if isinstance(value, os.PathLike) else value, wanted)
+def _path(value: object, expected: str) -> str:
+    return _text(os.fspath(value) if isinstance(value, os.PathLike) else value, expected)
 
 
 def _sink(path: str, option: str, otherwise: str) -> Sink:
@@ -1394,7 +1396,7 @@ def _sink(path: str, option: str, otherwise: str) -> Sink:
     return Sink(path, option)
 
 
-def _hold_apart(targets: Mapping[str, Sink], read: str) -> None:
+def _require_apart(targets: Mapping[str, Sink], read: str) -> None:
     """Hold that no file is written that is read, and none twice."""
     for (option, target), (other, second) in combinations(targets.items(), 2):
         if target.same(second):
@@ -1437,24 +1439,24 @@ def _symbol(given: object) -> str:
 # ---- what is raised, and what is said ----
 
 
-def _passing(progress: Told | None) -> Told | None:
+def _passing(progress: ProgressCallback | None) -> ProgressCallback | None:
     """A caller's `progress`, whose errors nothing here takes for its own."""
     if progress is None:
         return None
 
-    def told(done: int, total: int) -> None:
+    def report_remark(done: int, total: int) -> None:
         try:
             progress(done, total)
         except Exception as error:
             raise _Failed(error) from None
 
-    return told
+    return report_remark
 
 
-def _update(progress: Told | None) -> Callable[[Progress], None] | None:
+def _update(progress: ProgressCallback | None) -> Callable[[Progress], None] | None:
     """The same, of words."""
-    told = _passing(progress)
-    return None if told is None else lambda at: told(at.done, at.total)
+    report_progress = _passing(progress)
+    return None if report_progress is None else lambda at: report_progress(at.done, at.total)
 
 
 def _whole(result: T, partial: bool) -> T:

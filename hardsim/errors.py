@@ -141,14 +141,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
     def plain(name: str) -> str:
         return name.casefold().replace("_", "-").strip("-")
 
-    names, asked = list(known), plain(word)
+    names, typed = list(known), plain(word)
     plains = [(plain(name), name) for name in names]
-    same = [name for simple, name in plains if simple == asked]
-    begun = [name for simple, name in plains if len(asked) > 2 and simple.startswith(asked)]
-    parts = [name for simple, name in plains if asked and asked in simple.split("-")]
+    same = [name for simple, name in plains if simple == typed]
+    begun = [name for simple, name in plains if len(typed) > 2 and simple.startswith(typed)]
+    parts = [name for simple, name in plains if typed and typed in simple.split("-")]
     if found := same or [*begun, *parts]:
         return min(found, key=len)
-    close = get_close_matches(asked, [simple for simple, _ in plains], n=1, cutoff=0.6)
+    close = get_close_matches(typed, [simple for simple, _ in plains], n=1, cutoff=0.6)
     return next((name for simple, name in plains if [simple] == close), "")
 
 

@@ -138,7 +138,7 @@ def is_directory(path: Path | str) -> bool:
         return False
 
 
-def hold_here() -> None:
+def require_here() -> None:
     """Hold that this process stands in a directory.
 
     Raises:
@@ -147,8 +147,8 @@ def hold_here() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        told = f"the directory in which this runs cannot be used ({_reason(error)})"
-        raise InputError(told, "Go to one that is there.") from None
+        message = f"the directory in which this runs cannot be used ({_reason(error)})"
+        raise InputError(message, "Go to one that is there.") from None
 
 
 def names_in(path: Path | str) -> list[str]:
@@ -301,7 +301,7 @@ class Folder:
         self._inside = target.is_dir()
         place = target if self._inside else target.parent
         _sweep(target, place)
-        self._hold_empty(0)
+        self._require_empty(0)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=place))
             with suppress(OSError):  # not every system opens directories
@@ -314,10 +314,10 @@ class Folder:
         os.umask(mask)
         self.path.chmod(0o777 & ~mask)
 
-    def _hold_empty(self, own: int) -> None:
+    def _require_empty(self, own: int) -> None:
         if self._inside and len(os.listdir(self._target)) > own:
-            told = f"{self._option} {self._target}: there is something in this directory, and nothing is replaced"
-            raise InputError(told, "Name a directory that is not there yet, or an empty one.")
+            message = f"{self._option} {self._target}: there is something in this directory, and nothing is replaced"
+            raise InputError(message, "Name a directory that is not there yet, or an empty one.")
 
     def commit(self) -> None:
         """Make it appear under its name.
@@ -329,7 +329,7 @@ class Folder:
         if not self._inside:
             self.path.rename(self._target)
             return
-        self._hold_empty(1)
+        self._require_empty(1)
         for one in sorted(self.path.iterdir()):
             one.rename(self._target / one.name)
 
@@ -427,8 +427,8 @@ class Sink:
     def spare(self, path: str) -> None:
         """Hold that this is not a file that is read: an InputError otherwise."""
         if self._draft is not None and same_file(self.path, path):
-            told = f"{self.option} {self.path} would overwrite what is read, {path}"
-            raise InputError(told, f"Give {self.option} another name.")
+            message = f"{self.option} {self.path} would overwrite what is read, {path}"
+            raise InputError(message, f"Give {self.option} another name.")
 
     def same(self, other: Sink) -> bool:
         """Whether both write to one place."""

@@ -203,8 +203,8 @@ class Record:
         """What a reader needs first, on one line: here the facts, without those that a record has unless told."""
         keys = [key for key, kind in kinds(type(self)).items() if not _is_long(kind)]
         facts = [(key, getattr(self, key)) for key in keys if not _is_left_out(self, key)]
-        told = [(key, one) for key, one in facts if not isinstance(one, Record | dict) and not _is_rows(one)]
-        return " ".join(f"{key}={_said(one)}" for key, one in told)
+        plain_facts = [(key, one) for key, one in facts if not isinstance(one, Record | dict) and not _is_rows(one)]
+        return " ".join(f"{key}={_fact_text(one)}" for key, one in plain_facts)
 
     def __repr__(self) -> str:
         text = visible(f"{type(self).__name__} {_one_line(self.summary)}".rstrip())
@@ -215,7 +215,7 @@ class Record:
 
     def _repr_html_(self) -> str:
         """What a reader needs first, then rows as tables and everything else folded, for a notebook."""
-        return f"<div><p><strong>{_said_first(self)}</strong></p>{_body(self, whole=True)}</div>"
+        return f"<div><p><strong>{_summary_first(self)}</strong></p>{_body(self, whole=True)}</div>"
 
 
 def _is_left_out(record: Record, key: str) -> bool:
@@ -234,7 +234,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _said(value: Any) -> str:
+def _fact_text(value: Any) -> str:
     """A value in a list of facts."""
     match value:
         case str():
@@ -345,8 +345,10 @@ def _body(record: Record, whole: bool = False) -> str:
     values = [(key, kind, getattr(record, key)) for key, kind in kinds(type(record)).items()]
     rows = [(key, value) for key, _, value in values if _is_rows(value)]
     facts = [(key, kind, value) for key, kind, value in values if not isinstance(value, Record) and not _is_rows(value)]
-    told = [(f"<b>{_heading(key)}</b>: {_said_first(one)}", one) for key, _, one in values if isinstance(one, Record)]
-    parts = [_folded(head, _body(one)) for head, one in told]
+    plain_facts = [
+        (f"<b>{_heading(key)}</b>: {_summary_first(one)}", one) for key, _, one in values if isinstance(one, Record)
+    ]
+    parts = [_folded(head, _body(one)) for head, one in plain_facts]
     parts += [_folded(f"{_heading(key)}: {len(value):,}", _rows(value), is_open=whole) for key, value in rows]
     table = _table((key, _cell(one, kind)) for key, kind, one in facts if whole or not _is_left_out(record, key))
     return "".join([*parts, _folded("all facts", table)] if whole else [table, *parts])
@@ -367,8 +369,8 @@ def _rows(value: tuple[Any, ...]) -> str:
     if any(type(one) is not kind for one in value):
         return "".join(map(_cell, value))
     own, keys = _defaults(kind), kinds(kind)
-    wanted = [key for key in keys if not all(_is_left_out(one, key) for one in value)]
-    columns = {key: keys[key] for key in sorted(wanted, key=lambda key: key not in own)}
+    expected = [key for key in keys if not all(_is_left_out(one, key) for one in value)]
+    columns = {key: keys[key] for key in sorted(expected, key=lambda key: key not in own)}
     head = "".join(f"<th>{_heading(key)}</th>" for key in columns)
     rows = ("".join(f"<td>{_cell(getattr(one, key), kind)}</td>" for key, kind in columns.items()) for one in value)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
@@ -390,7 +392,7 @@ def _cell(value: Any, kind: Any = None) -> str:
             apart = "; " if any(isinstance(one, str) and " " in one for one in value) else " "
             return apart.join("?" if one is None else _cell(one) for one in value) or EMPTY
         case Record():
-            return _folded(_said_first(value), _body(value))
+            return _folded(_summary_first(value), _body(value))
         case dict():
             return _folded(f"{len(value):,}", f"<pre>{_shown(json.dumps(value))}</pre>")
         case int() if abs(value) < LARGEST_PLAIN:
@@ -417,11 +419,11 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
     return f"<table>{found}</table>" if found else ""
 
 
-def _folded(told: str, inside: str, is_open: bool = False) -> str:
-    return f"<details{' open' * is_open}><summary>{told}</summary>{inside}</details>"
+def _folded(message: str, inside: str, is_open: bool = False) -> str:
+    return f"<details{' open' * is_open}><summary>{message}</summary>{inside}</details>"
 
 
-def _said_first(record: Record) -> str:
+def _summary_first(record: Record) -> str:
     return _shown(_one_line(record.summary))
 
 

@@ -156,12 +156,12 @@ class RandomEvaluation:
 
     def outputs(self, tokens: NDArray[Any]) -> Floats:
         """The outputs, (words, tokens, outputs)."""
-        told, layout = self.layout.description, self.layout
+        description, layout = self.layout.description, self.layout
         m = tokens.shape[1]
         n = m - layout.fixed
         embedding = self.arrays["embedding"]
         with np.errstate(all="ignore"):
-            if "propositions" in told:
+            if "propositions" in description:
                 x = self.round(self.matmul(tokens.astype(np.float64), embedding[:-1]) + embedding[-1])
             else:
                 x = embedding[tokens]
@@ -172,29 +172,29 @@ class RandomEvaluation:
                 encoding[:, place] = [float(Fraction(value)) for value in values]  # type: ignore[arg-type]
             x = self.round(x + self.round(encoding))
             scales = iter(layout.scaled(n))
-            for number, layer in enumerate(told["layers"]):
+            for number, layer in enumerate(description["layers"]):
                 x = self.layer(f"layers.{number}.", layer, x, scales)
-            x = self.norm(told.get("final_norm"), "final_norm.", x)
+            x = self.norm(description.get("final_norm"), "final_norm.", x)
             return self.product(x, "unembedding", "unembedding_bias")
 
-    def layer(self, prefix: str, told: Any, x: Floats, scales: Any) -> Floats:
+    def layer(self, prefix: str, description: Any, x: Floats, scales: Any) -> Floats:
         """A layer."""
-        after = told["norms"] == "after"
-        if told["heads"] or f"{prefix}b_o" in self.arrays:
-            y = x if after else self.norm(told.get("norm_1"), f"{prefix}norm_1.", x)
-            for place, head in enumerate(told["heads"]):
+        after = description["norms"] == "after"
+        if description["heads"] or f"{prefix}b_o" in self.arrays:
+            y = x if after else self.norm(description.get("norm_1"), f"{prefix}norm_1.", x)
+            for place, head in enumerate(description["heads"]):
                 x = self.round(x + self.head(f"{prefix}heads.{place}.", head["mask"], y, next(scales)))
             x = self.plus(x, f"{prefix}b_o")
-            x = self.norm(told.get("norm_1"), f"{prefix}norm_1.", x) if after else x
-        if told["mlp"] is not None:
-            y = x if after else self.norm(told.get("norm_2"), f"{prefix}norm_2.", x)
+            x = self.norm(description.get("norm_1"), f"{prefix}norm_1.", x) if after else x
+        if description["mlp"] is not None:
+            y = x if after else self.norm(description.get("norm_2"), f"{prefix}norm_2.", x)
             z = self.product(y, f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
-            if told["mlp"] in ACTIVATED:
-                hidden = self.round(ACTIVATED[told["mlp"]](z))
+            if description["mlp"] in ACTIVATED:
+                hidden = self.round(ACTIVATED[description["mlp"]](z))
             else:
                 hidden = np.minimum(np.maximum(z, 0), self.layout.arrays[f"{prefix}mlp.cap"])
             x = self.plus(self.round(x + self.matmul(hidden, self.arrays[f"{prefix}mlp.w_out"])), f"{prefix}mlp.b_out")
-            x = self.norm(told.get("norm_2"), f"{prefix}norm_2.", x) if after else x
+            x = self.norm(description.get("norm_2"), f"{prefix}norm_2.", x) if after else x
         return x
 
     def head(self, prefix: str, mask: str, y: Floats, scale: Sequence[Any]) -> Floats:
@@ -211,15 +211,15 @@ class RandomEvaluation:
         weights = self.round(powers / self.total(powers))
         return self.matmul(self.matmul(weights, v), self.arrays[f"{prefix}w_o"])
 
-    def norm(self, told: Any, prefix: str, x: Floats) -> Floats:
+    def norm(self, description: Any, prefix: str, x: Floats) -> Floats:
         """A norm."""
-        if told is None:
+        if description is None:
             return x
         d = self.round(float(x.shape[-1]))
-        if told["kind"] == "layer":
+        if description["kind"] == "layer":
             x = self.round(x - self.round(self.total(x) / d))
         square = self.round(self.total(self.round(x * x)) / d)
-        epsilon = float(Fraction(told["epsilon"]))
+        epsilon = float(Fraction(description["epsilon"]))
         epsilon = epsilon if self.random.random() < 0.5 else float(self.round(epsilon))
         x = self.round(x / self.round(np.sqrt(self.round(square + epsilon))))
         x = self.round(x * self.arrays[f"{prefix}weight"]) if f"{prefix}weight" in self.arrays else x

@@ -62,7 +62,7 @@ def mutated(text: str, random: Random, pieces: Sequence[str] = PIECES) -> str:
     return text
 
 
-def hold_tame(case: object, code: int, err: str) -> None:
+def require_tame(case: object, code: int, err: str) -> None:
     """Assert that a run ended as it may."""
     assert code in (0, 1, 2, 3), (case, code, err[-2000:])
     assert code == 0 or err.strip() or code in (1, 3), (case, code)
@@ -112,6 +112,6 @@ def run_limited(cases: Sequence[Case]) -> None:
     lines = [json.loads(line) for line in out.splitlines()]
     for line in lines:
         if "code" in line:
-            hold_tame(cases[line["number"]], line["code"], line["err"])
+            require_tame(cases[line["number"]], line["code"], line["err"])
     last = cases[lines[-1].get("begun", len(cases) - 1)] if lines else None
     assert len(lines) == 2 * len(cases), (f"no end within {PATIENCE} s or {LIMIT} bytes", last, err[-2000:])

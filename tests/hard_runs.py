@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.hard.exact import ExactModel, HardTrace, hold_promises
+from hardsim.hard.exact import ExactModel, HardTrace, require_promises
 from hardsim.hard.hardmax import Rows
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
-from hardsim.program.model import Head, Program, Weighting
+from hardsim.lang.ltl_parser import parse_expression
+from hardsim.program.hard_attention import Head, Program, Weighting
 from hardsim.program.regimes import REGIMES
 
 
@@ -53,7 +53,7 @@ def hard_runs(program: Program, words: Sequence[Sequence[str]]) -> list[HardRun]
     """Words of one length."""
     exact = ExactModel(program)
     trace = exact.run(words)
-    hold_promises(program, trace)
+    require_promises(program, trace)
     rows = {name: found for layer in trace.layers for name, found in layer.rows.items()}
     heads = {head.name: head for head in program.heads}
     return [

@@ -49,8 +49,8 @@ def sealed(document: dict[str, Any]) -> str | None:
     """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
     reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
     document["digests"] |= digests(document)
-    told = verify(document)
-    return told and (reason or told)
+    message = verify(document)
+    return message and (reason or message)
 
 
 def handmade(nodes: list[Any], root: list[Any], n: int | None, **model: Any) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.columns import real_value
-from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask, Rational
+from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.program.file import program_of
-from hardsim.program.model import Program, Weighting
+from hardsim.program.hard_attention import Program, Weighting
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
 from tests.reals import context as context

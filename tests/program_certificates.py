@@ -160,8 +160,21 @@ def handmade(score: str, functions: Sequence[str], rows: Sequence[Any], **other:
     more = {"input": own, "layers": [layer | {"final": {}}]}
     facts = {"functions": ["0", "1", *functions], "spans": spans, "one": None, "more": more}
     labels = {"version": "1", "source": {"name": "", "sha256": ""}, "title": "", "words": None}
-    told = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "claim": PROGRAM_CLAIM, "lengths": [4], "start": None}
-    return {**told, "temperature": "1/8", "labels": labels, "model": model, "facts": facts, "digests": {}} | other
+    description = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "claim": PROGRAM_CLAIM,
+        "lengths": [4],
+        "start": None,
+    }
+    return {
+        **description,
+        "temperature": "1/8",
+        "labels": labels,
+        "model": model,
+        "facts": facts,
+        "digests": {},
+    } | other
 
 
 def row(groups: list[list[int]], inner: list[Any], *pairs: list[Any]) -> dict[str, Any]:

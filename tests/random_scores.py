@@ -10,7 +10,7 @@ from random import Random
 
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
 
 HALF = Fraction(1, 2)
 LETTERS = "abc"
@@ -113,7 +113,7 @@ class Claim:
     agreed: bool
 
 
-def hold(score: RandomScore, claims: Mapping[int, Claim], word: str) -> None:
+def require(score: RandomScore, claims: Mapping[int, Claim], word: str) -> None:
     """What is claimed of rows is true on one word."""
     n = len(word)
     for i, scores in score.rows(word):

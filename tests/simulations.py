@@ -13,11 +13,11 @@ from flint import arb
 from hardsim.hard.exact import ExactModel, HardTrace, Word
 from hardsim.lang.arith import parse_arith
 from hardsim.network.integers import Exact
-from hardsim.network.model import AttentionHead, FeedForward, Layer, LengthTable, Matrix, Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import AttentionHead, FeedForward, Layer, LengthTable, Matrix, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.file import program_of
-from hardsim.program.model import Program, Weighting
+from hardsim.program.hard_attention import Program, Weighting
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
@@ -143,7 +143,7 @@ def unique(model: Program) -> Program:
 
 
 def models(
-    count: int, seed: int, tied: bool, wanted: Callable[[Sequence[Measured]], bool]
+    count: int, seed: int, tied: bool, expected: Callable[[Sequence[Measured]], bool]
 ) -> list[tuple[Program, list[Measured]]]:
     """The first `count` random models of a kind that has at least one head with scores."""
     random = Random(seed)
@@ -153,7 +153,7 @@ def models(
         if all(head.uniform for head in model.heads):
             continue
         lengths = run_hard(model)
-        if wanted(lengths):
+        if expected(lengths):
             found.append((model, lengths))
     return found
 
@@ -184,10 +184,10 @@ def soft_errors(model: Program, taus: Sequence[Fraction], lengths: Sequence[Meas
 
 def farther(known: arb, soft: Column, hard: Exact, word: int, arithmetic: BallArithmetic) -> arb:
     """The larger of a distance known and those of one column from the hard one."""
-    wanted = hard.values(word)
-    if soft.exact and soft.values == wanted:
+    expected = hard.values(word)
+    if soft.exact and soft.values == expected:
         return known
-    for value, target in zip(soft.values, wanted, strict=True):
+    for value, target in zip(soft.values, expected, strict=True):
         if isinstance(value, int | Fraction):
             if value != target:
                 known = known.max(arithmetic.number(abs(Fraction(value) - target)))

@@ -24,8 +24,8 @@ def answers(text: str, directory: Path) -> list[str]:
 def by_kind(steps: Sequence[Query], text: str, directory: Path) -> dict[str, set[str]]:
     """What z3 says to the queries of each kind."""
     found: dict[str, set[str]] = {}
-    told = answers(text, directory)
-    assert len(told) == len(steps)
-    for step, answer in zip(steps, told, strict=True):
+    message = answers(text, directory)
+    assert len(message) == len(steps)
+    for step, answer in zip(steps, message, strict=True):
         found.setdefault(step.kind, set()).add(answer)
     return found

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang.ast import FormulaFile, SraspProgram
-from hardsim.lang.parse import parse_text
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.ltl_parser import parse_text
+from hardsim.lang.srasp.srasp_parser import parse_program
 
 
 def load(path: Path | str) -> FormulaFile:

@@ -19,8 +19,8 @@ from hardsim.errors import Unsupported
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
-from hardsim.network.model import Transformer
+from hardsim.lang.ltl_parser import parse_expression
+from hardsim.network.transformer import Transformer
 from hardsim.program.regimes import PROVEN
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove
@@ -44,7 +44,7 @@ def compiled(
     return compile_formula(parse_expression(text, list(letters)), ModelOptions(regime, beta, **options))
 
 
-def said_to_be(subject: Subject, text: str) -> Subject:
+def stated_to_be(subject: Subject, text: str) -> Subject:
     """A compiled formula that is said to be another one."""
     formula = parse_expression(text, list(subject.alphabet))
     return replace(subject, formula=formula, oracle=Accepts(formula))
@@ -104,12 +104,12 @@ def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
     judge = judge_of(subject, engine)
     for _, same_length in groupby(words, len):
         batch = list(same_length)
-        hard, wanted = judge.hard.run(batch), subject.oracles(batch)
+        hard, expected = judge.hard.run(batch), subject.oracles(batch)
         soft = judge.soft.batch(batch, hard)
         for place, word in enumerate(batch):
             found = soft.one(place)
             assert found.decided, word
-            assert (hard.answers[place], found.answer) == (known(wanted)[place],) * 2, word
+            assert (hard.answers[place], found.answer) == (known(expected)[place],) * 2, word
             margin = found.middle(MARGIN)
             assert margin is None or margin > 0, word
 

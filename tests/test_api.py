@@ -101,8 +101,8 @@ EACH = pytest.mark.parametrize("kind", ["formula", "program", "model", "network"
 @EACH
 def test_check_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
     result = hardsim.load(inputs[kind]).check(max_n=4, seed=7, exhaustive=10)
-    asked = "check", inputs[kind], "--max-n", 4, "--seed", 7, "--exhaustive", 10
-    assert result.to_dict() == command(*asked)
+    requested = "check", inputs[kind], "--max-n", 4, "--seed", 7, "--exhaustive", 10
+    assert result.to_dict() == command(*requested)
     assert result.agreed
 
 
@@ -184,9 +184,9 @@ def test_a_network_answers_as_its_formula(since: Model) -> None:
     assert (facts.regime, facts.beta, facts.single_head, facts.at) == ("position", Fraction(7, 2), True, "first")
     assert [found.oracle for found in network.eval("bc", "cb")] == [True, False]
     with pytest.warns(Remark, match='so with at="first"'):
-        wanted = since.check(max_n=3, **options)
+        expected = since.check(max_n=3, **options)
     found = network.check(max_n=3)
-    assert (found.lengths, found.verdict) == (wanted.lengths, wanted.verdict)
+    assert (found.lengths, found.verdict) == (expected.lengths, expected.verdict)
 
 
 def test_what_is_said_is_right(since: Model) -> None:
@@ -544,8 +544,8 @@ def test_numbers_that_are_none_here_are_refused(since: Model, options: dict[str,
 def test_text_is_what_it_says(since: Model) -> None:
     given = hardsim.load(Unequal("a S b"), [Unequal("a"), Unequal("b"), Unequal("c")])
     assert {type(symbol) for symbol in given.alphabet} == {str}
-    result, wanted = (one.check(max_n=3, regime=Unequal("position")) for one in (given, since))
-    assert (result.model.regime, result.lengths) == ("position", wanted.lengths)
+    result, expected = (one.check(max_n=3, regime=Unequal("position")) for one in (given, since))
+    assert (result.model.regime, result.lengths) == ("position", expected.lengths)
     assert given.eval([Unequal("b")], Unequal("b")).words == since.eval("b", "b").words
     assert type(hardsim.parse(since.text, Unequal("mine")).name) is str
 
@@ -784,21 +784,21 @@ def test_nothing_is_said_where_there_is_nothing_to_say(since: Model, capfd: pyte
 
 
 def test_progress_is_told(since: Model) -> None:
-    told: list[tuple[int, int]] = []
+    message: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
-        told.append((done, total))
+        message.append((done, total))
 
     since.check(max_n=3, progress=progress)
-    assert told[-1] == (39, 39)  # 3 + 9 + 27
-    told.clear()
+    assert message[-1] == (39, 39)  # 3 + 9 + 27
+    message.clear()
     since.prove(max_n=3, progress=progress)
-    assert told[-1] == (1, 1)  # its one head
+    assert message[-1] == (1, 1)  # its one head
     for options in ({}, {"critical": True}):
-        told.clear()
+        message.clear()
         since.bound(max_n=2, progress=progress, **options)  # type: ignore[call-overload]  # options of any overload
-        assert told
-        assert told[-1][0] == told[-1][1]
+        assert message
+        assert message[-1][0] == message[-1][1]
 
 
 def test_an_error_of_the_callers_own_is_the_callers(inputs: dict[str, Path], tmp_path: Path) -> None:
@@ -875,13 +875,13 @@ def free() -> bool:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_threads_take_turns(since: Model, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, during = api._Asked.subject, list[bool]()
+    compiled, during = api._MethodCall.subject, list[bool]()
 
-    def subject(asked: Any, *options: bool) -> Any:
+    def subject(requested: Any, *options: bool) -> Any:
         during.append(free())
-        return compiled(asked, *options)
+        return compiled(requested, *options)
 
-    monkeypatch.setattr(api._Asked, "subject", subject)
+    monkeypatch.setattr(api._MethodCall, "subject", subject)
     options = {"eval": {}, "compile": {}}.get(name, {"max_n": 2})
     getattr(since, name)(*["a"] * (name == "eval"), **options)
     assert during == [False]

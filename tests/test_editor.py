@@ -34,13 +34,13 @@ from docs.editor.grammars import (
     scope_of,
 )
 from hardsim.errors import Source
-from hardsim.lang.crasp.parse import SPELLINGS, CraspLayout, crasp_tokens
+from hardsim.lang.crasp.crasp_parser import SPELLINGS, CraspLayout, crasp_tokens
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
-from hardsim.lang.parse import parse_text
-from hardsim.lang.regex.parse import RegexLayout, read_regex
+from hardsim.lang.ltl_parser import parse_text
+from hardsim.lang.regex.regex_parser import RegexLayout, read_regex
 from hardsim.lang.spec.layout import SpecLayout
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.vocabulary import FORMULAS, INDICES, PROGRAM_VECTORS, PROGRAMS, YIELDING
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -155,7 +155,7 @@ def tokens(path: Path) -> Iterator[tuple[int, int, str]]:
     yield from found
 
 
-Found: TypeAlias = tuple[Layout, list[tuple[int, int, str]]]
+HighlightedText: TypeAlias = tuple[Layout, list[tuple[int, int, str]]]
 
 
 def scoped(tokens: Iterable[Lexeme], built_in: Mapping[str, str] = {}) -> list[tuple[int, int, str]]:
@@ -167,7 +167,7 @@ def scoped(tokens: Iterable[Lexeme], built_in: Mapping[str, str] = {}) -> list[t
     ]
 
 
-def formula(data: str) -> Found:
+def formula(data: str) -> HighlightedText:
     file = parse_text(data)
     layout = FormulaLayout(file.source)
     assert layout.formula is not None
@@ -176,7 +176,7 @@ def formula(data: str) -> Found:
     return layout, [*found, *((line.at.start, line.at.end, DEFINED) for line in layout.definitions)]
 
 
-def program(data: str) -> Found:
+def program(data: str) -> HighlightedText:
     file = parse_program(data)
     layout = ProgramLayout(file.source)
     lines = [*layout.relations, *layout.statements]
@@ -188,7 +188,7 @@ def program(data: str) -> Found:
     return layout, [*found, *words, *((line.at.start, line.at.end, DEFINED) for line in lines)]
 
 
-def regex(data: str) -> Found:
+def regex(data: str) -> HighlightedText:
     """A set has one scope."""
     file = read_regex(data)
     kinds = {"OR": LOGICAL, "AND": LOGICAL, "NOT": LOGICAL, "ANY": CONSTANT, "REPEAT": REPEAT, "SYMBOL": LETTER}
@@ -202,14 +202,14 @@ def regex(data: str) -> Found:
     return file.layout, found
 
 
-def crasp(data: str) -> Found:
+def crasp(data: str) -> HighlightedText:
     layout = CraspLayout(Source("", data))
     found = scoped(token for line in layout.lines for token in crasp_tokens(layout.source, line.body))
     names = [*(line.at for line in layout.lines), *layout.imports]
     return layout, [*found, *((name.start, name.end, DEFINED) for name in names)]
 
 
-PARTS: Mapping[str, Callable[[str], Found]] = {".ltl": formula, ".srasp": program, ".re": regex, ".cr": crasp}
+PARTS: Mapping[str, Callable[[str], HighlightedText]] = {".ltl": formula, ".srasp": program, ".re": regex, ".cr": crasp}
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)

@@ -15,7 +15,7 @@ import pytest
 
 from hardsim.examples import SUFFIXES
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
 from tests.programs import reference

@@ -33,11 +33,11 @@ OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__ma
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
 APART: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("network", "program", "compiling", "reading", "hard"), ORACLES),
-    "run": (*ORACLES, "hard.parallel", "hard.exact"),
-    "hard.exact": ("hard.parallel", "run"),
-    "hard.parallel": ("run",),
-    "sharpening": ("lang.semantics", "hard.parallel"),
-    "proof": ("lang.semantics", "hard.parallel", "compiling", "program.assemble"),
+    "run": (*ORACLES, "hard.batch_hard", "hard.exact"),
+    "hard.exact": ("hard.batch_hard", "run"),
+    "hard.batch_hard": ("run",),
+    "sharpening": ("lang.semantics", "hard.batch_hard"),
+    "proof": ("lang.semantics", "hard.batch_hard", "compiling", "program.assemble"),
     "lang.semantics": ("lang.core", "lang.desugar"),
     "lang.crasp.oracle": ("lang.core", "lang.desugar", "lang.crasp.formula"),
     "lang.crasp.formula": ("lang.semantics",),
@@ -263,7 +263,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_the_deciders_share_no_code() -> None:
     imports = package_imports()
-    assert {"lang.semantics", "lang.desugar", "lang.core", "hard.exact", "hard.parallel", "run.mp"} <= imports.keys()
+    assert {"lang.semantics", "lang.desugar", "lang.core", "hard.exact", "hard.batch_hard", "run.mp"} <= imports.keys()
     assert forbidden_chains(imports) == []
 
 
@@ -366,14 +366,21 @@ def test_imports_are_seen_wherever_they_stand() -> None:
 
 
 def test_a_backward_import_is_named() -> None:
-    found = imports_of(lang__parse="from hardsim.run.mp import evaluate", run__mp="from hardsim.lang import parse")
-    assert backward_imports(found) == ["hardsim.lang.parse imports hardsim.run.mp"]
+    found = imports_of(
+        lang__ltl_parser="from hardsim.run.mp import evaluate", run__mp="from hardsim.lang import ltl_parser"
+    )
+    assert backward_imports(found) == ["hardsim.lang.ltl_parser imports hardsim.run.mp"]
     with pytest.raises(AssertionError, match=r"hardsim\.cellar\.wine stands in no room"):
         backward_imports(imports_of(cellar__wine="import hardsim.errors", errors=""))
 
 
 def test_a_relative_import_is_refused() -> None:
-    raised(AssertionError, read_imports, trees(lang__parse="from . import ast"), match=r"hardsim\.lang\.parse, line 1")
+    raised(
+        AssertionError,
+        read_imports,
+        trees(lang__ltl_parser="from . import ast"),
+        match=r"hardsim\.lang\.ltl_parser, line 1",
+    )
 
 
 def test_a_circle_is_named() -> None:
@@ -384,11 +391,11 @@ def test_a_circle_is_named() -> None:
 
 def test_a_shared_decision_is_named_with_the_chain() -> None:
     found = imports_of(
-        run__mp="import hardsim.network.model",
-        network__model="import hardsim.hard.parallel",
-        hard__parallel="import hardsim.errors",
+        run__mp="import hardsim.network.transformer",
+        network__transformer="import hardsim.hard.batch_hard",
+        hard__batch_hard="import hardsim.errors",
     )
-    assert forbidden_chains(found) == ["hardsim.run.mp -> hardsim.network.model -> hardsim.hard.parallel"]
+    assert forbidden_chains(found) == ["hardsim.run.mp -> hardsim.network.transformer -> hardsim.hard.batch_hard"]
 
 
 def test_long_functions_are_named() -> None:
@@ -401,10 +408,10 @@ def test_classes_of_one_name_are_named() -> None:
     found = shared_names(
         trees(
             run__mp="class Step: ...\nclass _Part: ...\ndef f():\n    class Own: ...",
-            network__model="class Step: ...\nclass _Part: ...\nclass Matrix:\n    class Step: ...",
+            network__transformer="class Step: ...\nclass _Part: ...\nclass Matrix:\n    class Step: ...",
         )
     )
-    assert found == ["Step in run.mp, network.model, network.model"]
+    assert found == ["Step in run.mp, network.transformer, network.transformer"]
 
 
 def test_missing_docstrings_are_named() -> None:
@@ -445,11 +452,11 @@ def test_every_dependency_is_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
-    wanted = [project["build-system"]["requires"], project["project"]["dependencies"]]
+    expected = [project["build-system"]["requires"], project["project"]["dependencies"]]
     extras = project["project"]["optional-dependencies"]
     assert [name for name in extras.pop("foreign") if "==" not in name] == []  # an environment of its own has these
-    wanted += extras.values()
-    assert {name(requirement) for group in wanted for requirement in group} - {name(pin) for pin in pins} == set()
+    expected += extras.values()
+    assert {name(requirement) for group in expected for requirement in group} - {name(pin) for pin in pins} == set()
 
 
 def test_starting_up_is_cheap() -> None:

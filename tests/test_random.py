@@ -14,7 +14,7 @@ from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.pretty import format_formula
 from hardsim.program.regimes import PROVEN, REGIMES
 from tests.counting_strategies import ALL_SIDES, counting_formulas
@@ -53,13 +53,13 @@ LOOK_UP = tuple(name for name in PROVEN if REGIMES[name].look_up[0])
 
 
 def agree_at_random(
-    regime: str, counting: Literal["lookup", "sign"], drawn: st.SearchStrategy[ast.Formula], longest: int, wanted: int
+    regime: str, counting: Literal["lookup", "sign"], drawn: st.SearchStrategy[ast.Formula], longest: int, expected: int
 ) -> None:
-    """`wanted` random formulas on all words to a length; at most a third of those drawn may be refused."""
+    """`expected` random formulas on all words to a length; at most a third of those drawn may be refused."""
     seen: Counter[str] = Counter()
 
     @settings(
-        max_examples=wanted,
+        max_examples=expected,
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -78,7 +78,7 @@ def agree_at_random(
         agree(subject, all_words("ab", longest))
 
     each()
-    assert seen["compiled"] >= wanted
+    assert seen["compiled"] >= expected
     assert 2 * seen["refused"] <= seen["compiled"]
 
 
@@ -97,21 +97,21 @@ def one_kind(draw: st.DrawFn, regime: str) -> ast.Formula:
     return parse_expression(re.sub(r"\b(pos|len)\b", f"#{side}[true]", text), ["a", "b"]).formula
 
 
-SIZES = pytest.mark.parametrize(("longest", "wanted"), [(5, 8), pytest.param(8, 60, marks=pytest.mark.slow)])
+SIZES = pytest.mark.parametrize(("longest", "expected"), [(5, 8), pytest.param(8, 60, marks=pytest.mark.slow)])
 
 
 @pytest.mark.sweep
 @SIZES
 @pytest.mark.parametrize("regime", LOOK_UP)
-def test_random_counting_formulas_agree(regime: str, longest: int, wanted: int) -> None:
-    agree_at_random(regime, "lookup", by_look_up(regime), longest, wanted)
+def test_random_counting_formulas_agree(regime: str, longest: int, expected: int) -> None:
+    agree_at_random(regime, "lookup", by_look_up(regime), longest, expected)
 
 
 @pytest.mark.sweep
 @SIZES
 @pytest.mark.parametrize("regime", PROVEN)
-def test_random_comparisons_agree_by_the_sign_test(regime: str, longest: int, wanted: int) -> None:
-    agree_at_random(regime, "sign", one_kind(regime), longest, wanted)
+def test_random_comparisons_agree_by_the_sign_test(regime: str, longest: int, expected: int) -> None:
+    agree_at_random(regime, "sign", one_kind(regime), longest, expected)
 
 
 def test_the_formulas_are_not_the_same_few() -> None:

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 import hardsim
 from hardsim.checking.critical import Bracket
-from hardsim.checking.heads import HeadLeast, HeadTie
+from hardsim.checking.head_patterns import HeadLeast, HeadTie
 from hardsim.checking.result import Evaluation, Mapped, Mismatch, Parting, Shown, TemperatureRange, Tie, WordsResult
 from hardsim.checking.subject import Subject
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.proof.decay import HeadDecay, ProgramArgument
 from hardsim.records import (
     LONGEST_REPR,
@@ -46,9 +46,9 @@ from hardsim.records import (
     written,
 )
 from hardsim.report.document import RANDOM, RESULTS, Document
-from hardsim.report.schema import described, said, schema
+from hardsim.report.notices import InputRead, Note
+from hardsim.report.schema import described, docstrings_of, schema
 from hardsim.report.schema import text as schema_text
-from hardsim.report.told import InputRead, Note
 from hardsim.visible import OBEYED
 from tests.documents import SCHEMA, VALIDATOR, exact, valid
 from tests.mistakes import raised
@@ -163,7 +163,7 @@ class Silent(Record):
     """How is it written?"""
     dumb: int
     fine: Annotated[int, "An integer."]
-    told: Exact
+    text_of: Exact
     """An exact number."""
 
 
@@ -312,8 +312,8 @@ def test_a_result_in_a_notebook() -> None:
 def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
     result = hardsim.load(SINCE).check(max_n=2, regime="none")
     html = result._repr_html_()
-    said = Page(html).texts
-    assert said[0].startswith("REFUTED ")
+    docstrings_of = Page(html).texts
+    assert docstrings_of[0].startswith("REFUTED ")
     places = [html.index(part) for part in ("<strong>REFUTED", "soft/hard on bc", "score gap", "all facts", "sha256")]
     assert places == sorted(places)
     assert "score_gap" not in html
@@ -322,7 +322,7 @@ def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
     assert {
         "parting",
         ": layer 1, position 2, head S4.read: it reads 0.269 instead of 0, off by 0.269; up to 0.25",
-    } <= {one.removesuffix(" is rounded away") for one in said}
+    } <= {one.removesuffix(" is rounded away") for one in docstrings_of}
     # An answer that is missing on every word keeps its column; the exact ends of a bracket are told apart.
     blunt = Page(hardsim.load(SINCE).eval("bc", beta="1/2")._repr_html_()).texts
     assert blunt[blunt.index("word") :][:4] == ["word", "oracle", "hard", "soft"]
@@ -333,10 +333,10 @@ def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
 
 def test_a_record_within_another_is_one_line_that_opens() -> None:
     html = hardsim.load(SINCE).prove(all_n=True)._repr_html_()
-    said = Page(html).texts
-    assert said[said.index("shown") + 1] == ": accepted b, ab, acb; rejected a, ac, abc"
-    assert said[said.index("all n") + 1] == ": proved"
-    assert "the rightmost selected position, mask 'future': error at most x <= 0.136" in said  # e^-2 = 0.1353
+    docstrings_of = Page(html).texts
+    assert docstrings_of[docstrings_of.index("shown") + 1] == ": accepted b, ab, acb; rejected a, ac, abc"
+    assert docstrings_of[docstrings_of.index("all n") + 1] == ": proved"
+    assert "the rightmost selected position, mask 'future': error at most x <= 0.136" in docstrings_of  # e^-2 = 0.1353
     # What says nothing of the network is left out there, and is among all facts of the result itself.
     model, facts = html[html.index("<b>model</b>") : html.index("<b>all n</b>")], html[html.index("all facts") :]
     assert "<th>beta</th><td>4</td>" in model
@@ -363,15 +363,15 @@ def test_what_is_told_of_words_in_one_line() -> None:
 def test_rows_of_different_classes_stand_one_by_one_in_a_notebook() -> None:
     word = Evaluation(("a",), True, True, True, 9)
     least = Bracket(None, None, None, None, 0, False)
-    said = Page(Document("x", None, 0, results=(word, least))._repr_html_()).texts  # type: ignore[arg-type]  # of no command
-    assert {"results: 2", word.summary, least.summary} <= set(said)
+    docstrings_of = Page(Document("x", None, 0, results=(word, least))._repr_html_()).texts  # type: ignore[arg-type]  # of no command
+    assert {"results: 2", word.summary, least.summary} <= set(docstrings_of)
 
 
 def test_a_long_list_of_words_is_cut_in_a_notebook() -> None:
     words = tuple((symbol,) for symbol in map(str, range(103)))
-    said = "".join(Page(WordsResult("x", "ltl", None, "hard", 1, 103, words)._repr_html_()).texts)
-    assert "98, 99, ... (3 more)" in said
-    assert "accepted: 103" in said
+    docstrings_of = "".join(Page(WordsResult("x", "ltl", None, "hard", 1, 103, words)._repr_html_()).texts)
+    assert "98, 99, ... (3 more)" in docstrings_of
+    assert "accepted: 103" in docstrings_of
 
 
 @given(st.text(st.sampled_from("<>&\"'/ab"), max_size=12))
@@ -487,8 +487,8 @@ def test_documents_hold_the_results_of_their_command_alone(command: str, data: s
     document = Document(command, 0 if command in RANDOM else None, 0, inputs, (result,)).to_dict()
     VALIDATOR.validate(document)
     for other in RESULTS.keys() - {command}:
-        told = type(result) in RESULTS[other] and (other in RANDOM) == (command in RANDOM)  # as check's in a report
-        assert VALIDATOR.is_valid(document | {"command": other}) is told
+        message = type(result) in RESULTS[other] and (other in RANDOM) == (command in RANDOM)  # as check's in a report
+        assert VALIDATOR.is_valid(document | {"command": other}) is message
     for key in document:
         assert not VALIDATOR.is_valid({name: one for name, one in document.items() if name != key})
     assert not VALIDATOR.is_valid(document | {"seed": None if command in RANDOM else 0})
@@ -513,7 +513,7 @@ def test_the_schema_is_that_of_the_classes() -> None:
 
 def untold(kind: type[Record]) -> list[str]:
     """The keys of a record that neither the class nor their type describes, and those that are bare fractions."""
-    texts = said(kind)
+    texts = docstrings_of(kind)
     return [key for key, hint in kinds(kind).items() if not (texts.get(key) or described(hint)) or bare(hint)]
 
 

@@ -47,9 +47,9 @@ def test_a_visible_json_document_has_the_same_data(text: str) -> None:
 
 @settings(max_examples=25)
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.integers(0, 40))
-def test_what_errors_quote_begins_no_line(name: str, text: str, what: str, wanted: str, hint: str, at: int) -> None:
-    error = SourceError(Source(name, text), Span(at, at + 3), what, wanted, hint)
-    for shown, own in ((str(error), 3 + bool(wanted) + bool(hint)), (str(InputError(what, hint)), 1 + bool(hint))):
+def test_what_errors_quote_begins_no_line(name: str, text: str, what: str, expected: str, hint: str, at: int) -> None:
+    error = SourceError(Source(name, text), Span(at, at + 3), what, expected, hint)
+    for shown, own in ((str(error), 3 + bool(expected) + bool(hint)), (str(InputError(what, hint)), 1 + bool(hint))):
         lines = shown.split("\n")
         assert len(lines) == own
         assert not any(OBEYED.search(line) for line in lines)

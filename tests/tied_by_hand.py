@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
 from tests.tied_models import ENCODINGS, expression
 
 

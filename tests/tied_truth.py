@@ -22,7 +22,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import DenominatorName, IsolatedZero, NumberSpan, Share
 from hardsim.proof.program import HeadLaw, Law, LayerLaw, ProgramLaw
 from hardsim.proof.ratios import NAMES, Ratio, Value
@@ -180,7 +180,7 @@ def whole(value: fmpq) -> bool:
     return bool(value.q == 1)
 
 
-class Held:
+class TiedModelRun:
     """The claims of one program on the words of one length."""
 
     def __init__(self, program: Program, law: Law, truth: list[LayerTruth], words: Sequence[Word]) -> None:
@@ -319,9 +319,9 @@ class Held:
         if row.first and not best[:, 0].all():
             self.fail(f"{what}: BOS is no maximum", i)
         if row.winners:
-            wanted = np.zeros(best.shape[1], dtype=bool)
-            wanted[[ends[order] - self.first for order in row.winners]] = True
-            if (best != wanted).any():
+            expected = np.zeros(best.shape[1], dtype=bool)
+            expected[[ends[order] - self.first for order in row.winners]] = True
+            if (best != expected).any():
                 self.fail(f"{what}: the maxima are not {row.winners}", i)
         if row.product is not None:
             ((query, key),) = head.forms
@@ -342,7 +342,7 @@ class Held:
         finally:
             self.places = places
 
-    def hold(self) -> None:
+    def require(self) -> None:
         """Hold everything that is claimed."""
         for depth, (layer, truth) in enumerate(zip(self.law.layers, self.truth, strict=True)):
             self._layer(f"layer {depth + 1}", layer, truth)
@@ -411,7 +411,7 @@ class Held:
                     self.fail(f"the output is {min(off)} from the threshold, not {claimed}", at, int(off.argmin()))
 
 
-def hold(program: Program, law: ProgramLaw, words: Iterable[Word]) -> None:
+def require(program: Program, law: ProgramLaw, words: Iterable[Word]) -> None:
     """Hold what is claimed of a program on words, sorted by length.
 
     Raises:
@@ -421,7 +421,7 @@ def hold(program: Program, law: ProgramLaw, words: Iterable[Word]) -> None:
     for word in words:
         by_length.setdefault(len(word), []).append(word)
     for n, some in by_length.items():
-        Held(program, law.one if n == 1 else law.more, run(program, some), some).hold()
+        TiedModelRun(program, law.one if n == 1 else law.more, run(program, some), some).require()
 
 
 def all_words(alphabet: Sequence[str], longest: int) -> list[Word]:

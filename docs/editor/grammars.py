@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hardsim.lang import vocabulary
-from hardsim.lang.crasp.parse import SPELLINGS as CRASP
-from hardsim.lang.crasp.parse import CraspLayout
+from hardsim.lang.crasp.crasp_parser import SPELLINGS as CRASP
+from hardsim.lang.crasp.crasp_parser import CraspLayout
 from hardsim.lang.files import FormulaLayout, ProgramLayout
 from hardsim.lang.regex.notation import CHOICES
-from hardsim.lang.regex.parse import RegexLayout
+from hardsim.lang.regex.regex_parser import RegexLayout
 from hardsim.lang.vocabulary import FORMULAS, PAIRED, PROGRAMS, SINGLE, WORD, YIELDING, Spellings
 
 Pattern: TypeAlias = dict[str, Any]

@@ -30,8 +30,8 @@ def item(field: str) -> str:
     owners = [name for name, manual in COMMANDS.items() if field in manual.fields]
     of = f" ({', '.join(f'`{name}`' for name in owners)})" if len(owners) <= FEW else ""
     default = defaults(field, owners)
-    told = f"{text[:-1]} (default: {default})." if default else text
-    whole = f"`{' '.join(names)}`{of}: {told}"
+    message = f"{text[:-1]} (default: {default})." if default else text
+    whole = f"`{' '.join(names)}`{of}: {message}"
     return fill(whole, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 

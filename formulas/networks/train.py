@@ -37,7 +37,7 @@ class Task(Protocol):
     def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
         """Token ids [count, rows] that a network reads: so many random words, up to the end of its table."""
 
-    def wanted(self, read: Ids) -> Signs:
+    def expected(self, read: Ids) -> Signs:
         """By word, position and token [count, rows, V]: 1 where the output shall be large, -1 where it shall be small,
         0 where nothing is asked of it."""
 
@@ -72,7 +72,7 @@ class NextSymbol:
             state = table[state, read[:, place]]
         return read
 
-    def wanted(self, read: Ids) -> Signs:
+    def expected(self, read: Ids) -> Signs:
         """By position 1 for every token that may come next, <eos> where the prefix is in the language; else -1."""
         table, end = self._table(), len(self.symbols) + SPECIAL.index("<eos>")
         says = np.full((len(table), len(self.symbols) + len(SPECIAL)), -1, dtype=np.float32)
@@ -109,7 +109,7 @@ class Majority:
             row[0], row[1 : n + 1], row[n + 1] = bos, word, sep
         return read
 
-    def wanted(self, read: Ids) -> Signs:
+    def expected(self, read: Ids) -> Signs:
         signs = np.zeros((*read.shape, len(self.symbols) + len(SPECIAL)), dtype=np.float32)
         ahead = np.sign((read == 1).sum(1) - (read == 0).sum(1))
         every, place = np.arange(len(read)), np.argmax(read == 3, axis=1)
@@ -218,7 +218,7 @@ def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
     the right one is above the other."""
     import torch
 
-    signed = forward(plan, weights, torch.from_numpy(read)) * torch.from_numpy(plan.task.wanted(read))
+    signed = forward(plan, weights, torch.from_numpy(read)) * torch.from_numpy(plan.task.expected(read))
     return signed.sum((1, 2))[:, None] if plan.task.together else signed.flatten(1)
 
 

@@ -36,7 +36,7 @@ from hardsim.checking.campaign import (
 from hardsim.checking.engines import HardRunner, SoftEngine, allowed_error, batches
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
 from hardsim.checking.general_rate import GeneralRate, general_rate
-from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.interrupts import to_the_report, uninterrupted
 from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.result import (
     MPMATH,
@@ -75,13 +75,13 @@ from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, sc
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
 from hardsim.checking.trend import fitted
-from hardsim.checking.void import exceeded_bound, first_failure, void_after
+from hardsim.checking.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.checking.words import changed_once
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, lower, upper
-from hardsim.network.model import Schedule
+from hardsim.network.transformer import Schedule
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Head, Program
+from hardsim.program.hard_attention import Head, Program
 from hardsim.program.sharpness import Budget
 from hardsim.records import Exact, Measured, Natural, Positive, Record, one_of
 from hardsim.run.ball import BallArithmetic
@@ -133,14 +133,14 @@ class Hunter:
         subject: Subject,
         program: Program,
         make: Callable[[Fraction], Schedule],
-        wanted: Mapping[Word, Answer],
+        expected: Mapping[Word, Answer],
         whole: bool,
         seed: int,
     ) -> None:
         self.subject, self.program, self.make, self.whole = subject, program, make, whole
-        self.words = list(wanted)
+        self.words = list(expected)
         self.hard = HardRunner(subject)
-        self.wanted: dict[Word, Answer] = dict(wanted)
+        self.expected: dict[Word, Answer] = dict(expected)
         self.stuck = False
         # A generator for each length: the words tried do not depend on other lengths.
         self.rng = Random(f"{seed}/{len(self.words[0])}/adversary")
@@ -177,8 +177,8 @@ class Hunter:
             changed = [changed_once(word, self.subject.alphabet, self.rng) for _, word in best for _ in range(TRIED)]
             fresh = [word for word in dict.fromkeys(changed) if word not in known]
             known.update(fresh)
-            asked = [word for word in fresh if word not in self.wanted]
-            self.wanted.update(zip(asked, self.hard.answers(asked) if asked else [], strict=True))
+            missing = [word for word in fresh if word not in self.expected]
+            self.expected.update(zip(missing, self.hard.answers(missing) if missing else [], strict=True))
             found = self._margins(soft, fresh)
             if isinstance(found, tuple):
                 self.words.append(found)
@@ -199,9 +199,9 @@ class Hunter:
         for some in batches(words, size):
             prepared = [self.subject.prepared(word) for word in some]
             for word, (decided, answer), margin in zip(some, *soft.margins(prepared), strict=True):
-                if not decided or not settled(self.wanted[word]):
+                if not decided or not settled(self.expected[word]):
                     self.stuck = True
-                elif answer != self.wanted[word]:
+                elif answer != self.expected[word]:
                     return word
                 else:
                     found.append((margin, word))
@@ -408,7 +408,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
     if budget is None:
         asymptotics = PROGRAM if subject.kind == "srasp" else GENERAL
         return BoundSubject(subject, parse_arith("1"), subject.facts, asymptotics)
-    subject.hold_specified("bounds")
+    subject.require_specified("bounds")
     return BoundSubject(
         # Without `sharpness` the subject gets its temperature from the schedule, as every temperature tried does.
         subject=replace(subject, program=program if gap else scaled(program, budget), sharpness=None, stored=None),
@@ -433,7 +433,7 @@ class BoundOptions:
 def bound_report(
     target: BoundSubject,
     options: CheckOptions,
-    wanted: BoundOptions,
+    expected: BoundOptions,
     progress: Report | None = None,
     crew: Crew | None = None,
 ) -> BoundResult:
@@ -446,12 +446,12 @@ def bound_report(
         Undecided: if no temperature gives an error of at most epsilon.
         WorkerFailure: if workers are lost again and again.
     """
-    report = _Report(target, options, wanted, progress, crew or LocalCrew(options.workers))
+    report = _Report(target, options, expected, progress, crew or LocalCrew(options.workers))
     return to_the_report(report.run, report.result)
 
 
 @dataclass(frozen=True, slots=True)
-class LengthFound:
+class LengthFindings:
     """The results of one length: its row of the report, a refuted claim, and the outcome of single words."""
 
     row: BoundLength
@@ -480,10 +480,10 @@ class Reporter:
 
     target: BoundSubject
     options: CheckOptions
-    wanted: BoundOptions
+    expected: BoundOptions
     prepared: Preparation
 
-    def __call__(self, shard: Shard) -> LengthFound:
+    def __call__(self, shard: Shard) -> LengthFindings:
         """Return the results of one length for the words of a shard. `shard.known` has the exact runs and the answers
         of hard attention."""
         n, words, (runs, answers) = shard.n, shard.words, shard.known
@@ -494,7 +494,7 @@ class Reporter:
         violation, tally, found = plan.violation, Tally(n, len(words)), Crossing(None, None, None)
         void: dict[str, FirstFailure] = {}
         bits: int | None = 0
-        if not self.wanted.gap:
+        if not self.expected.gap:
             judge = Judge(subject, program, plan, None, engine)
             tally = judge.tally(words, runs)
             # Words that balls cannot settle with all their digits need no search for fewer.
@@ -503,12 +503,12 @@ class Reporter:
                 void = void_after(program, tally, engine)
             violation = violation or self._exceeded(plan, tally, void)
             # Without a gap (no row with two different scores) no temperature changes an answer.
-            if self.wanted.search and plan.facts.gap is not None:
-                wanted = dict(zip(words, answers, strict=True))
-                hunter = Hunter(subject, program, self._schedule, wanted, plan.facts.exhaustive, self.options.seed)
+            if self.expected.search and plan.facts.gap is not None:
+                expected = dict(zip(words, answers, strict=True))
+                hunter = Hunter(subject, program, self._schedule, expected, plan.facts.exhaustive, self.options.seed)
                 found = hunter.search(plan.theorem / max(map(upper, self._units(plan.facts.n))))
         row = self._row(tally, plan, found, bits, void)
-        return LengthFound(row, violation, tally.mismatch, tally.undecided, void)
+        return LengthFindings(row, violation, tally.mismatch, tally.undecided, void)
 
     def _schedule(self, factor: Fraction) -> Arith:
         """Return the schedule of the temperature that is `factor` times the subject's schedule."""
@@ -592,11 +592,11 @@ class _Report:
     """A report under way, length by length. After an interruption the lengths so far are its partial result."""
 
     def __init__(
-        self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None, crew: Crew
+        self, target: BoundSubject, options: CheckOptions, expected: BoundOptions, progress: Report | None, crew: Crew
     ) -> None:
         self.target, self.subject, self.options = target, target.subject, options
-        self.wanted, self.progress, self.crew = wanted, progress, crew
-        self.found: list[LengthFound] = []
+        self.expected, self.progress, self.crew = expected, progress, crew
+        self.findings: list[LengthFindings] = []
         self.prepared: Preparation | None = None
         self.done = self.total = 0
         self.general: GeneralRate | None = None
@@ -606,9 +606,9 @@ class _Report:
             self.total = total
 
         self.prepared, runs, answers = measure_all(
-            self.subject, self.options, self.crew, planned, self._told, range(1, self.options.max_n + 1)
+            self.subject, self.options, self.crew, planned, self._report_progress, range(1, self.options.max_n + 1)
         )
-        job = Job(Reporter, (self.target, self.options, self.wanted, self.prepared))
+        job = Job(Reporter, (self.target, self.options, self.expected, self.prepared))
         lengths = (
             Shard(
                 n,
@@ -619,25 +619,25 @@ class _Report:
         )
         with closing(self.crew.run(job, lengths)) as parts:
             for found in parts:
-                with held():
-                    self.found.append(found)
-                self._told(found.row.n, found.row.words)
+                with uninterrupted():
+                    self.findings.append(found)
+                self._report_progress(found.row.n, found.row.words)
         if self.target.budget is None:
             # Networks compiled for a regime have the growth of their regime; `asymptotics` states it.
             self.general = general_rate(self.subject)
 
-    def _told(self, n: int, words: int) -> None:
+    def _report_progress(self, n: int, words: int) -> None:
         """Report progress: a word counts half when it is measured, and half when its length is done."""
         self.done += words
         if self.progress is not None:
-            wrong = sum(found.violation is not None or found.refuted is not None for found in self.found)
-            undecided = sum(bool(found.unsettled) for found in self.found)
+            wrong = sum(found.violation is not None or found.refuted is not None for found in self.findings)
+            undecided = sum(bool(found.unsettled) for found in self.findings)
             self.progress(Progress(n, self.done // 2, self.total, wrong, undecided))
 
     def result(self, partial: bool) -> BoundResult:
-        target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.found)
-        violation = next((found.violation for found in self.found if found.violation is not None), None)
-        refuted = next(filter(None, (found.refuted for found in self.found)), None)
+        target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.findings)
+        violation = next((found.violation for found in self.findings if found.violation is not None), None)
+        refuted = next(filter(None, (found.refuted for found in self.findings)), None)
         ties = () if self.prepared is None else self.prepared.ties
         word = None if self.prepared is None else self.prepared.undecided
         undecided = None if word is None else hard_undecided(subject, word)
@@ -662,7 +662,7 @@ class _Report:
             violation=violation,
             refuted=None if refuted is None else refuted.word,
             partial=partial,
-            failed_first=first_failure({found.row.n: found.void for found in self.found}),
+            failed_first=first_failure({found.row.n: found.void for found in self.findings}),
             own=own_failure(target.given or subject, refuted, violation),
             hard_undecided=undecided,
         )
@@ -683,18 +683,18 @@ class _Report:
             found.append((refuted.certain(self.options.engine), what))
         if found:
             return contradiction(found)
-        unsettled = next(filter(None, (one.unsettled for one in self.found)), "")
+        unsettled = next(filter(None, (one.unsettled for one in self.findings)), "")
         if not lengths or unsettled:
-            told = unsettled
+            message = unsettled
             if unsettled == NO_ANSWER and undecided is not None:
-                told = undecided.summary
-            return Verdict.UNDECIDED, told if lengths else "no word was tried"
+                message = undecided.summary
+            return Verdict.UNDECIDED, message if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
-        what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
-        if any(found.void for found in self.found):
+        what = "every declared gap" if self.expected.gap else "every declared gap and every error bound"
+        if any(found.void for found in self.findings):
             what += " that is not void"
         holds = f"{what} holds on {words:,} words up to length {lengths[-1].n}"
-        if self.options.engine == MPMATH and not self.wanted.gap:
+        if self.options.engine == MPMATH and not self.expected.gap:
             return Verdict.OBSERVED, f"{holds}, {HOW[MPMATH]}"
         return Verdict.CERTIFIED, holds
 

@@ -29,9 +29,9 @@ from hardsim.checking.engines import (
     head_bounds,
 )
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.external import External, NetworkJudge
 from hardsim.checking.failures import given_up, tallied
-from hardsim.checking.foreign import Foreign, NetworkJudge
-from hardsim.checking.interrupts import held, interruptible, to_the_report
+from hardsim.checking.interrupts import interruptible, to_the_report, uninterrupted
 from hardsim.checking.obstacles import hard_undecided
 from hardsim.checking.options import LARGEST_LENGTH, Request
 from hardsim.checking.result import (
@@ -74,7 +74,7 @@ from hardsim.checking.shrink import shrunk
 from hardsim.checking.subject import Subject, Target, no_output_of
 from hardsim.checking.tally import COUNTS, MOST_FAILURES, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.trend import growth, margin_trend
-from hardsim.checking.void import exceeded_bound, first_failure, void_after
+from hardsim.checking.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.checking.words import (
     PAIRS,
     STRUCTURED_LIMIT,
@@ -89,7 +89,7 @@ from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.reals import lower, upper
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.run.mp import choose_digits
 from hardsim.sharpening.measure import HeadFacts, measure
 
@@ -196,10 +196,10 @@ def requested(subject: Target, options: CheckOptions, n: int) -> int:
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
-def searches(subject: Target) -> TypeGuard[Foreign]:
+def searches(subject: Target) -> TypeGuard[External]:
     """Return True if words with a wrong answer are searched at lengths of which not all words are tried: the subject is
     an external network with a reference."""
-    return isinstance(subject, Foreign) and subject.oracle is not None
+    return isinstance(subject, External) and subject.oracle is not None
 
 
 def budget(options: CheckOptions) -> int:
@@ -207,7 +207,7 @@ def budget(options: CheckOptions) -> int:
     return SEARCHED if options.samples is None else options.samples
 
 
-def whole(subject: Foreign, options: CheckOptions, n: int) -> bool:
+def whole(subject: External, options: CheckOptions, n: int) -> bool:
     """Return True if every word of length n that may have an expected answer is tried."""
     return subject.possible(n) <= max(options.exhaustive, budget(options))
 
@@ -259,17 +259,17 @@ def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[W
     return WordPlan(n, possible, len(words) == possible, words)
 
 
-def asked(request: Request, subject: Target) -> CheckOptions:
+def check_options_of(request: Request, subject: Target) -> CheckOptions:
     """Return the options that choose the words of a subject and the arithmetic, for a check.
 
     Raises:
         InputError: if the subject is an external network without a reference.
     """
-    if isinstance(subject, Foreign) and subject.oracle is None:
-        told = f"{subject.name} is an external network without a reference, so its expected outputs are unknown"
+    if isinstance(subject, External) and subject.oracle is None:
+        message = f"{subject.name} is an external network without a reference, so its expected outputs are unknown"
         hint = "Name a specification (.spec) instead, or compare with a file that gives the expected answers: "
         shown = "`hardsim check NETWORK --against FILE`. `hardsim eval` and `hardsim heads` need no reference."
-        raise InputError(told, hint + shown)
+        raise InputError(message, hint + shown)
     return tried_of(request, subject)
 
 
@@ -278,7 +278,7 @@ def tried_of(request: Request, subject: Target) -> CheckOptions:
     longer than its table of positions, unless `max_n` is given: then longer ones are refused later."""
     max_n = request.max_n
     # A default must not run into the end of the table; an explicit --max-n should be refused with the reason.
-    if isinstance(subject, Foreign) and subject.network.longest is not None and "max_n" not in request.written:
+    if isinstance(subject, External) and subject.network.longest is not None and "max_n" not in request.written:
         max_n = max(1, min(max_n, subject.network.longest))
     return CheckOptions(max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine)
 
@@ -289,7 +289,7 @@ class Deciding:
 
     def __init__(self, subject: Target) -> None:
         self.subject = subject
-        self._asked: Callable[[Word], Any] = subject.oracle or (
+        self._requested: Callable[[Word], Any] = subject.oracle or (
             HardRunner(subject).answer if isinstance(subject, Subject) else lambda word: None
         )
         self._known: dict[Word, bool] = {}
@@ -300,7 +300,7 @@ class Deciding:
         # Long words are rarely asked about twice, and would fill the memory.
         if len(word) > SHORT:
             with suppress(InputError):
-                answers = self.subject.oracles([word]) or [self._asked(word)]
+                answers = self.subject.oracles([word]) or [self._requested(word)]
                 return answers[0] is True
             return False
         if word not in self._known:
@@ -310,13 +310,13 @@ class Deciding:
     def _accepts(self, word: Word) -> bool:
         """Return True if a word is accepted; False if the reference or the program fails on it."""
         with suppress(InputError):
-            return self._asked(word) is True
+            return self._requested(word) is True
         return False
 
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:
     """Return the words of length n to try. They depend only on the subject, the options and the answers."""
-    if isinstance(subject, Foreign) and subject.domain is not None:
+    if isinstance(subject, External) and subject.domain is not None:
         possible = subject.possible(n)
         if whole(subject, options, n):
             return WordPlan(n, possible, True, LanguageWords(subject.domain, n, possible))
@@ -350,7 +350,7 @@ class Chooser:
         return plan_of(self.subject, self.options, shard.n, self.accepts)
 
 
-def hold_affordable(subject: Target, options: CheckOptions, lengths: Iterable[int]) -> None:
+def require_affordable(subject: Target, options: CheckOptions, lengths: Iterable[int]) -> None:
     """Raise InputError if the words that are measured before the first one is run do not fit in memory. Its hint names
     the options that make them fit."""
     # One network for every length needs no measurement: only other subjects keep the runs of all words in memory.
@@ -368,8 +368,8 @@ def hold_affordable(subject: Target, options: CheckOptions, lengths: Iterable[in
 def default_workers(subject: Target, options: CheckOptions) -> int:
     """Return the number of processes worth starting: one for a quick check, else one for each available processor."""
     if not isinstance(subject, Subject):
-        asked = count_requested(subject, options) * options.max_n * subject.facts.parameters
-        return 1 if asked < QUICK_PRODUCTS else processors()
+        entries = count_requested(subject, options) * options.max_n * subject.facts.parameters
+        return 1 if entries < QUICK_PRODUCTS else processors()
     # Estimated work: scores of all heads at all pairs of positions for a hard-attention run, positions otherwise.
     heads, total = max(1, len(subject.program.heads)), 0
     if subject.sharpness is not None:
@@ -414,8 +414,8 @@ def _validate(subject: Target, options: CheckOptions) -> None:
         raise InputError(f"unknown engine '{options.engine}'", hint=f"The engines are: {', '.join(ENGINES)}.")
     if options.max_n < 1:
         raise InputError(f"the largest length must be at least 1, not {options.max_n}")
-    if isinstance(subject, Foreign):
-        subject.hold_lengths(options.max_n)
+    if isinstance(subject, External):
+        subject.require_lengths(options.max_n)
     elif isinstance(subject, Subject) and subject.stored is not None:
         lengths = lengths_of(subject, options)
         for n in lengths:
@@ -478,11 +478,13 @@ class _Campaign:
         def planned(total: int) -> None:
             self.total = max(total, self.done)
 
-        def told(n: int, words: int) -> None:
+        def report_progress(n: int, words: int) -> None:
             self.measured += words
             self._advance(n)
 
-        prepared, runs, _ = measure_all(subject, options, self.crew, planned, told, self.lengths, tolerant=True)
+        prepared, runs, _ = measure_all(
+            subject, options, self.crew, planned, report_progress, self.lengths, tolerant=True
+        )
         self.prepared = prepared
         # A resumed run skips complete lengths; the last one may be incomplete.
         latest = max(self.tallies, default=1)
@@ -512,7 +514,7 @@ class _Campaign:
             job = Job(Judges, (subject, prepared, dps, engine))
         with closing(self.crew.run(job, left())) as parts:
             for plan, part in parts:
-                with held():
+                with uninterrupted():
                     # The tally, the count and the checkpoint must agree, so an interruption waits until all three are
                     # done.
                     if self._ends_before(part.n):
@@ -607,14 +609,14 @@ class _Campaign:
     def judged(self) -> Iterator[JudgedLength]:
         """Yield the row of every length of an external network with a word tried, and of each shorter length without
         any word that has an expected answer."""
-        if isinstance(self.subject, Foreign):
+        if isinstance(self.subject, External):
             found = {n: tally for n, tally in self.tallies.items() if tally.words}
             if self.subject.domain is not None:
                 found |= {n: Tally(n) for n in range(1, max(found, default=1)) if not self.subject.possible(n)}
             for _, tally in sorted(found.items()):
                 yield judged_length(self.subject, tally, self.options.engine)
 
-    def _mismatch(self, lengths: Sequence[Tried]) -> Mismatch | None:
+    def _mismatch(self, lengths: Sequence[WordCounts]) -> Mismatch | None:
         """Return the first mismatch among the lengths."""
         found: Mismatch | None = None
         for length in lengths:
@@ -636,7 +638,7 @@ class _Campaign:
         subject, options = self.subject, self.options
         if found is None or not found.refutes:
             return found
-        if isinstance(subject, Foreign):  # reports show no more digits of it than float64 has
+        if isinstance(subject, External):  # reports show no more digits of it than float64 has
             # Words that the user named are reported as they are.
             simpler = options.words is None and options.engine != MPMATH
             return shrunk(subject, found, options.dps) if simpler else found
@@ -663,20 +665,20 @@ class _Campaign:
         subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
-        found: list[Told] = [*lengths, *judged]
+        found: list[JudgedCounts] = [*lengths, *judged]
         failed = self.failed
         # Without a wrong word the error is all there is to report.
         if failed and not partial and violation is None and (mismatch is None or not mismatch.refutes):
             raise failed[0].error
-        least = subject.shortest if isinstance(subject, Foreign) else 1
-        regular = isinstance(subject, Foreign) and subject.domain is not None
+        least = subject.shortest if isinstance(subject, External) else 1
+        regular = isinstance(subject, External) and subject.domain is not None
         # With a regular domain the possible words are exactly those with expected outputs.
         counted, some = not some or regular, some or regular
         undecided, ties = self._hard_undecided(mismatch), () if self.prepared is None else self.prepared.ties
         verdict, reach = judge(
             found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted, undecided
         )
-        reach = reach if subject.against is None else f"{subject.held}: {reach}"
+        reach = reach if subject.against is None else f"{subject.reference_text}: {reach}"
         return CheckResult(
             input=subject.name,
             sha256=subject.sha256,
@@ -752,7 +754,7 @@ def measure_all(
     options: CheckOptions,
     crew: Crew,
     planned: Callable[[int], None],
-    told: Callable[[int, int], None],
+    report_progress: Callable[[int, int], None],
     lengths: Sequence[int],
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
@@ -763,12 +765,12 @@ def measure_all(
         InputError: if the words do not fit in memory, or a word leaves the range of a program's construction
             (OutOfRange) and `tolerant` is False.
     """
-    hold_affordable(subject, options, lengths)
+    require_affordable(subject, options, lengths)
     with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
         plans: dict[int, WordPlan] = {plan.n: plan for plan in chosen}
     planned(sum(len(plan.words) for plan in plans.values()))
     words, whole = {n: plan.words for n, plan in plans.items()}, {n: plan.exhaustive for n, plan in plans.items()}
-    return prepare_words(subject, words, whole, crew, told, tolerant=tolerant)
+    return prepare_words(subject, words, whole, crew, report_progress, tolerant=tolerant)
 
 
 class Judge:
@@ -848,7 +850,7 @@ class Judges:
         return self.plan, self.judge(shard)
 
 
-def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[Shard], tuple[None, Tally]]:
+def network_judge(subject: External, dps: int | None, engine: str) -> Callable[[Shard], tuple[None, Tally]]:
     """Return the function that tallies the shards of an external network, with None in place of a plan."""
     judge = NetworkJudge(subject, dps, engine)
 
@@ -899,7 +901,7 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
     )
 
 
-def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
+def judged_length(subject: External, tally: Tally, engine: str) -> JudgedLength:
     """Return the report's row for one length of an external network."""
     _, numbers = settle(tally, engine)
     margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
@@ -1030,7 +1032,7 @@ def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
 
 
 def judge(
-    lengths: Sequence[Told],
+    lengths: Sequence[JudgedCounts],
     mismatch: Mismatch | None,
     violation: Violation | None,
     engine: str,
@@ -1068,8 +1070,10 @@ def judge(
     # Words without an expected answer are no evidence, so without judged words there is no verdict.
     if not any(length.words for length in lengths):
         left = sum(length.unjudged for length in lengths)
-        told = f"no word was judged: the reference leaves {plural(left, 'word')} open" if left else "no word was tried"
-        return Verdict.UNDECIDED, told
+        message = (
+            f"no word was judged: the reference leaves {plural(left, 'word')} open" if left else "no word was tried"
+        )
+        return Verdict.UNDECIDED, message
     if mismatch is not None:
         return Verdict.UNDECIDED, NO_ANSWER if undecided is None else undecided.summary
     stuck = sum(length.undecided for length in lengths)
@@ -1091,25 +1095,25 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str:
+def wrong_on(mismatch: Mismatch, lengths: Sequence[JudgedCounts], least: int = 1) -> str:
     """Return the text that an external network is wrong on a word, with the word that it was shrunk from."""
     n, first = len(mismatch.word), mismatch.shrunk_from
-    wanted = "" if mismatch.no_output is None else f"{mismatch.no_output.summary}; "
+    expected = "" if mismatch.no_output is None else f"{mismatch.no_output.summary}; "
     if not n:
-        return f"{wanted}the network is wrong on the empty word"
+        return f"{expected}the network is wrong on the empty word"
     source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another word with as many"
     of = f", shrunk from {source} symbols" if source else ""
-    return f"{wanted}the network is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
+    return f"{expected}the network is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
 
 
-def shortest(lengths: Sequence[Told], n: int, least: int = 1) -> str:
+def shortest(lengths: Sequence[JudgedCounts], n: int, least: int = 1) -> str:
     """Return the text on the length n of a wrong word. It is the shortest only if all shorter words, of `least` symbols
     or more, were tried, and none of them was left undecided."""
     whole = {length.n for length in lengths if length.exhaustive and not length.undecided}
     return "the shortest: all shorter words were tried" if whole >= {*range(least, n)} else "the shortest found"
 
 
-class Tried(Protocol):
+class WordCounts(Protocol):
     """A length with the number of its words that were tried."""
 
     @property
@@ -1129,7 +1133,7 @@ class Tried(Protocol):
         """True if all words of the length were tried."""
 
 
-class Told(Tried, Protocol):
+class JudgedCounts(WordCounts, Protocol):
     """A length with the number of words tried, and the results on them."""
 
     @property
@@ -1153,7 +1157,9 @@ def lengths_text(lengths: Sequence[int]) -> str:
     return f"{len(lengths)} lengths from {first} to {last}"
 
 
-def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1, counted: bool = True) -> str:
+def words_tried(
+    found: Sequence[WordCounts], max_n: int, noun: str = "word", least: int = 1, counted: bool = True
+) -> str:
     """Return a text for the words tried: all words of `least` symbols up to some length, the number of longer ones, and
     the pinned ones. Unless `counted`, the number of possible words with an expected answer is unknown, and the text
     counts them `among` all words."""

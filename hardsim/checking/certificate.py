@@ -16,17 +16,17 @@ from typing import Annotated, Any, assert_never
 from hardsim.checking.result import InputName, Length, span_text, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, Undecided
-from hardsim.lang import parse
+from hardsim.lang import ltl_parser
 from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file, format_formula
-from hardsim.lang.valuations import Alphabet, Holding, Symbols, Valuations, everything, listing
+from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
-from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
-from hardsim.program.model import Affine, Head, Kind, Weighting
+from hardsim.network.transformer import AttentionHead, Matrix, Transformer
+from hardsim.program.hard_attention import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.account import Account, account_of
 from hardsim.proof.facts import Facts, TooLarge
@@ -63,7 +63,7 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
     Raises:
         Undecided: if the checker does not accept the certificate (it knows fewer constructions than the prover).
     """
-    file = subject.meant
+    file = subject.source_formula
     core, users = desugar(file), own_predicates(file)
     if max_n is None:
         facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
@@ -203,7 +203,7 @@ def alphabet_json(alphabet: Alphabet) -> dict[str, list[str]]:
 
 def letters_json(symbols: Symbols) -> list[Any]:
     """Return the node for a set of symbols."""
-    if isinstance(symbols, Holding):
+    if isinstance(symbols, PropositionSymbols):
         return ["true", []] if symbols.name is None else ["holds", [], symbols.name]
     return ["letters", [], *sorted(symbols)]
 
@@ -306,7 +306,7 @@ class _Claims:
         self.core, program = core, subject.program
         self.heads: dict[str, dict[str, Any]] = {}
         self.means: dict[str, tuple[str, Literal]] = {}
-        self.users = {item.name: item for item in subject.meant.predicates}
+        self.users = {item.name: item for item in subject.source_formula.predicates}
         self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
         self.formula = formula_json(self.core, self.users)
         self.nodes: list[list[Any]] = self.formula["nodes"]
@@ -330,7 +330,7 @@ class _Claims:
         return number
 
     def _letters(self, symbols: Symbols) -> Literal:
-        if isinstance(symbols, Holding):
+        if isinstance(symbols, PropositionSymbols):
             return [self._add(letters_json(symbols)), False]
         known = frozenset(listing(symbols, self.core.alphabet))
         # A node that exists for the other symbols is used again, negated, instead of a second node.
@@ -400,11 +400,11 @@ def check_labels(document: Mapping[str, Any]) -> None:
     text = labels["source"]["text"]
     require(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
     try:
-        file = parse.parse_text(text, "labels.source.text")
+        file = ltl_parser.parse_text(text, "labels.source.text")
         check_formula(document, file, "labels.source.text")
         # The formula is the last line of a file as it is written; the label may have brackets that are not needed.
         own = f"{format_file(file).rstrip().rpartition(LINE)[0]}{LINE}{labels['formula']}"
-        same = LINE not in labels["formula"] and parse.parse_text(own, "labels.formula").formula == file.formula
+        same = LINE not in labels["formula"] and ltl_parser.parse_text(own, "labels.formula").formula == file.formula
     except HardsimError:
         raise Rejected("labels.source.text: not a readable formula") from None
     require(labels["at"] == file.at, "labels.at: differs from labels.source.text")
@@ -421,23 +421,23 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
     own_predicates(file)
     core = desugar(file)
     found = document["formula"]
-    wanted = formula_json(core, {item.name: item for item in file.predicates})
+    expected = formula_json(core, {item.name: item for item in file.predicates})
     for key in ("alphabet", "props"):
-        same = set(found.get(key, [])) == set(wanted.get(key, []))
+        same = set(found.get(key, [])) == set(expected.get(key, []))
         require(
-            same, f"formula.{key}: differs from that of {name}, {' '.join(wanted.get(key, [])) or 'which has none'}"
+            same, f"formula.{key}: differs from that of {name}, {' '.join(expected.get(key, [])) or 'which has none'}"
         )
     table: dict[Any, int] = {}
-    own, other = _shapes(found["nodes"], table), _shapes(wanted["nodes"], table)
-    (k, negated), (j, otherwise) = found["root"], wanted["root"]
+    own, other = _shapes(found["nodes"], table), _shapes(expected["nodes"], table)
+    (k, negated), (j, otherwise) = found["root"], expected["root"]
     # Walk down to the deepest pair of nodes that differ: the message then names the place of the difference, not the
     # root.
     while own[k] != other[j]:
-        (op, args, *rest), (op_there, args_there, *rest_there) = found["nodes"][k], wanted["nodes"][j]
+        (op, args, *rest), (op_there, args_there, *rest_there) = found["nodes"][k], expected["nodes"][j]
         pairs = [(a, b) for a, b in zip(args, args_there, strict=False) if _shape(own, a) != _shape(other, b)]
         alike = _rest(op, rest) == _rest(op_there, rest_there) and len(args) == len(args_there) and pairs
         if not (alike and pairs[0][0][1] == pairs[0][1][1]):
-            there = json.dumps(wanted["nodes"][j], ensure_ascii=False)
+            there = json.dumps(expected["nodes"][j], ensure_ascii=False)
             raise Rejected(f"formula.nodes[{k}]: differs from the formula of {name}, whose node {j} is {there}")
         ((k, _), (j, _)), *_ = pairs
     require(negated == otherwise, f"formula.root: negated in only one of the certificate and {name}")
@@ -474,15 +474,15 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
     require(found is None, f"{found}: it is not what {name} has")
 
 
-def difference(found: Any, wanted: Any, place: str) -> str | None:
+def difference(found: Any, expected: Any, place: str) -> str | None:
     """Return the first place where two JSON values differ; None if they are equal."""
-    if isinstance(found, dict) and isinstance(wanted, dict):
+    if isinstance(found, dict) and isinstance(expected, dict):
         # Keys of both sides: an extra or a missing entry is a difference too.
-        steps = {f".{key}": (found.get(key), wanted.get(key)) for key in (*wanted, *found)}
-    elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
-        steps = {f"[{k}]": pair for k, pair in enumerate(zip(found, wanted, strict=True))}
+        steps = {f".{key}": (found.get(key), expected.get(key)) for key in (*expected, *found)}
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        steps = {f"[{k}]": pair for k, pair in enumerate(zip(found, expected, strict=True))}
     else:
-        return None if type(found) is type(wanted) and found == wanted else place
+        return None if type(found) is type(expected) and found == expected else place
     return next((at for step, pair in steps.items() if (at := difference(*pair, place + step)) is not None), None)
 
 
@@ -492,12 +492,12 @@ def difference(found: Any, wanted: Any, place: str) -> str | None:
 def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
     """Return the nodes that the root depends on, one a line: the last `most` of them."""
     nodes, (root, _) = formula["nodes"], formula["root"]
-    wanted = {root}
+    expected = {root}
     for k in range(root, -1, -1):
-        if k in wanted:
-            wanted |= {a for a, _ in nodes[k][1]}
-    shown = sorted(wanted)[-most:]
-    more = [f"... and {len(wanted) - len(shown)} more"] if len(wanted) > len(shown) else []
+        if k in expected:
+            expected |= {a for a, _ in nodes[k][1]}
+    shown = sorted(expected)[-most:]
+    more = [f"... and {len(expected) - len(shown)} more"] if len(expected) > len(shown) else []
     return more + [f"{k}: {_node_text(nodes[k])}" for k in shown]
 
 

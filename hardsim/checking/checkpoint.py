@@ -26,7 +26,7 @@ from hardsim.checking.tally import Tally
 from hardsim.errors import InputError, InvariantError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Draft, FileLock, read_bytes, refusal, refusing, same_file, target_of
-from hardsim.lang.valuations import told_of
+from hardsim.lang.valuations import alphabet_lines
 from hardsim.version import __version__
 
 SMALL = 2**53
@@ -135,7 +135,7 @@ def _text(number: int) -> str:
 MAGIC, APPLICATION, VERSION1 = b"SQLite format 3\0", b"hard", b'{"format": "hardsim-checkpoint"'
 """The first bytes of a database, the mark of a database of hardsim (bytes 68 to 71), and the first bytes of a file of
 the first schema."""
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 TABLE = "CREATE TABLE kept (kind TEXT, name TEXT, value TEXT, sha256 TEXT, PRIMARY KEY (kind, name))"
 PUT = "REPLACE INTO kept VALUES (?, ?, ?, ?)"
 REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"
@@ -201,16 +201,18 @@ class Checkpoint:
         mine = {(REQUEST, "version of hardsim"): __version__}
         mine |= {(REQUEST, name): _shown(value) for name, value in request.items()}
         for name, digest, alphabet in inputs:  # a file name may have bytes that are not text
-            mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps([digest, *told_of(alphabet)])
+            mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps(
+                [digest, *alphabet_lines(alphabet)]
+            )
         made = not self._target.exists() and self._make(mine)
         # The header is read before SQLite opens the file: SQLite would change some files that are not databases.
         if not made:
-            self._hold_header()
+            self._require_header()
         self._lock = self._locked()
         if made:
             return
         rows = self._rows()
-        self._hold_request(rows, mine)
+        self._require_request(rows, mine)
         try:
             runs = {name: json.loads(value) for (kind, name), value in rows.items() if kind == RUN}
             self.runs = {name: from_plain(value, Known, name) for name, value in runs.items()}
@@ -246,7 +248,7 @@ class Checkpoint:
 
     # ---- reading ----
 
-    def _hold_header(self) -> None:
+    def _require_header(self) -> None:
         """Raise InputError unless the file is a checkpoint of this schema, before SQLite opens it."""
         data = read_bytes(self.path, LARGEST, OPTION)
         ours = data.startswith(MAGIC) and data[68:72] == APPLICATION
@@ -281,7 +283,7 @@ class Checkpoint:
             raise self._damaged("a digest does not match its row")
         return {(kind, name): value for kind, name, value, _ in rows}
 
-    def _hold_request(self, rows: Mapping[tuple[str, str], str], mine: Mapping[tuple[str, str], str]) -> None:
+    def _require_request(self, rows: Mapping[tuple[str, str], str], mine: Mapping[tuple[str, str], str]) -> None:
         """Raise InputError unless the file belongs to this request and these inputs."""
         for (kind, name), here in mine.items():
             there = rows.get((kind, name))
@@ -349,11 +351,11 @@ class Checkpoint:
             with closing(self._open()) as database, database:
                 database.execute(PUT, (kind, name, value, _digest(kind, name, value)))
         except sqlite3.Error as error:
-            told = refusal(self.path, OPTION, str(error))
+            message = refusal(self.path, OPTION, str(error))
             if self.lost is None:
-                raise told from None
+                raise message from None
             if not self._failed:
-                self.lost(told)
+                self.lost(message)
             self._failed = True
         now = time.monotonic()
         self._next = now + max(INTERVAL, SHARE * (now - started))
@@ -378,9 +380,9 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
     for name, _, _ in inputs:
         if same_file(request.resume, located(name)):
             raise InputError(f"{OPTION} {request.resume} would overwrite what is read, {name}", "Give it another name.")
-    asked = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
-    wanted = {name: str(value) if isinstance(value, Fraction) else value for name, value in asked.items()}
-    return Checkpoint(request.resume, wanted, inputs)
+    settings = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
+    expected = {name: str(value) if isinstance(value, Fraction) else value for name, value in settings.items()}
+    return Checkpoint(request.resume, expected, inputs)
 
 
 @contextmanager

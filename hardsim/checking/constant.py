@@ -32,7 +32,7 @@ from hardsim.errors import HardsimError
 from hardsim.lang.core import And, Core, Edge, Letters, Lit, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Kind
+from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import REGIMES
 from hardsim.program.sharpness import Budget
 
@@ -256,12 +256,12 @@ def _differ_forever(moves: Moves, past: _Past) -> bool:
         left += following[pair]
         if len(following) > MOST_PAIRS:
             return False
-    told = {pair for pair in following if past.accepts(pair[0]) != past.accepts(pair[1])}
-    telling = _leading(told, following)
-    if _circles(telling, following):
+    distinguished = {pair for pair in following if past.accepts(pair[0]) != past.accepts(pair[1])}
+    result_text = _leading(distinguished, following)
+    if _circles(result_text, following):
         return True
     # v is not empty, so the first pair must have a successor that leads to a difference.
-    later = {pair for pair, after in following.items() if after & telling}
+    later = {pair for pair, after in following.items() if after & result_text}
     edges: dict[State | None, set[State | None]] = {state: set(after) for state, after in moves.items()}
     # States that arbitrarily long words lead to.
     far = _circles(set(edges), edges)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TextIO, cast
 
 from hardsim.checking.execution import DASK, LOCAL, RAY, Crew, DaskCrew, LocalCrew, Lost, RayCrew, need
-from hardsim.checking.interrupts import held
+from hardsim.checking.interrupts import uninterrupted
 from hardsim.checking.options import Request
 
 
@@ -69,7 +69,7 @@ def crews(request: Request, lost: Lost) -> Iterator[Crews]:
             yield found
         finally:
             # An interruption must not leave worker processes behind.
-            with held():
+            with uninterrupted():
                 found.close()
 
 
@@ -89,12 +89,14 @@ class _MainThread:
         return getattr(self._stream, name)
 
 
-def _unless_ended(told: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
+def _unless_ended(
+    report_progress: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs
+) -> None:
     """Report an error in a thread with `told`, except in loky's executor thread while its processes are being ended: it
     may fail over work that is given up at the same moment."""
     flags = getattr(args.thread, "executor_flags", None)
     if flags is None or not flags.shutdown:
-        told(args)
+        report_progress(args)
 
 
 @contextmanager

@@ -48,10 +48,10 @@ from hardsim.checking.words import count_words, enumerate_words, sample_words
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.desugar import desugar
-from hardsim.network.model import AttentionHead, Schedule, Transformer
 from hardsim.network.numbers import plain
+from hardsim.network.transformer import AttentionHead, Schedule, Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Kind, Program
+from hardsim.program.hard_attention import Kind, Program
 from hardsim.proof.facts import Facts
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import one_for_all, prove_meaning, prove_network
@@ -179,13 +179,13 @@ class CriticalResult(Record):
         return 2 * log(7) if self.nearest else None
 
 
-def hold_critical(request: Request) -> None:
+def require_critical(request: Request) -> None:
     """Raise InputError if an option does not go with a search for the least beta (`--critical`)."""
     # These options have meanings of their own in a bound report.
     for option in ("gap", "plot", "beta") if request.critical else ():
         if getattr(request, option) not in (None, False):
-            told = f"--critical looks for the least beta, so --{option} does not apply"
-            raise InputError(told, f"Leave --{option} out.")
+            message = f"--critical looks for the least beta, so --{option} does not apply"
+            raise InputError(message, f"Leave --{option} out.")
 
 
 def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | None = None) -> CriticalResult:
@@ -202,7 +202,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     search = _search(subject)
     lengths = search.lengths(max_n)
     rows: list[Bracket] = []
-    whole: list[FoundForAll] = []
+    whole: list[EveryLengthBracket] = []
 
     def work() -> None:
         for n in dict.fromkeys(lengths):
@@ -213,7 +213,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
 
     def result(partial: bool) -> CriticalResult:
         # The proof for every length comes last, so an interrupted search has only the words.
-        interrupted = FoundForAll(
+        interrupted = EveryLengthBracket(
             reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before the search for all lengths"
         )
         found = interrupted if partial else whole[0]
@@ -241,15 +241,15 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
 def _search(subject: Subject) -> _Search:
     """Return the search for a subject's brackets. It raises as `critical` does."""
     if subject.formula is not None:
-        subject.hold_specified("a critical beta")
+        subject.require_specified("a critical beta")
         return _FormulaSearch(subject)
     # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.
     plain = replace(without_budget(subject), epsilon=None)
     schedule = plain.temperature
     if not isinstance(schedule, Arith):
         why = f"it has a {schedule}" if schedule is not None else f"it has none of its own: {plain.argument.reason}"
-        told = f"{subject.name}: --critical needs a temperature that is a function of the length, and {why}"
-        raise InputError(told, "Give one with --tau, such as --tau '1/(64*n^3*log(n+1))': it is divided by beta.")
+        message = f"{subject.name}: --critical needs a temperature that is a function of the length, and {why}"
+        raise InputError(message, "Give one with --tau, such as --tau '1/(64*n^3*log(n+1))': it is divided by beta.")
     return _ProgramSearch(plain, schedule)
 
 
@@ -257,7 +257,7 @@ NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
 
 
 @dataclass(frozen=True, slots=True)
-class FoundForAll:
+class EveryLengthBracket:
     """The results for every length: the bracket, the head with the least margin, the reason why there is no proof, and
     for an open bracket the words that would close it, and the bracket for exact Booleans inside the network."""
 
@@ -324,7 +324,7 @@ class _Search(ABC):
         returns words that may be wrong, to try if not all words are tried."""
 
     @abstractmethod
-    def every(self, rows: Sequence[Bracket]) -> FoundForAll:
+    def every(self, rows: Sequence[Bracket]) -> EveryLengthBracket:
         """Return the results for every length; `rows` are the brackets of the lengths."""
 
     @abstractmethod
@@ -415,7 +415,7 @@ class _FormulaSearch(_Search):
 
         return lambda beta: meaning.proved and self.by_length(beta, sites)[0].proved, suggested
 
-    def every(self, rows: Sequence[Bracket]) -> FoundForAll:
+    def every(self, rows: Sequence[Bracket]) -> EveryLengthBracket:
         """Return the results for every length: the bracket, the head that decides it, the reason why there is no proof,
         and the words that would close an open bracket."""
         # One length stands for all shorter ones if a word runs as its prefixes do (no head looks at later positions).
@@ -433,22 +433,22 @@ class _FormulaSearch(_Search):
         proved = least(lambda beta: failing(beta) is None, FINE, bracket.wrong_at or Fraction(0))
         if proved is None:
             last = failing(LARGEST)
-            return FoundForAll(bracket, None, None if last is None else last.reason)
+            return EveryLengthBracket(bracket, None, None if last is None else last.reason)
         bracket = replace(bracket, right_at=proved)
         deciding = _tightest(self.long(proved).heads, self.by_length(proved, sites)[1])
         if bracket.closed:
-            return FoundForAll(bracket, deciding, None)
+            return EveryLengthBracket(bracket, deciding, None)
         below = self.by_length(proved - WIDTH, sites)[0]
         words = self._candidates(below.cases)
         bracket = self._far(reduce(self._tried, words, bracket))
         if bracket.closed:
-            return FoundForAll(bracket, deciding, None)
+            return EveryLengthBracket(bracket, deciding, None)
         # From here on engines measure errors inside the network, not only answers.
         self.inexact = True
         inside = reduce(self._tried, reversed(words), bracket)
         found = None if inside.wrong_at == bracket.wrong_at else inside
         missing = self._missing(self.long(proved - WIDTH).network if below.proved else below)
-        return FoundForAll(bracket, deciding, None, missing, found)
+        return EveryLengthBracket(bracket, deciding, None, missing, found)
 
     # ---- words ----
 
@@ -584,10 +584,10 @@ class _ProgramSearch(_Search):
         """Return the schedule divided by beta."""
         return parse_arith(f"({self.schedule})/({beta})")
 
-    def every(self, rows: Sequence[Bracket]) -> FoundForAll:
+    def every(self, rows: Sequence[Bracket]) -> EveryLengthBracket:
         """Return a bracket of the words of the lengths tried only: there is no proof for every length."""
         reason = "for programs and hard-attention models each length is treated by itself"
-        return FoundForAll(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
+        return EveryLengthBracket(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
         """Return the words on which the network answers otherwise than hard attention."""
@@ -598,9 +598,9 @@ class _ProgramSearch(_Search):
         return _differing(words, self.engines[beta, False].decisions(prepared), self.hard.answers(words))
 
 
-def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], meant: Sequence[Answer]) -> list[Word]:
+def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], expected: Sequence[Answer]) -> list[Word]:
     """Return the words with an answer that is certain and not the expected one."""
-    return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
+    return [word for word, (decided, answer), right in zip(words, answers, expected, strict=True)
             if decided and settled(right) and answer != right]  # fmt: skip
 
 

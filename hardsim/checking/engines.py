@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from hardsim.checking.result import AUTO, BALL, FLOAT64, MPMATH, Answer, HeadResult, Word, settled
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
+from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
 from hardsim.hard.exact import ExactModel, HardTrace
-from hardsim.hard.parallel import ParallelHard, ParallelTrace
 from hardsim.network.integers import Exact, largest, widened
-from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import ONE, Rational
-from hardsim.program.model import Head, Program
+from hardsim.network.transformer import Terms, Transformer
+from hardsim.program.hard_attention import Head, Program
 from hardsim.program.sharpness import Budget
 from hardsim.run.arithmetic import Column, Value, linear
 from hardsim.run.ball import bound_of, lower, upper
@@ -81,14 +81,14 @@ class Hard:
     """A run of exact hard attention on words of one length, by a formula's program bit by bit, or by any program.
     Numbers have the shape (words or 1, positions); `gaps` has the least score gap of each head that has one."""
 
-    trace: ParallelTrace | HardTrace
+    trace: BatchHardTrace | HardTrace
     answers: list[Answer]
     gaps: Mapping[str, Fraction]
 
     @staticmethod
-    def of(subject: Subject, program: Program, trace: ParallelTrace | HardTrace) -> Hard:
+    def of(subject: Subject, program: Program, trace: BatchHardTrace | HardTrace) -> Hard:
         """Return the answers and gaps of a run."""
-        if isinstance(trace, ParallelTrace):
+        if isinstance(trace, BatchHardTrace):
             return Hard(trace, trace.accepted.tolist(), trace.gaps)
         least = {name: rows.least() for layer in trace.layers for name, rows in layer.rows.items()}
         gaps = {name: gap for name, gap in least.items() if gap is not None}
@@ -97,13 +97,13 @@ class Hard:
     def attended(self, head: str, out: str) -> Exact:
         """Return the values that a head wrote to the coordinate `out`. In the program of a formula every coordinate is
         written once."""
-        if isinstance(self.trace, ParallelTrace):
+        if isinstance(self.trace, BatchHardTrace):
             return self.trace.numbers(out)
         return next(layer.results[head][out] for layer in self.trace.layers if head in layer.results)
 
     def final(self, name: str) -> Exact:
         """Return the values of a coordinate after the last step of the run."""
-        return self.trace.numbers(name) if isinstance(self.trace, ParallelTrace) else self.trace.columns[name]
+        return self.trace.numbers(name) if isinstance(self.trace, BatchHardTrace) else self.trace.columns[name]
 
     def stages(self) -> Iterator[tuple[int, int, Mapping[str, Exact]]]:
         """Yield the residual stream after each step, as (layer from 0, stage, values): stage 0 is attention, 1 the
@@ -141,7 +141,7 @@ class HardRunner:
     def __init__(self, subject: Subject, program: Program | None = None) -> None:
         self.subject = subject
         self.program = program or subject.program
-        self._model = ParallelHard(self.program) if subject.formula is not None else ExactModel(self.program)
+        self._model = BatchHard(self.program) if subject.formula is not None else ExactModel(self.program)
 
     def trace(self, prepared: Sequence[Word]) -> HardTrace:
         """Run words of one length with the scores of every row measured."""
@@ -154,7 +154,7 @@ class HardRunner:
             InvariantError: if a formula's head breaks a promise.
         """
         model = self._model
-        trace = model.run(model.symbols(prepared)) if isinstance(model, ParallelHard) else model.run(prepared)
+        trace = model.run(model.symbols(prepared)) if isinstance(model, BatchHard) else model.run(prepared)
         return Hard.of(self.subject, self.program, trace)
 
     def answer(self, word: Word) -> Answer:
@@ -282,8 +282,8 @@ class Watched:
         found: dict[Place, S] = {}
         for head, out in self.heads:
             column = trace.attended[head.name].get(self.index[out])
-            wanted = hard.attended(head.name, out)
-            found[head.name, out] = distance(combine(()) if column is None else column, wanted, head.uniform)
+            expected = hard.attended(head.name, out)
+            found[head.name, out] = distance(combine(()) if column is None else column, expected, head.uniform)
         if self.streams:
             before: Sequence[Any] = ()
             latest: dict[str, S] = {}
@@ -375,18 +375,20 @@ class WordEngine:
             trace,
             hard,
             lambda form: linear(found.arithmetic, form, trace.columns),
-            lambda soft, wanted, _: self._distance(soft, wanted.values(place if len(wanted.whole) > 1 else 0), found),
+            lambda soft, expected, _: self._distance(
+                soft, expected.values(place if len(expected.whole) > 1 else 0), found
+            ),
             lambda sums: (max(low for low, _ in sums) / 2, max(high for _, high in sums) / 2),
         )
 
     def _ends(self, value: Value) -> Bounds:
         return (exact(value),) * 2 if self.engine == MPMATH else (lower(value), upper(value))
 
-    def _distance(self, column: Column, wanted: Sequence[Rational], found: SoftTrace) -> Bounds:
+    def _distance(self, column: Column, expected: Sequence[Rational], found: SoftTrace) -> Bounds:
         """Return bounds of the largest distance of a column from hard values over all positions."""
         number, known = found.arithmetic.number, Fraction(0)
         numbers: list[Any] = []
-        for value, hard in zip(column.values, wanted, strict=True):
+        for value, hard in zip(column.values, expected, strict=True):
             if isinstance(value, int | Fraction):
                 known = max(known, abs(Fraction(value) - hard))
             else:
@@ -488,11 +490,11 @@ class FloatEngine:
     def _measured(self, trace: BatchTrace, rows: Integers, places: Integers, hard: Hard) -> dict[Place, Span]:
         """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace."""
 
-        def distance(block: Block, wanted: Exact, mean: bool) -> Span:
+        def distance(block: Block, expected: Exact, mean: bool) -> Span:
             # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
-            if mean and _same(block, rows, wanted, places):
+            if mean and _same(block, rows, expected, places):
                 return np.zeros(len(rows)), np.zeros(len(rows))
-            return _far(block, rows, wanted, places)
+            return _far(block, rows, expected, places)
 
         def half(sums: list[Span]) -> Span:
             low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))
@@ -532,30 +534,30 @@ def _some(array: NDArray[Any], rows: Integers) -> NDArray[Any]:
     return array if len(array) in {1, len(rows)} else array[rows]
 
 
-def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool:
+def _same(block: Block, rows: Integers, expected: Exact, places: Integers) -> bool:
     """Return True if a mean is known to equal the hard one exactly, on every word."""
-    hard = _some(wanted.whole, places)
+    hard = _some(expected.whole, places)
     if block.static is not None:
         known = block.static
-        bound = max(wanted.size * known.unit, known.size * wanted.unit, known.unit, wanted.unit)
-        return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * wanted.unit).all())
+        bound = max(expected.size * known.unit, known.size * expected.unit, known.unit, expected.unit)
+        return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * expected.unit).all())
     if block.ratio is None:
         return False
     totals, counts = (part.astype(np.int64) for part in block.ratio)
     mine = _some(totals, rows)
-    bound = max(wanted.size * int(counts.max()), largest(mine) * wanted.unit, wanted.unit)
-    return bool((widened(hard, bound) * counts == widened(mine, bound) * wanted.unit).all())
+    bound = max(expected.size * int(counts.max()), largest(mine) * expected.unit, expected.unit)
+    return bool((widened(hard, bound) * counts == widened(mine, bound) * expected.unit).all())
 
 
-def _far(block: Block, rows: Integers, wanted: Exact, places: Integers) -> Span:
+def _far(block: Block, rows: Integers, expected: Exact, places: Integers) -> Span:
     """Return bounds of the largest distance between a block and hard values over all positions, word by word."""
-    whole, mid = _some(wanted.whole, places), _some(block.mid, rows)
+    whole, mid = _some(expected.whole, places), _some(block.mid, rows)
     integers = block.rad is None and not block.places
-    small = max(wanted.size, wanted.unit) < WHOLE
-    if integers and small and (mid * wanted.unit == whole).all():  # products that are rounded are larger than both
+    small = max(expected.size, expected.unit) < WHOLE
+    if integers and small and (mid * expected.unit == whole).all():  # products that are rounded are larger than both
         return np.zeros(len(rows)), np.zeros(len(rows))
-    plain = small and wanted.unit == 1
-    hard, off = (whole, None) if plain else quotients(whole, wanted.unit)
+    plain = small and expected.unit == 1
+    hard, off = (whole, None) if plain else quotients(whole, expected.unit)
     distance = np.abs(mid - hard)
     if integers and plain:
         most = np.broadcast_to(np.max(distance, axis=1), len(rows))  # differences of integers

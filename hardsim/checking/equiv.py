@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
 from hardsim.checking.campaign import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting, words_tried
-from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.interrupts import to_the_report, uninterrupted
 from hardsim.checking.open import Members, Semantics
 from hardsim.checking.result import (
     Answer,
@@ -106,7 +106,7 @@ def compare(left: Semantics, right: Semantics, options: EquivOptions, report: Re
     Raises:
         InputError: if their alphabets are different sets.
     """
-    right.hold_alphabet(left.name, left.alphabet)
+    right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
     work = _Automata(left, right) if _automata(left, right) else _Words(left, right, options, report)
 
@@ -148,19 +148,19 @@ class _Automata:
         self.left, self.right = left.oracle.automaton, right.oracle.automaton
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
-        self.told: str | None = "nothing was compared"
+        self.reason: str | None = "nothing was compared"
 
     def run(self) -> None:
         """Look for a word that only one automaton accepts, among all pairs of states that a word can lead to."""
         try:
-            self.word, self.told = self.left.difference(self.right), None
+            self.word, self.reason = self.left.difference(self.right), None
         except Undecided as error:
-            self.told = str(error)
+            self.reason = str(error)
 
     def verdict(self) -> tuple[Verdict, str]:
         """Return the verdict and its reach."""
-        if self.told is not None:
-            return Verdict.UNDECIDED, self.told
+        if self.reason is not None:
+            return Verdict.UNDECIDED, self.reason
         if self.word is not None:
             return Verdict.REFUTED, f"they differ on a word of length {len(self.word)}, the shortest"
         states = " and ".join(count(len(one.moves)) for one in (self.left, self.right))
@@ -192,7 +192,7 @@ class _Words:
             while self.word is None and (some := list(islice(left, max(1, min(BATCH, BATCH_SYMBOLS // n))))):
                 one, other = (side.oracle.many(some) for side in self.sides)
                 differing = [word for word, a, b in zip(some, one, other, strict=True) if a != b]
-                with held():  # a length is noted whole
+                with uninterrupted():  # a length is noted whole
                     self.word = min(differing, key=self._order, default=None)
                     tried += len(some)
                     accepted += sum(a is True and b is True for a, b in zip(one, other, strict=True))

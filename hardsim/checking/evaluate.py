@@ -18,7 +18,7 @@ from hardsim.checking.sharpening import Preparation, plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, settle_answer
 from hardsim.errors import HardsimError, OutOfRange, Undecided
-from hardsim.network.model import LengthTable
+from hardsim.network.transformer import LengthTable
 
 BATCH, TOGETHER = 256, 2**15
 """Number of words in a batch where only their answers count, and of symbols in a batch where measured numbers count
@@ -37,15 +37,15 @@ def preparation(
     """
     accepts = Deciding(subject)
     plans = {n: words_of(subject, options, n, accepts) for n in lengths}
-    asked = {n: [word for word in extra if len(word) == n] for n in lengths}
-    words = {n: dict.fromkeys([*plan.words, *asked[n]]) for n, plan in plans.items()}
+    extra_by_length = {n: [word for word in extra if len(word) == n] for n in lengths}
+    words = {n: dict.fromkeys([*plan.words, *extra_by_length[n]]) for n, plan in plans.items()}
     try:
         return prepare_words(subject, words, {n: plan.exhaustive for n, plan in plans.items()}, keep=False)[0]
     except OutOfRange:
         # Another word of the length leaves the range: the words asked about are measured alone.
-        if not all(asked.values()):
+        if not all(extra_by_length.values()):
             raise
-        return prepare_words(subject, asked, dict.fromkeys(lengths, False), keep=False)[0]
+        return prepare_words(subject, extra_by_length, dict.fromkeys(lengths, False), keep=False)[0]
 
 
 def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
@@ -208,8 +208,8 @@ def accepted_words(
                 found = at(len(batch[0])).soft.decisions(prepared)
                 answers = [_decided(word, *one) for word, one in zip(batch, found, strict=True)]
             else:
-                meant = subject.oracles(batch) if by == "oracle" else None
-                answers = hard.answers(batch) if meant is None else meant
+                expected = subject.oracles(batch) if by == "oracle" else None
+                answers = hard.answers(batch) if expected is None else expected
             yield from (word for word, answer in zip(batch, answers, strict=True) if answer is True)
 
 

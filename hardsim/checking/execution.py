@@ -283,10 +283,10 @@ def need(backend: str, scheduler: str | None) -> None:
     if backend != DASK and scheduler is not None:
         advice = " (ray reads the address of a cluster from RAY_ADDRESS)" if backend == RAY else ""
         raise InputError(f"--scheduler goes with --backend dask{advice}", hint="Add --backend dask, or leave it out.")
-    wanted = {DASK: ("dask", "distributed"), RAY: ("ray",)}.get(backend, ())
-    if any(find_spec(name) is None for name in wanted):
+    expected = {DASK: ("dask", "distributed"), RAY: ("ray",)}.get(backend, ())
+    if any(find_spec(name) is None for name in expected):
         raise InputError(
-            f"--backend {backend} needs the package {wanted[-1]}, which is not installed",
+            f"--backend {backend} needs the package {expected[-1]}, which is not installed",
             hint=install_hint(backend),
         )
 

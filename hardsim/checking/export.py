@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from hardsim.checking.evaluate import compiled_text
 from hardsim.checking.exported import config_json, layout_of, transformer_of
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.open import Input, of_document
 from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import drawn
 from hardsim.errors import HardsimError, Undecided
-from hardsim.network.model import LengthTable
+from hardsim.network.transformer import LengthTable
 from hardsim.reading.network_json import network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
@@ -91,7 +91,7 @@ class ExportResult(Record):
 class Export:
     """A network to export: the exact one (`target`), its JSON document, and its layout in tensors."""
 
-    target: Subject | Foreign
+    target: Subject | External
     document: Any
     layout: ExportLayout
     alphabet: Sequence[str]
@@ -103,7 +103,7 @@ class Export:
     def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
         """Return a larger beta and the export compiled with it: `factor` times the beta of this one. Return None if the
         network has no beta, or does not compile with that one."""
-        budget = None if isinstance(self.target, Foreign) else self.target.sharpness
+        budget = None if isinstance(self.target, External) else self.target.sharpness
         # Only a compiled network can be compiled again with another beta.
         if budget is None or self.given is None or self.options is None or not self.given.regimes:
             return None
@@ -116,18 +116,18 @@ class Export:
     @property
     def longest(self) -> int | None:
         """The largest length that the network is for; None: no limit."""
-        if isinstance(self.target, Foreign):
+        if isinstance(self.target, External):
             return self.target.network.longest
         temperature = transformer_of(self.target).temperature
         return len(temperature.values) if isinstance(temperature, LengthTable) else None
 
-    def hold_room(self, n: int) -> None:
+    def require_room(self, n: int) -> None:
         """Require that words of n symbols can be read.
 
         Raises:
             OutOfRange: if a table of positions ends before.
         """
-        if isinstance(self.target, Foreign):
+        if isinstance(self.target, External):
             self.target.network.read((self.alphabet[0],) * n)
 
 
@@ -138,9 +138,9 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
         InputError: if the input has no network, or a number of the network is beyond float64.
         Undecided: see `compiled_text`.
     """
-    if given.foreign is not None:
-        foreign = given.network(options)
-        return Export(foreign, network_json(foreign.network), layout_of(foreign), foreign.alphabet)
+    if given.external is not None:
+        external = given.network(options)
+        return Export(external, network_json(external.network), layout_of(external), external.alphabet)
     # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
     subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).made
@@ -167,7 +167,7 @@ def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
         CONFIGS[0]: visible_json(config_json(made.layout, made.document, title)).encode(),
     }
     if goal == "torch":
-        files[MODEL] = (Path(__file__).parents[1] / "writing" / MODEL).read_bytes()
+        files[MODEL] = (Path(__file__).parents[1] / "writing" / "torch_model.py").read_bytes()
     return files
 
 
@@ -267,10 +267,10 @@ def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word
                 yield word, run(word)
 
 
-def exact_runner(target: Subject | Foreign) -> Runner:
+def exact_runner(target: Subject | External) -> Runner:
     """Return the function from a word to its exact outputs (positions, outputs): the floats nearest to their values in
     balls."""
-    if isinstance(target, Foreign):
+    if isinstance(target, External):
         return _dense_runner(target)
     model = SoftModel(transformer_of(target), "ball")
     places = [target.index[name] for name in target.program.answers] if target.program.maps else [target.output]
@@ -286,7 +286,7 @@ def exact_runner(target: Subject | Foreign) -> Runner:
     return run
 
 
-def _dense_runner(target: Foreign) -> Callable[[Sequence[str]], NDArray[Any]]:
+def _dense_runner(target: External) -> Callable[[Sequence[str]], NDArray[Any]]:
     balls = DenseBalls(target.network)
 
     def run(word: Sequence[str]) -> NDArray[Any]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.subject import Subject, predicates_of
 from hardsim.errors import InputError
-from hardsim.network.model import Transformer
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored
 from hardsim.version import __version__
@@ -46,15 +46,17 @@ def document_of(stored: Stored) -> Any:
         raise InputError(f"{where}: the key {unknown[0]!r} is not one of {', '.join(KEYS)}", AGAIN)
     # Two sources for the names of tokens could contradict each other.
     if stored.vocabulary is not None:
-        told = f"{stored.name}: it has a vocabulary, but an exported network names its tokens in {stored.config_name}"
-        raise InputError(told, f"Remove {VOCABULARY} and {TOKENIZER}.")
+        message = (
+            f"{stored.name}: it has a vocabulary, but an exported network names its tokens in {stored.config_name}"
+        )
+        raise InputError(message, f"Remove {VOCABULARY} and {TOKENIZER}.")
     document = stored.config.get(DOCUMENT)
     if not isinstance(document, dict):
         raise InputError(f"{where}: the exact network is missing (an object {DOCUMENT!r})", AGAIN)
     return document
 
 
-def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
+def require_exported(stored: Stored, target: Subject | External) -> None:
     """Require that the tensors and the description are those of the exact network.
 
     Raises:
@@ -63,20 +65,20 @@ def hold_exported(stored: Stored, target: Subject | Foreign) -> None:
     made, where = layout_of(target), stored.name
     # Through JSON text, as the file went: tuples become lists.
     if not _same(stored.config.get(NETWORK), json.loads(json.dumps(made.description))):
-        told = f"{where}: {stored.config_name}: {NETWORK!r}, which model.py reads, differs from the exact network"
-        raise InputError(told, AGAIN)
+        message = f"{where}: {stored.config_name}: {NETWORK!r}, which model.py reads, differs from the exact network"
+        raise InputError(message, AGAIN)
     for name in sorted(made.arrays.keys() | stored.tensors.keys()):
         if name not in made.arrays or name not in stored.tensors:
             what = "is missing" if name in made.arrays else "is not one of the exact network"
             raise InputError(f"{where}: the tensor {name!r} {what}", AGAIN)
         one, other = made.arrays[name], stored.tensors[name]
         if other.dtype != np.float64 or one.shape != other.shape:
-            told = f"{where}: the tensor {name!r} is {other.dtype.name} of shape {list(other.shape)}"
-            raise InputError(f"{told}, and the exact network has float64 of shape {list(one.shape)}", AGAIN)
+            message = f"{where}: the tensor {name!r} is {other.dtype.name} of shape {list(other.shape)}"
+            raise InputError(f"{message}, and the exact network has float64 of shape {list(one.shape)}", AGAIN)
         if not np.array_equal(one, other):
             place = [int(index) for index in np.argwhere(one != other)[0]]
-            told = f"{where}: the tensor {name!r} has {other[tuple(place)]} at {place}"
-            raise InputError(f"{told}, where the exact network has {one[tuple(place)]}", AGAIN)
+            message = f"{where}: the tensor {name!r} has {other[tuple(place)]} at {place}"
+            raise InputError(f"{message}, where the exact network has {one[tuple(place)]}", AGAIN)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -91,14 +93,14 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def layout_of(target: Subject | Foreign) -> ExportLayout:
+def layout_of(target: Subject | External) -> ExportLayout:
     """Return the layout of a network in tensors.
 
     Raises:
         OutOfRange: if a number is beyond float64.
         InputError: if the subject has another network for every length.
     """
-    if isinstance(target, Foreign):
+    if isinstance(target, External):
         return network_layout(target.network)
     return transformer_layout(transformer_of(target), _answer(target), predicates_of(target))
 
@@ -112,8 +114,8 @@ def transformer_of(subject: Subject) -> Transformer:
     if subject.stored is not None:
         return subject.stored
     if subject.schedule is None:
-        told = f"{subject.name} has another softmax network for every length, since it has no temperature"
-        raise InputError(told, "Give one temperature for all lengths with --tau.")
+        message = f"{subject.name} has another softmax network for every length, since it has no temperature"
+        raise InputError(message, "Give one temperature for all lengths with --tau.")
     return assemble(subject.program, subject.schedule)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Any
 
-from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.expected import by_position, described, is_nan, require_positions, value_text
+from hardsim.checking.external import External, judging
 from hardsim.checking.result import Answer, Word
 from hardsim.checking.subject import Subject
-from hardsim.checking.wanted import by_position, described, hold_positions, is_nan, value_text
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import has_long_symbols, shown_word
@@ -39,8 +39,8 @@ class PythonReference:
 
     def __post_init__(self) -> None:
         if by_position(self.marker) or isinstance(self.marker, Mapping):
-            told = f"unjudged is one value, not a {type(self.marker).__name__}"
-            raise InputError(told, "Give what the function returns where nothing is judged, such as -100.")
+            message = f"unjudged is one value, not a {type(self.marker).__name__}"
+            raise InputError(message, "Give what the function returns where nothing is judged, such as -100.")
 
     @property
     def name(self) -> str:
@@ -57,20 +57,20 @@ class PythonReference:
         """Return the exception that the function itself raised and that caused an error; None if it raised none."""
         return self.failures.get(error.message)
 
-    def deciding(self, foreign: Foreign) -> Foreign:
+    def deciding(self, external: External) -> External:
         """Return the external network, with this function as its reference."""
         # Words have the names of tokens; the function gets the tokens themselves, which may be integers.
-        tokens = {str(token): token for token in foreign.network.tokens}
+        tokens = {str(token): token for token in external.network.tokens}
 
         def oracle(word: Word) -> Any:
-            with _naming(word, foreign.alphabet):
-                raw = self.wanted(tuple(tokens[symbol] for symbol in word), word)
-                _require_readout(foreign, raw, word)
+            with _naming(word, external.alphabet):
+                raw = self.expected(tuple(tokens[symbol] for symbol in word), word)
+                _require_readout(external, raw, word)
             if by_position(raw):  # also if every entry is open: a wrong number of entries is an error even then
-                hold_positions(raw, word)
+                require_positions(raw, word)
             return raw
 
-        return judging(foreign, oracle, self.name)
+        return judging(external, oracle, self.name)
 
     def judging(self, subject: Subject) -> Subject:
         """Return the compiled formula or program, with this function as its oracle."""
@@ -78,11 +78,11 @@ class PythonReference:
 
         def oracle(word: Word) -> Answer:
             with _naming(word, subject.alphabet):
-                return answers.of(word, self.wanted(word, word))
+                return answers.of(word, self.expected(word, word))
 
         return replace(subject, oracle=oracle, against=self.name, by_function=True)
 
-    def wanted(self, tokens: tuple[Any, ...], word: Word) -> Any:
+    def expected(self, tokens: tuple[Any, ...], word: Word) -> Any:
         """Return the expected outputs of a word of these tokens; None if there are none.
 
         Raises:
@@ -92,16 +92,18 @@ class PythonReference:
         try:
             found = self.function(tokens)
         except Exception as error:  # any exception of the caller's code
-            told = f"the function raised {type(error).__name__}: {error}"
-            self.failures[_about(word, self.alphabet, told)] = error
-            raise InputError(told, "Correct the function.") from error
+            message = f"the function raised {type(error).__name__}: {error}"
+            self.failures[_about(word, self.alphabet, message)] = error
+            raise InputError(message, "Correct the function.") from error
         try:
             return self._whole(found)
         except InputError:
             raise
         except Exception as error:  # a method of what was returned, or a value that holds itself
-            told = f"the return value cannot be read ({type(error).__name__}: {error})"
-            raise InputError(told, "Return values of Python, NumPy or PyTorch: docs/python.md lists them.") from error
+            message = f"the return value cannot be read ({type(error).__name__}: {error})"
+            raise InputError(
+                message, "Return values of Python, NumPy or PyTorch: docs/python.md lists them."
+            ) from error
 
     def _whole(self, found: Any) -> Any:
         """Convert the return value for a whole word to plain values."""
@@ -122,21 +124,21 @@ class PythonReference:
         if value is self.marker or _same(plain, _plain(self.marker)):
             return None
         if plain is None:
-            told = f"the function returned None, but unjudged={described(self.marker)} marks what is not judged"
-            raise InputError(told, "Return that value, or leave unjudged= out.")
+            message = f"the function returned None, but unjudged={described(self.marker)} marks what is not judged"
+            raise InputError(message, "Return that value, or leave unjudged= out.")
         if isinstance(plain, Mapping):
             pairs = {_plain(key): self._read(one) for key, one in plain.items()}
-            _hold_single(pairs)
+            _require_single(pairs)
             return pairs if any(one is not None for one in pairs.values()) else None
         if isinstance(plain, Set):
             members = frozenset(map(_plain, plain))
-            _hold_single(member for member in members if member is not None)
+            _require_single(member for member in members if member is not None)
             if any(one is None or _same(one, _plain(self.marker)) for one in members):
-                told = f"{described(self.marker)} marks what is not judged, and cannot be a member of a set"
-                raise InputError(told, "Return it alone, or leave it out of the set.")
+                message = f"{described(self.marker)} marks what is not judged, and cannot be a member of a set"
+                raise InputError(message, "Return it alone, or leave it out of the set.")
             return members
         if not by_position(plain):
-            _hold_single([plain])
+            _require_single([plain])
         return plain
 
 
@@ -159,14 +161,14 @@ class _Answers:
             return None
         if self.subject.acceptor:
             if not isinstance(raw, bool):
-                told = f"{self.subject.name} accepts or rejects a word: {described(raw)} is neither True nor False"
-                raise InputError(told, "Return True or False, or None where nothing is judged.")
+                message = f"{self.subject.name} accepts or rejects a word: {described(raw)} is neither True nor False"
+                raise InputError(message, "Return True or False, or None where nothing is judged.")
             return raw
         row = self._row(raw)
         fixed = self.subject.blank is None
         if fixed and len(row) != len(word):
-            told = f"for {len(word)} symbols the function returned a list of {len(row)}"
-            raise InputError(told, "A list by position has an entry for each symbol, None where nothing is judged.")
+            message = f"for {len(word)} symbols the function returned a list of {len(row)}"
+            raise InputError(message, "A list by position has an entry for each symbol, None where nothing is judged.")
         found = tuple(map(self._integer if self.integers else self._symbol, row))
         return None if found and all(one is None for one in found) else found
 
@@ -177,8 +179,8 @@ class _Answers:
             return [None if _same(symbol, self.marker) else symbol for symbol in symbols]
         if not by_position(raw):
             made = "integers" if self.integers else "symbols"
-            told = f"{self.subject.name} maps words to {made}: {described(raw)} is not a list of {made}"
-            raise InputError(told, "Return a list with an entry for each symbol, or None where nothing is judged.")
+            message = f"{self.subject.name} maps words to {made}: {described(raw)} is not a list of {made}"
+            raise InputError(message, "Return a list with an entry for each symbol, or None where nothing is judged.")
         return raw
 
     def _symbol(self, value: Any) -> str | None:
@@ -194,21 +196,23 @@ class _Answers:
         return int(text) if text.lstrip("-").isdecimal() else text
 
 
-def _require_readout(foreign: Foreign, raw: Any, word: Word) -> None:
+def _require_readout(external: External, raw: Any, word: Word) -> None:
     """Raise InputError if the reference gives outputs at other positions than those where the network is read.
 
     Two cases: a list by position where the network is read after the word, and text with an output for each symbol,
     since text is the name of one output.
     """
-    readout = foreign.network.readout
+    readout = external.network.readout
     if by_position(raw) and readout.at == "last" and readout.after:
-        told = f"the network is read at {readout.after[-1]} after the word, and a list by position is about the symbols"
-        raise InputError(told, "Return one value, or read the network at each symbol: load(..., at='each').")
+        message = (
+            f"the network is read at {readout.after[-1]} after the word, and a list by position is about the symbols"
+        )
+        raise InputError(message, "Return one value, or read the network at each symbol: load(..., at='each').")
     if readout.at == "each" and isinstance(raw, str) and len(raw) == len(word) > 1:
-        possible = set(foreign.rule.possible())
+        possible = set(external.rule.possible())
         if raw not in possible and possible.issuperset(raw):
-            told = f"{described(raw)} is one text, and not one output for each symbol"
-            raise InputError(told, "Return a list of outputs: list(text).")
+            message = f"{described(raw)} is one text, and not one output for each symbol"
+            raise InputError(message, "Return a list of outputs: list(text).")
 
 
 @contextmanager
@@ -220,7 +224,7 @@ def _naming(word: Word, alphabet: Alphabet) -> Iterator[None]:
         raise InputError(_about(word, alphabet, error.message), error.hint) from error
 
 
-def _hold_single(values: Iterable[Any]) -> None:
+def _require_single(values: Iterable[Any]) -> None:
     """Require texts and numbers that can be compared and written. A value of another class may fail in any way there.
 
     Raises:
@@ -228,19 +232,19 @@ def _hold_single(values: Iterable[Any]) -> None:
     """
     for value in values:
         if not isinstance(value, str | Number):
-            told = f"a value of type {type(value).__name__} is not an answer: {described(value)}"
-            raise InputError(told, f"Give truths, texts or numbers, a set or a mapping of them, or a list. {ARRAYS}")
+            message = f"a value of type {type(value).__name__} is not an answer: {described(value)}"
+            raise InputError(message, f"Give truths, texts or numbers, a set or a mapping of them, or a list. {ARRAYS}")
         bool(value == value), str(value)  # a signalling NaN fails here, and an integer of very many digits
 
 
-def _about(word: Word, alphabet: Alphabet, told: str) -> str:
-    return f"on the word {shown_word(word, alphabet)}: {told}"
+def _about(word: Word, alphabet: Alphabet, message: str) -> str:
+    return f"on the word {shown_word(word, alphabet)}: {message}"
 
 
 def _number(value: Any) -> Any:
     if not isinstance(value, Number) or is_nan(value):
-        told = f"{described(value)} is neither a symbol nor a number"
-        raise InputError(told, "Return a list with an entry for each symbol, None where nothing is judged.")
+        message = f"{described(value)} is neither a symbol nor a number"
+        raise InputError(message, "Return a list with an entry for each symbol, None where nothing is judged.")
     return value
 
 

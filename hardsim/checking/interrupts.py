@@ -2,10 +2,16 @@
 
 Python raises KeyboardInterrupt between any two instructions: in the middle of an import, of a sum in progress, of a
 line that is being printed. The command line handles the signals itself instead, from its first line on
-(`answer_signals`). In an `interruptible` block KeyboardInterrupt is raised, once. Outside of such a block, and in a
-`held` block inside of one, it waits for the next place where it may be raised. So a block
+(`answer_signals`). In an `interruptible` block KeyboardInterrupt is raised, once. Outside of such a block, and in an
+`uninterrupted` block inside of one, it waits for the next place where it may be raised. So a block
 
-    with held(): try: with interruptible(): work() except KeyboardInterrupt: partial = True report()
+    with uninterrupted():
+        try:
+            with interruptible():
+                work()
+        except KeyboardInterrupt:
+            partial = True
+        report()
 
 always reaches its report, and the report is complete. A second signal after PATIENCE seconds is obeyed anywhere: a
 report may wait for a reader who does not read. Where the signals are not handled here (in the Python API) both blocks
@@ -46,7 +52,7 @@ class _State:
     open = False
     waiting = False
     raised = False
-    asked: float | None = None
+    requested_at: float | None = None
 
 
 def answer_signals() -> None:
@@ -98,7 +104,7 @@ def _block(may: bool) -> Iterator[None]:
 
 interruptible = partial(_block, True)
 """A block in which KeyboardInterrupt may be raised, also for a signal that came before the block."""
-held = partial(_block, False)
+uninterrupted = partial(_block, False)
 """A block in which KeyboardInterrupt is not raised, unless a block inside allows it; a waiting one is raised at the
 end, if it may be raised there."""
 
@@ -106,7 +112,7 @@ end, if it may be raised there."""
 def to_the_report(work: Callable[[], object], report: Callable[[bool], T], stopped: bool = False) -> T:
     """Do the work (with `stopped` skip it), then call the report, uninterrupted; its argument is True if the work is
     partial."""
-    with held():
+    with uninterrupted():
         partial = stopped
         try:
             if not stopped:
@@ -127,11 +133,11 @@ def _answer(number: int, frame: FrameType | None) -> None:
     """Handle a signal: note the request to end, and raise KeyboardInterrupt now or as soon as it may be raised."""
     now = time.monotonic()
     # The second request: the user has waited, so not even a report holds it up.
-    if _State.asked is not None and now - _State.asked > PATIENCE:
-        _State.asked = now
+    if _State.requested_at is not None and now - _State.requested_at > PATIENCE:
+        _State.requested_at = now
         raise KeyboardInterrupt
-    if _State.asked is None:
-        _State.asked = now
+    if _State.requested_at is None:
+        _State.requested_at = now
     _State.waiting = True
     _again(number, frame)
 

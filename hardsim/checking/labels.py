@@ -23,10 +23,10 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.vocabulary import brief
-from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Affine, Head, Kind, Program, Weighting
+from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY, REGIMES, Regime
 from hardsim.program.sharpness import Budget
 
@@ -69,20 +69,20 @@ def relabelled(
         older: True if an older version of hardsim wrote the file. It had other words for the same heads, which are
             replaced without a remark.
     """
-    names, said = regimes_of(program, temperature), program.regime
+    names, stated = regimes_of(program, temperature), program.regime
     for name in names if file is not None else ():
         made = _compiled(file, REGIMES[name], single_head, counting) if file is not None else None
         # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:
             others = () if older else tuple(_other_remarks(program, made))
-            return Labelled(made, (*_regime_remarks(said, name), *others), compiled=True)
-    found = said if not said or said in names else names[0] if names else ""
+            return Labelled(made, (*_regime_remarks(stated, name), *others), compiled=True)
+    found = stated if not stated or stated in names else names[0] if names else ""
     plain = replace(program, regime=found)
     marked = _marked(plain)
     # A model without a formula or a regime does not claim that hardsim can compile it again: the marks are enough.
     claimed = file is not None or temperature is not None
     others = (UNCONFIRMED,) if claimed and marked != plain and not older else ()
-    return Labelled(marked, (*_regime_remarks(said, found), *others), compiled=False)
+    return Labelled(marked, (*_regime_remarks(stated, found), *others), compiled=False)
 
 
 def _compiled(file: FormulaFile, regime: Regime, single_head: bool, counting: Method | None) -> Program | None:
@@ -98,23 +98,23 @@ def _marked(program: Program) -> Program:
         replace(
             layer,
             heads=tuple(
-                replace(head, purpose=_said(head.purpose), theorem=_said(head.theorem)) for head in layer.heads
+                replace(head, purpose=_as_claim(head.purpose), theorem=_as_claim(head.theorem)) for head in layer.heads
             ),
         )
         for layer in program.layers
     )
-    return replace(program, layers=layers, meanings={name: _said(text) for name, text in program.meanings.items()})
+    return replace(program, layers=layers, meanings={name: _as_claim(text) for name, text in program.meanings.items()})
 
 
-def _said(label: str) -> str:
+def _as_claim(label: str) -> str:
     return f"{SAYS}{label}" if label and not label.startswith(SAYS) else label
 
 
-def _regime_remarks(said: str, found: str) -> list[str]:
-    if said == found or not said:
+def _regime_remarks(stated: str, found: str) -> list[str]:
+    if stated == found or not stated:
         return []
     of = f"regime {found}" if found else "no regime of hardsim"
-    return [f"the file says regime {said}, the weights are those of {of}"]
+    return [f"the file says regime {stated}, the weights are those of {of}"]
 
 
 def _other_remarks(program: Program, made: Program) -> Iterator[str]:
@@ -122,15 +122,15 @@ def _other_remarks(program: Program, made: Program) -> Iterator[str]:
     found = []
     for head, own in zip(program.heads, made.heads, strict=True):
         rows = (("is for", head.purpose, own.purpose), ("rests on", head.theorem, own.theorem))
-        found += [(f"head {head.name} {does}", said, right) for does, said, right in rows if said != right]
+        found += [(f"head {head.name} {does}", stated, right) for does, stated, right in rows if stated != right]
     found += [
         (f"coordinate {name} holds", program.meanings.get(name, ""), made.meanings.get(name, ""))
         for name in dict.fromkeys([*program.meanings, *made.meanings])
         if program.meanings.get(name) != made.meanings.get(name)
     ]
-    for what, said, right in found[:MOST]:
-        if said:
-            yield f"the file says that {what} {brief(said)}, the weights are those of {brief(right)}"
+    for what, stated, right in found[:MOST]:
+        if stated:
+            yield f"the file says that {what} {brief(stated)}, the weights are those of {brief(right)}"
     if len(found) > MOST:
         yield f"{len(found) - MOST} more labels of the file are not those of its weights"
 
@@ -218,9 +218,9 @@ def _betas(program: Program, network: Transformer, budget: Budget) -> Sequence[F
     return [budget.beta]
 
 
-def _beta_remarks(said: Budget, found: Budget) -> tuple[str, ...]:
-    if said.beta != found.beta:
-        return (f"the file says beta {said.beta}, the weights are those of beta {found.beta}",)
+def _beta_remarks(stated: Budget, found: Budget) -> tuple[str, ...]:
+    if stated.beta != found.beta:
+        return (f"the file says beta {stated.beta}, the weights are those of beta {found.beta}",)
     every, some = "beta for all heads", "a larger beta for look-ups"
-    told, true = (every, some) if said.fixed else (some, every)
-    return (f"the file says {told}, the weights are those of {true}",)
+    stated_set, true = (every, some) if stated.fixed else (some, every)
+    return (f"the file says {stated_set}, the weights are those of {true}",)

@@ -18,24 +18,24 @@ from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 
 
-def hold_affordable(given: Input, request: Request) -> None:
+def require_affordable(given: Input, request: Request) -> None:
     """Refuse a request that would try more words than its budget allows.
 
     Raises:
         InputError: with the options that help.
     """
     if isinstance(given.oracle, Members):
-        _hold_listed(given.name, given.oracle.automaton, request)
+        _require_listed(given.name, given.oracle.automaton, request)
         return
     symbols, max_n = len(given.alphabet), request.max_n
     needed = words_up_to(symbols, max_n)
     if needed > request.budget:
         more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
-        told = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
-        raise InputError(f"{told}and at most {count(request.budget)} are tried", f"Give --max-n below {max_n}{more}")
+        message = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
+        raise InputError(f"{message}and at most {count(request.budget)} are tried", f"Give --max-n below {max_n}{more}")
 
 
-def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
+def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
     """Refuse a request that would list more words of a regular expression than its budget allows.
 
     Raises:
@@ -45,9 +45,9 @@ def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
     for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
         found += more
         if found > request.budget:
-            told = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
+            message = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
             allowed = ", or allow more with --exhaustive." if found < LARGEST_COUNT else "."
-            raise InputError(told, f"Give --max-n below {n}{allowed}")
+            raise InputError(message, f"Give --max-n below {n}{allowed}")
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:
@@ -64,7 +64,7 @@ def language(subject: Subject, request: Request) -> Iterator[Word]:
     return accepted_words(subject, all_words(subject.alphabet, request.max_n), request.by, options)
 
 
-def language_meant(given: Input, request: Request) -> Iterator[Word]:
+def accepted_language(given: Input, request: Request) -> Iterator[Word]:
     """Yield the words up to `request.max_n` that the semantics of an input accepts. No network is compiled.
 
     Raises:
@@ -106,8 +106,8 @@ def words_result(
     elif interrupted:
         # Words are tried in order, so all words up to the last accepted one were tried.
         tried = place_of(kept[-1], given.alphabet) if kept else 0
-    asked = request.by, request.max_n
-    return WordsResult(given.name, given.kind, facts, *asked, tried, tuple(kept), interrupted)
+    options = request.by, request.max_n
+    return WordsResult(given.name, given.kind, facts, *options, tried, tuple(kept), interrupted)
 
 
 def place_of(word: Word, alphabet: Alphabet) -> int:

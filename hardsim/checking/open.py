@@ -16,13 +16,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from hardsim.checking.another import Another
 from hardsim.checking.engines import HardRunner
-from hardsim.checking.exported import document_of, hold_exported, is_exported
-from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.exported import document_of, is_exported, require_exported
+from hardsim.checking.external import External, judging
 from hardsim.checking.functions import PythonReference
 from hardsim.checking.labels import budget_of, relabelled
 from hardsim.checking.program_reference import ProgramReference
+from hardsim.checking.reference_network import ReferenceNetwork
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.specification import SPEC, Specification, named_files, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
@@ -31,24 +31,24 @@ from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError, SourceError, Unsupported
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, read_head, same_file
-from hardsim.lang import ast, parse
+from hardsim.lang import ast, ltl_parser
 from hardsim.lang.ast import FUTURE_NOTE, FormulaFile
+from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.corpus import OTHERS, line_of, read_corpus, read_line
+from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
-from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
-from hardsim.lang.foreign_files import DECLARES, ENOUGH, foreign_error, naming, prefix_error
 from hardsim.lang.frontend import normalised
-from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.padding import padded_word
-from hardsim.lang.srasp.parallel import ParallelProgram
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.lang.unread_files import DECLARES, ENOUGH, naming, prefix_error, unread_format_error
 from hardsim.lang.valuations import (
     MENTIONED,
     Alphabet,
@@ -62,9 +62,9 @@ from hardsim.lang.valuations import (
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Network
-from hardsim.network.model import LengthTable, Schedule, Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
+from hardsim.network.transformer import LengthTable, Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.file import FORMAT as AHAT
 from hardsim.program.file import (
@@ -78,7 +78,7 @@ from hardsim.program.file import (
     read_program,
     read_sharpness,
 )
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES, regime_named
 from hardsim.program.sharpness import Budget, choose
 from hardsim.reading.folder import (
@@ -159,11 +159,11 @@ class Input:
     """The words of the examples of a program or a regular expression."""
     oracle: Callable[[Word], Answer] | None = None
     """The semantics of a program or a regular expression."""
-    against: Meant | None = None
+    against: GivenReference | None = None
     """The reference that the input is checked against instead of its own semantics."""
     document: str = ""
     """The JSON that a compiled formula or a model was read from."""
-    foreign: Foreign | None = None
+    external: External | None = None
     """An external network; it has nothing that is compiled."""
     stored: Stored | None = None
     """The stored tensors and settings of an external network that was read from a folder."""
@@ -175,7 +175,7 @@ class Input:
     """The specification that names the network, if the input is a `.spec` file; `foreign` is the network with its
     readout.
     """
-    bare: Foreign | None = None
+    bare: External | None = None
     """The network as it is stored, where a specification changes its readout."""
 
     @property
@@ -212,20 +212,20 @@ class Input:
             f"its accept: and reject: words were written for at: {self.file.at}, so with --at {at} they are not judged",
         )
 
-    def network(self, options: ModelOptions) -> Foreign:
+    def network(self, options: ModelOptions) -> External:
         """Return the external network with its reference.
 
         Raises:
             InputError: if an option is for what is compiled, or the reference cannot give the expected outputs.
         """
-        if self.foreign is None:
+        if self.external is None:
             raise InvariantError(f"{self.name} is {KINDS[self.kind]}")
         if self.specification is not None and self.bare is not None:
             if self.against is not None:
-                told = f"{self.name} already specifies what its network should compute"
-                raise InputError(told, "Leave out --against, or name the network in place of the specification.")
-            return self.foreign if options.at is None else self.read_as(at=options.at).network(ModelOptions())
-        found = self.foreign if options.at is None else _read_at(self.foreign, options.at)
+                message = f"{self.name} already specifies what its network should compute"
+                raise InputError(message, "Leave out --against, or name the network in place of the specification.")
+            return self.external if options.at is None else self.read_as(at=options.at).network(ModelOptions())
+        found = self.external if options.at is None else _read_at(self.external, options.at)
         return found if self.against is None else self.against.deciding(found)
 
     def read_as(self, **how: Any) -> Input:
@@ -238,8 +238,8 @@ class Input:
         assert self.specification is not None
         assert self.bare is not None
         changed = replace(self.specification, given={**self.specification.given, **how})
-        foreign = changed.deciding(self.bare)
-        return replace(self, specification=changed, foreign=foreign, alphabet=foreign.alphabet)
+        external = changed.deciding(self.bare)
+        return replace(self, specification=changed, external=external, alphabet=external.alphabet)
 
     def compile(self, options: ModelOptions) -> Subject:
         """Return the subject to check: compiled with these options, or the stored network.
@@ -250,10 +250,10 @@ class Input:
             InputError: if an option contradicts a stored network, which was compiled with its own; if the input is an
                 external network.
         """
-        if self.foreign is not None:
-            told = f"this command needs hard attention, and {self.name} is {KINDS[self.kind]}, which has none"
+        if self.external is not None:
+            message = f"this command needs hard attention, and {self.name} is {KINDS[self.kind]}, which has none"
             raise InputError(
-                told, "Commands for external networks: show, eval, check --against, prove --against and heads."
+                message, "Commands for external networks: show, eval, check --against, prove --against and heads."
             )
         subject = self._compiled(options)
         return subject if self.against is None else self.against.judging(subject)
@@ -265,7 +265,7 @@ class Input:
             return compile_formula(self.file, options, self.sha256, self.name)
         if self.formula is None:
             return _sharpened(self.made, options)
-        _hold_options(self.made, options)
+        _require_options(self.made, options)
         return self.made
 
     def meaning(self, at: str | None) -> Callable[[Word], Answer] | None:
@@ -286,8 +286,8 @@ class Input:
         except InvariantError as error:
             if self.made is None or self.made.own or isinstance(error, Contradiction):
                 raise
-            told = f"{self.name}: the specification in this model does not hold: {error}"
-            raise InputError(told, CHANGED) from error
+            message = f"{self.name}: the specification in this model does not hold: {error}"
+            raise InputError(message, CHANGED) from error
 
 
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
@@ -300,9 +300,9 @@ KINDS: dict[Opened, str] = {
 }
 
 
-def _read_at(foreign: Foreign, at: At) -> Foreign:
-    network = foreign.network
-    return replace(foreign, network=replace(network, readout=replace(network.readout, at=at)))
+def _read_at(external: External, at: At) -> External:
+    network = external.network
+    return replace(external, network=replace(network, readout=replace(network.readout, at=at)))
 
 
 def _sharpened(made: Subject, options: ModelOptions) -> Subject:
@@ -313,8 +313,8 @@ def _sharpened(made: Subject, options: ModelOptions) -> Subject:
     """
     old = made.sharpness
     if old is not None and options.epsilon is not None and options.beta is not None:
-        told = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
-        raise InputError(told, "Give one of --epsilon and --beta.")
+        message = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
+        raise InputError(message, "Give one of --epsilon and --beta.")
     if old is None or options.epsilon is not None:
         schedule: Schedule | None = options.tau or made.schedule
         given = tuple(name for name in options.sharpening if name != "beta")  # a beta is only of a regime
@@ -324,9 +324,9 @@ def _sharpened(made: Subject, options: ModelOptions) -> Subject:
     return replace(made, sharpness=budget, stored=assemble(made.program, budget), given=options.sharpening)
 
 
-def _hold_options(stored: Subject, options: ModelOptions) -> None:
+def _require_options(stored: Subject, options: ModelOptions) -> None:
     facts = stored.facts
-    wanted = {
+    expected = {
         "--regime": (options.regime, (None, facts.regime)),
         "--beta": (options.beta, (None, facts.beta)),
         "--tau": (options.tau, (None, stored.model.temperature)),
@@ -334,7 +334,7 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
         "--single-head": (options.single_head, (False, facts.single_head)),
         "--counting": (options.counting, (None, facts.counting)),
     }
-    for option, (value, allowed) in wanted.items():
+    for option, (value, allowed) in expected.items():
         if value not in allowed:
             given = option if value is True else f"{option} {value}"
             regime = f"regime {facts.regime}" if facts.regime else "no regime of hardsim"
@@ -382,8 +382,8 @@ def read_input(
         for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
             if value is not None and (folder or value != MENTIONED):
                 what = KINDS["network"] if folder else "a specification of a network"
-                told = f"{path} is {what}: {option} is for formulas, programs and expressions"
-                raise InputError(told, f"Leave out {option}.")
+                message = f"{path} is {what}: {option} is for formulas, programs and expressions"
+                raise InputError(message, f"Leave out {option}.")
     if folder:
         return of_stored(read_folder(place), path)
     if is_directory(place) and not _files_in(place) and (unread := unread_folder(place)) is not None:
@@ -403,8 +403,8 @@ def read_input(
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
-    told = f"this is the shipped example; this directory has a file {own} of its own"
-    return replace(found, remarked=(*found.remarked, told))
+    message = f"this is the shipped example; this directory has a file {own} of its own"
+    return replace(found, remarked=(*found.remarked, message))
 
 
 def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
@@ -425,28 +425,28 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
             with naming(path, path):
                 found = of_document(read_bytes(path), path)
         else:
-            known = foreign_error(path, path, read_head(path, ENOUGH))
-            told, hint = (f"{path} is no network", "") if known is None else (known.message, known.hint)
-            raise given.wrong_network(told, "a folder, a file of weights, or network JSON", hint)
+            known = unread_format_error(path, path, read_head(path, ENOUGH))
+            message, hint = (f"{path} is no network", "") if known is None else (known.message, known.hint)
+            raise given.wrong_network(message, "a folder, a file of weights, or network JSON", hint)
     except SourceError:
         raise
     except InputError as error:
         raise given.wrong_network(error.message, hint=error.hint) from None
-    if found.foreign is None:
+    if found.external is None:
         raise given.wrong_network(f"{path} is {KINDS[found.kind]}", KINDS["network"])
     # The verdict depends on both files, so the digest covers both.
     sha256 = digest(f"{given.sha256} {found.sha256}".encode())
     title = given.layout.title or found.title
-    bare = replace(found.foreign, name=name, sha256=sha256, title=title)
-    foreign = given.deciding(bare)
+    bare = replace(found.external, name=name, sha256=sha256, title=title)
+    external = given.deciding(bare)
     described = (*found.described, ("network", path))
-    settings = restated(found.settings, foreign.network, given.stated, os.path.basename(name))
-    found = replace(found, described=described, specification=given, bare=bare, foreign=foreign, settings=settings)
-    found = replace(found, remarked=(*found.remarked, *given.remarks(foreign.alphabet)))
-    return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
+    settings = restated(found.settings, external.network, given.stated, os.path.basename(name))
+    found = replace(found, described=described, specification=given, bare=bare, external=external, settings=settings)
+    found = replace(found, remarked=(*found.remarked, *given.remarks(external.alphabet)))
+    return replace(found, name=name, sha256=sha256, alphabet=external.alphabet, text=text, title=title)
 
 
-Meant: TypeAlias = "Semantics | Specification | Another | ProgramReference | PythonReference"
+GivenReference: TypeAlias = "Semantics | Specification | ReferenceNetwork | ProgramReference | PythonReference"
 """The references that give the expected answers."""
 
 
@@ -463,7 +463,7 @@ def read_with(path: str) -> list[str]:
     return found
 
 
-def meant_by(given: Input, at: At | None = None) -> Meant:
+def reference_of_input(given: Input, at: At | None = None) -> GivenReference:
     """Return the reference that an input is for other targets: a specification, the semantics of a formula (read at
     `at`, or at the file's own position), a program or an expression, or the outputs of a network.
 
@@ -471,8 +471,8 @@ def meant_by(given: Input, at: At | None = None) -> Meant:
         InputError: if the input cannot give expected answers.
         SourceError: if an example of a formula is wrong.
     """
-    if given.specification is None and given.foreign is not None:
-        return Another(given.name, given.sha256, given.foreign)
+    if given.specification is None and given.external is not None:
+        return ReferenceNetwork(given.name, given.sha256, given.external)
     if isinstance(given.oracle, Runs) and (given.oracle.program.assume or not given.oracle.program.is_acceptor):
         return ProgramReference(given.name, given.sha256, given.oracle.program)
     return given.specification or Semantics.of(given, at)
@@ -506,11 +506,13 @@ def _read_data(
     """Read an input from the bytes of the file at `place`; `name` is the name that the user gave."""
     sha256 = digest(data)
     if props not in (None, MENTIONED) and place.endswith((PROGRAM, CRASP, ".json")):
-        told = f"{name} declares its own symbols: --props is for formulas and regular expressions"
-        raise InputError(told, "Leave out --props.")
+        message = f"{name} declares its own symbols: --props is for formulas and regular expressions"
+        raise InputError(message, "Leave out --props.")
     if alphabet is not None and place.endswith((PROGRAM, ".json")):
-        told = f"{name} declares its own alphabet: --alphabet is for formulas, C-RASP programs and regular expressions"
-        raise InputError(told, "Leave out --alphabet.")
+        message = (
+            f"{name} declares its own alphabet: --alphabet is for formulas, C-RASP programs and regular expressions"
+        )
+        raise InputError(message, "Leave out --alphabet.")
     if place.endswith(CRASP):
         return _read_crasp(data, name, sha256, alphabet)
     if place.endswith(PROGRAM):
@@ -518,7 +520,7 @@ def _read_data(
     if place.endswith(REGEX):
         return _read_regex(data, name, sha256, props, alphabet)
     if not place.endswith(".json"):
-        return of_formula(parse.parse_text(data, name, alphabet, props, dialect), sha256)
+        return of_formula(ltl_parser.parse_text(data, name, alphabet, props, dialect), sha256)
     return of_document(data, name)
 
 
@@ -530,7 +532,7 @@ def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect
         return _read_crasp(data, name, sha256, None if isinstance(alphabet, Valuations) else alphabet)
     if place.endswith(REGEX):
         return _read_regex(data, name, sha256, None, alphabet)
-    return of_formula(parse.parse_text(data, name, alphabet=alphabet, dialect=dialect), sha256)
+    return of_formula(ltl_parser.parse_text(data, name, alphabet=alphabet, dialect=dialect), sha256)
 
 
 def of_stored(stored: Stored, name: str) -> Input:
@@ -554,10 +556,10 @@ def _of_exported(stored: Stored, name: str) -> Input:
     # The tensors of the folder are rounded; its document has the exact network, and both must agree.
     text = visible_json(json_text(document_of(stored)))
     found = of_document(text.encode(), name, stored.sha256)
-    target = found.foreign or found.made
+    target = found.external or found.made
     if target is None:
         raise InvariantError(f"{name}: a document without a network was read")
-    hold_exported(stored, target)
+    require_exported(stored, target)
     return found
 
 
@@ -567,18 +569,18 @@ def of_network(
     sha256: str,
     title: str,
     stored: Stored | None = None,
-    told: tuple[tuple[str, str], ...] = (),
+    notes_given: tuple[tuple[str, str], ...] = (),
 ) -> Input:
     """Return the input for an external network that was understood; `told` describes what was read of it."""
     symbols = network.symbols
     if not symbols:
         hint = "Words need at least one token that does not stand before or after every word."
         raise InputError(f"{name}: no token is left that words could be made of", hint)
-    made = Foreign(
+    made = External(
         name=name, sha256=sha256, kind="network", alphabet=symbols, title=title, network=network,
         named=stored is None or names_tokens(stored, network),
     )  # fmt: skip
-    return Input(name, sha256, symbols, "network", title=title, foreign=made, stored=stored, described=told)
+    return Input(name, sha256, symbols, "network", title=title, external=made, stored=stored, described=notes_given)
 
 
 def of_document(data: bytes, name: str, sha256: str = "") -> Input:
@@ -595,13 +597,13 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         raise InputError(f"{name}: this is a certificate, not a model", f"Check it: hardsim verify {name}")
     # Without a "format" the file may be any JSON, so the message explains the formats instead of naming one place.
     if found not in formats and not document.has("schema_version"):
-        told = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
-        raise InputError(told, "docs/networks.md describes these three formats, and how other networks are read.")
+        message = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
+        raise InputError(message, "docs/networks.md describes these three formats, and how other networks are read.")
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     text = data.decode("utf-8-sig")
     if kind == NETWORK:
         network = read_network_json(document)
-        found = of_network(network, name, sha256, "network JSON", told=())
+        found = of_network(network, name, sha256, "network JSON", notes_given=())
         sources = {key: THE_FILE for key in READOUT if document.has(key)}
         scaled = THE_FILE if document.has("embedding_scale") else FORMAT_DEFAULT
         scale = TakenSetting("embedding_scale", str(network.embedding_scale), scaled)
@@ -646,7 +648,7 @@ def read_expression(
     """
     data = text.encode("utf-8", "surrogatepass")
     with naming("<expression>", "", data):
-        file = parse.parse_expression(text, alphabet, props=props, dialect=dialect)
+        file = ltl_parser.parse_expression(text, alphabet, props=props, dialect=dialect)
     return of_formula(file, digest(data))
 
 
@@ -665,11 +667,11 @@ def _numbers(path: str) -> list[int]:
     if line_of(path) is not None:
         raise InputError(f"{path} is one line already", "Leave out --lines, or name the file.")
     if path.endswith(OTHERS) or is_directory(path):
-        told = f"{path} is no file of formulas, and --lines reads a formula on each line"
-        raise InputError(told, "Leave out --lines, or name the file alone.")
+        message = f"{path} is no file of formulas, and --lines reads a formula on each line"
+        raise InputError(message, "Leave out --lines, or name the file alone.")
     place = located(path)
     data = read_bytes(place, LARGEST_TEXT, others=example_names)
-    if known := foreign_error(path, place, data, sure=True):
+    if known := unread_format_error(path, place, data, sure=True):
         raise known
     corpus = read_corpus(data, path)
     if place != path:
@@ -700,7 +702,7 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
             network = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
             raise InputError(
                 f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file",
-                network if half else _foreign_among(path, names) or "Name the files one by one.",
+                network if half else _unread_file_among(path, names) or "Name the files one by one.",
             )
         result.extend(found)
     return result
@@ -711,11 +713,11 @@ def _files_in(folder: str) -> list[str]:
     return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
 
 
-def _foreign_among(folder: str, names: Iterable[str]) -> str:
+def _unread_file_among(folder: str, names: Iterable[str]) -> str:
     """Return a message on the first file of a folder in a format of another tool, with a hint; "" if there is none."""
     for name in sorted(names)[:_LOOKED_AT]:
         place = str(Path(folder, name))
-        if found := foreign_error(name, place, read_head(place, ENOUGH)):
+        if found := unread_format_error(name, place, read_head(place, ENOUGH)):
             return f"{found.message}. {found.hint}"
     return ""
 
@@ -845,16 +847,16 @@ class Semantics:
             oracle, examples = Accepts(file), tuple(example.word for example in file.examples)
         if not isinstance(oracle, Accepts | Runs | Members):
             what = "compiled already" if given.formula is not None else KINDS[given.kind]
-            told = f"{given.name} is {what}, and a file that says which words are accepted is needed here"
+            message = f"{given.name} is {what}, and a file that says which words are accepted is needed here"
             hint = (
                 "Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a specification (.spec)."
             )
-            raise InputError(told, hint)
+            raise InputError(message, hint)
         if isinstance(oracle, Runs) and not oracle.program.is_acceptor:
             made = "words" if given.made is None or not given.made.program.integers else "integers"
-            told = f"{given.name} maps words to {made}, so it does not say which words are accepted"
+            message = f"{given.name} maps words to {made}, so it does not say which words are accepted"
             hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
-            raise InputError(told, hint)
+            raise InputError(message, hint)
         return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
 
     def over(self, alphabet: Alphabet) -> Semantics:
@@ -870,13 +872,13 @@ class Semantics:
         examples = tuple(tuple(map(own, word)) for word in self.examples)
         return replace(self, alphabet=alphabet, oracle=oracle, examples=examples)
 
-    def hold_alphabet(self, name: str, alphabet: Alphabet) -> None:
+    def require_alphabet(self, name: str, alphabet: Alphabet) -> None:
         """Raise an InputError that shows both alphabets unless words have the same symbols here as in `name`, in
         any order.
         """
         if not same_symbols(alphabet, self.alphabet):
-            told = f"{name} and {self.name} have different alphabets: {_shown(alphabet)}; {_shown(self.alphabet)}"
-            raise InputError(told, "Give both the same symbols; their order does not matter.")
+            message = f"{name} and {self.name} have different alphabets: {_shown(alphabet)}; {_shown(self.alphabet)}"
+            raise InputError(message, "Give both the same symbols; their order does not matter.")
 
     def judging(self, subject: Subject) -> Subject:
         """Return a subject with this semantics as its oracle.
@@ -886,42 +888,42 @@ class Semantics:
         """
         if not subject.acceptor:
             made = "integers" if subject.program.integers else "words"
-            told = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
-            raise InputError(told, "Name what accepts words, or leave out --against.")
-        self.hold_alphabet(subject.name, subject.alphabet)
-        meant = self.over(subject.alphabet)
-        examples = (*subject.examples, *((word, None) for word in meant.examples))
-        return replace(subject, oracle=meant.oracle, against=self.name, examples=examples, pins=True)
+            message = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
+            raise InputError(message, "Name what accepts words, or leave out --against.")
+        self.require_alphabet(subject.name, subject.alphabet)
+        semantics = self.over(subject.alphabet)
+        examples = (*subject.examples, *((word, None) for word in semantics.examples))
+        return replace(subject, oracle=semantics.oracle, against=self.name, examples=examples, pins=True)
 
-    def deciding(self, foreign: Foreign) -> Foreign:
+    def deciding(self, external: External) -> External:
         """Return an external network with this semantics as its reference: its single output should be above its
         level where the semantics accepts.
 
         Raises:
             InputError: if the network has several outputs, or no token for a symbol.
         """
-        network = foreign.network
+        network = external.network
         readout = network.readout
         if len(network.outputs) != 1 or readout.decide != "above":
             if isinstance(self.oracle, Runs):
-                return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(foreign)
+                return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(external)
             what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
-            told = f"{foreign.name} {what}, and {self.name} says only which words are accepted"
+            message = f"{external.name} {what}, and {self.name} says only which words are accepted"
             hint = (
                 "State which output decides (`output NAME:`) and how (`decide:`, `at:`) in a .spec file, or in Python "
             )
             hint += "hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
-            raise InputError(told, hint)
+            raise InputError(message, hint)
         symbols = list(listed_symbols(self.alphabet))
         unknown = [symbol for symbol in symbols if symbol not in network.ids]
         if unknown:
-            told = f"{foreign.name} has no token {unknown[0]}, which is a symbol of {self.name}"
+            message = f"{external.name} has no token {unknown[0]}, which is a symbol of {self.name}"
             hint = f"Its tokens are: {' '.join(list(network.ids)[:20])}"
-            raise InputError(told, hint)
+            raise InputError(message, hint)
         # One answer is expected for each word, so a network read at each position is read at the last.
         at: At = "first" if readout.at == "first" else "last"
         read = replace(readout, at=at, alphabet=tuple(symbols))
-        made = replace(foreign, network=replace(network, readout=read), alphabet=self.alphabet)
+        made = replace(external, network=replace(network, readout=read), alphabet=self.alphabet)
         longest = network.longest
         examples = tuple((word, None) for word in self.examples if longest is None or len(word) <= longest)
         return replace(judging(made, self.oracle, self.name, accepts=True), examples=examples, pins=True)
@@ -934,8 +936,8 @@ def listed_symbols(alphabet: Alphabet) -> Sequence[str]:
         InputError: if they are sets of propositions, which no token of a network is.
     """
     if isinstance(alphabet, Valuations):
-        told = "words are over sets of propositions here, and the tokens of a network are symbols"
-        raise InputError(told, "Give a file with an alphabet: of symbols.")
+        message = "words are over sets of propositions here, and the tokens of a network are symbols"
+        raise InputError(message, "Give a file with an alphabet: of symbols.")
     return alphabet
 
 
@@ -1008,8 +1010,8 @@ class Accepts:
         return self._oracle.accepts(word, self.file.at)
 
     @cached_property
-    def _parallel(self) -> ParallelOracle:
-        return ParallelOracle(self.file)
+    def _parallel(self) -> BatchOracle:
+        return BatchOracle(self.file)
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
         """Return the answers for words of one length."""
@@ -1037,7 +1039,7 @@ def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
             ("alphabet", ""): "the alphabet was taken from the formula: --alphabet gives all symbols",
             ("props", MENTIONED): "the propositions are those of the formula: --props gives all of them",
         }
-        if any(told in error.message for told in ("not a symbol of the alphabet", "unknown proposition")):
+        if any(message in error.message for message in ("not a symbol of the alphabet", "unknown proposition")):
             error.hint = "; ".join(filter(None, (hints.get((option, value)), error.hint)))
         raise
 
@@ -1047,16 +1049,16 @@ def examples_apply(file: FormulaFile, at: str | None) -> bool:
     position leaves it to the user, unless its examples are right at the default position and not at `at`.
     """
 
-    def hold(asked: At) -> bool:
+    def require(read_at: At) -> bool:
         try:
-            check_examples(file, at=asked)
+            check_examples(file, at=read_at)
         except SourceError:
             return False
         return True
 
     if at is None or at == file.at:
         return True
-    return not file.placed and (hold("first" if file.at == "last" else "last") or not hold(file.at))
+    return not file.placed and (require("first" if file.at == "last" else "last") or not require(file.at))
 
 
 @dataclass(frozen=True)
@@ -1072,8 +1074,8 @@ class Runs:
         return ProgramOracle(self.program)
 
     @cached_property
-    def _parallel(self) -> ParallelProgram:
-        return ParallelProgram(self.program)
+    def _parallel(self) -> BatchProgram:
+        return BatchProgram(self.program)
 
     def __call__(self, word: Word) -> Answer:
         return self._oracle.accepts(word) if self.program.is_acceptor else self._oracle.output(word)
@@ -1174,7 +1176,7 @@ def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
 def _origin(origin: Origin) -> FormulaFile | None:
     """Return the formula that a model's file names as its source, if there is one."""
     try:
-        return parse.parse_text(origin.text, "compiled.text")
+        return ltl_parser.parse_text(origin.text, "compiled.text")
     except HardsimError:
         return None
 
@@ -1215,7 +1217,7 @@ def store_program(subject: Subject, schedule: Schedule | None = None, program: P
     Raises:
         InputError: if a formula's network is another one than the specification compiles to.
     """
-    subject.hold_specified("the hard-attention model")
+    subject.require_specified("the hard-attention model")
     formula, compiled = subject.formula, None
     if formula is not None and schedule is None:
         compiled = Origin(format_file(formula), subject.single_head, subject.counting)
@@ -1246,7 +1248,7 @@ def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tupl
     for place, key in ((document, "version"), (source, "name"), (source, "sha256")):
         if place.has(key):
             place.field(key).text()
-    file = parse.parse_text(source.field("text").text(), f"{path} (source)")
+    file = ltl_parser.parse_text(source.field("text").text(), f"{path} (source)")
     users = own_predicates(file)
     model = _read_network(document.field("model"), users)
     specification = document.field("specification")
@@ -1267,9 +1269,9 @@ def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tupl
     counting = counting_of(program)
     method = None if counting is None else METHODS[counting]
     labels = relabelled(program, budget.temperature, file, single, method, older=version < SCHEMA_VERSION)
-    budget, told = budget_of(labels.program, model, budget)
+    budget, message = budget_of(labels.program, model, budget)
     made = _of_formula(file, path, sha256, labels.program, budget, model, single)
-    return replace(made, confirmed=labels.compiled and made.specified), (*labels.remarks, *told)
+    return replace(made, confirmed=labels.compiled and made.specified), (*labels.remarks, *message)
 
 
 def _read_network(data: Reader, users: Users) -> Transformer:

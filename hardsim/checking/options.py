@@ -97,8 +97,8 @@ def parse_by(text: str) -> Judge:
     judges = get_args(Judge)
     if text not in judges:
         near = nearest(text, judges)
-        told = f"{text!r} is not one of {', '.join(map(repr, judges))}"
-        raise InputError(told, f"Did you mean {near}?" if near else "Write one of them.")
+        message = f"{text!r} is not one of {', '.join(map(repr, judges))}"
+        raise InputError(message, f"Did you mean {near}?" if near else "Write one of them.")
     return cast(Judge, text)
 
 
@@ -117,14 +117,14 @@ def integer(low: int | None, high: int | None) -> Callable[[str | int], int]:
         # The length is tested before int(), which refuses or takes long for very many digits.
         if not re.fullmatch(r"[+-]?[0-9]+", text) or len(text) > LONGEST_NUMBER:
             shown = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
-            raise InputError(f"{shown!r} is not an integer that can be used here", wanted)
+            raise InputError(f"{shown!r} is not an integer that can be used here", expected)
         value = int(text)
         if (low is not None and value < low) or (high is not None and value > high):
             shown = text if len(text) <= 40 else f"a number of {len(text)} digits"
-            raise InputError(f"{shown} is out of range", wanted)
+            raise InputError(f"{shown} is out of range", expected)
         return value
 
-    wanted = "Write any integer." if low is None else f"Write an integer from {low} to {high}."
+    expected = "Write any integer." if low is None else f"Write an integer from {low} to {high}."
     return parse
 
 
@@ -265,20 +265,20 @@ class Request:
         if self.dialect is not None and (formula is None or formula.oracle is not None):
             return "--dialect: not used; it is for formulas given as text"
         if given.formula is not None:
-            told = "a formula's temperature is its regime's, or yours"
-            return None if self.epsilon is None else f"--epsilon: for hard-attention models and programs; {told}"
-        asked = {
+            message = "a formula's temperature is its regime's, or yours"
+            return None if self.epsilon is None else f"--epsilon: for hard-attention models and programs; {message}"
+        given_options = {
             f"--regime {self.regime}": self.regime not in (ALL, None),
             "--beta": self.beta is not None and (given.made is None or given.made.sharpness is None),
             "--at": self.at is not None,
             "--single-head": self.single_head,
             "--counting": self.counting is not None,
         }
-        named = ", ".join(name for name, meant in asked.items() if meant)
-        told = "the temperature of a hard-attention model is that of Theorem 26 (--epsilon), or yours (--tau)"
-        return f"{named}: for formulas; {told}" if named else None
+        named = ", ".join(name for name, applies in given_options.items() if applies)
+        message = "the temperature of a hard-attention model is that of Theorem 26 (--epsilon), or yours (--tau)"
+        return f"{named}: for formulas; {message}" if named else None
 
-    def hold_stored(self, given: Input) -> None:
+    def require_stored(self, given: Input) -> None:
         """Refuse compilation options for an external network, whose weights are used unchanged.
 
         Raises:
@@ -286,8 +286,8 @@ class Request:
         """
         named = self.given(COMPILED).replace("_", "-")
         if named:
-            told = f"{given.name} is an external network, which is used unchanged: {named} does not apply"
-            raise InputError(told, f"Leave out {named}.")
+            message = f"{given.name} is an external network, which is used unchanged: {named} does not apply"
+            raise InputError(message, f"Leave out {named}.")
 
     def softening(self) -> str | None:
         """Return a remark on options that set how sharp softmax attention is, for a target without softmax. Return
@@ -309,7 +309,7 @@ def unknown(
     return InputError(f"unknown {what} {given!r}{near and f': {near}'}", f"The {what}s are: {', '.join(known)}{more}.")
 
 
-def hold_one_regime(request: Request, why: str) -> None:
+def require_one_regime(request: Request, why: str) -> None:
     """Refuse `--regime all` where only one regime is possible; `why` gives the reason.
 
     Raises:
@@ -361,19 +361,19 @@ def plain_text(text: str) -> str:
     return str.__str__(text)
 
 
-def _typed(value: object, kind: type, wanted: str) -> Any:
+def _typed(value: object, kind: type, expected: str) -> Any:
     if not isinstance(value, kind):
-        raise _other(wanted, value)
+        raise _other(expected, value)
     return plain_text(value) if isinstance(value, str) else value
 
 
-def _other(wanted: str, value: object) -> TypeError:
+def _other(expected: str, value: object) -> TypeError:
     kind = type(value).__name__
     try:
         shown = repr(value)
     except Exception:  # of an integer with many digits, or of the caller's own making
-        return TypeError(f"{wanted}, not a value of type {kind}")
-    return TypeError(f"{wanted}, not {shown if len(shown) <= 40 else shown[:37] + '...'} ({kind})")
+        return TypeError(f"{expected}, not a value of type {kind}")
+    return TypeError(f"{expected}, not {shown if len(shown) <= 40 else shown[:37] + '...'} ({kind})")
 
 
 def _integer(value: object) -> int:
@@ -423,9 +423,9 @@ def _of_real(value: Any) -> str:
             raise OverflowError
         text = repr(near) if same else str(value)
         above, below = (near if same else value).as_integer_ratio()
-        exact, meant = Fraction(_short(int(above)), _short(int(below))), Fraction(text)
+        exact, applies = Fraction(_short(int(above)), _short(int(below))), Fraction(text)
     except (ArithmeticError, AttributeError, TypeError, ValueError):  # an interval, say
         raise _other(NUMBER, value) from None
-    if exact != meant:
-        raise InputError(f"the {type(value).__name__} {text} is not exactly {text}", f"Write '{meant}', which is.")
+    if exact != applies:
+        raise InputError(f"the {type(value).__name__} {text} is not exactly {text}", f"Write '{applies}', which is.")
     return str(exact)

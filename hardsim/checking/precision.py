@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.checking.campaign import Deciding
+from hardsim.checking.expected import UNKNOWN
 from hardsim.checking.export import Export
 from hardsim.checking.exported import transformer_of
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.options import Request, unknown
 from hardsim.checking.reference import NAMES, Reference, reference_of
 from hardsim.checking.result import InputKind, InputName, ModelFacts, Word
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.wanted import UNKNOWN
 from hardsim.checking.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.formats.bounds import StructureBounds, safe_to
@@ -124,7 +124,7 @@ class FormatRow(Record):
     """The least length at which an emulated word was found to be wrong; null: none was found."""
     word: Word | None
     """The wrong word."""
-    wanted: str | None
+    expected: str | None
     """The expected answer for this word, with the first wrong position if the word is judged position by position."""
     found: str | None
     """The answer that the network gives in the format."""
@@ -188,7 +188,7 @@ class _Wrong:
 
     word: Word
     right: Any
-    wanted: str
+    expected: str
     found: str
 
 
@@ -217,7 +217,7 @@ class _InFormat:
     """The number of judged words by length, if all words of the length were enclosed one by one."""
     doubtful: list[Word] = field(default_factory=list)
     """Words of the length after the last safe one whose enclosure does not settle the answer."""
-    held: int = 0
+    safe_length: int = 0
     """The length up to which all words are proved right at once, at every position."""
 
     def __post_init__(self) -> None:
@@ -251,7 +251,7 @@ class _InFormat:
             safe_in_order=in_order,
             fails_at=None if wrong is None else len(wrong.word),
             word=None if wrong is None else wrong.word,
-            wanted=None if wrong is None else wrong.wanted,
+            expected=None if wrong is None else wrong.expected,
             found=None if wrong is None else wrong.found,
             exactly=wrong is not None and self.reference.exactly((wrong.word, wrong.right)),
             layer=None if safe == self.last else layer,
@@ -280,10 +280,10 @@ class _InFormat:
         if isinstance(self.structure, Structure):
             # Word by word, only answers are enclosed. In a causal structure the proof of a length assumes that every
             # position is right at the shorter lengths, so it starts from what was proved at once (`held`).
-            start = self.held if self.structure.causal else known
+            start = self.safe_length if self.structure.causal else known
             given = self.structure, self.form, self.accumulate, self.last, self.report
-            self.held, failure = safe_to(*given, in_order, start)
-            safe, by = max(known, self.held), "words" if self.held < known else "structure"
+            self.safe_length, failure = safe_to(*given, in_order, start)
+            safe, by = max(known, self.safe_length), "words" if self.safe_length < known else "structure"
         more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED * max(1, self.exhaustive / 2**16))
         if more > safe:
             safe, by = more, "words"
@@ -336,13 +336,13 @@ class _InFormat:
         """
         words, judged = iter(self.reference.words(n)), 0
         while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
-            asked = self.reference.asked(some)
-            judged += len(asked)
-            if not asked:
+            judged_words = self.reference.judged(some)
+            judged += len(judged_words)
+            if not judged_words:
                 continue
-            found = enclosed.outputs(self._tokens([word for word, _ in asked]))
-            right = self.reference.right(asked, found.low, found.high)
-            doubtful = [word for (word, _), certain in zip(asked, right, strict=True) if not certain]
+            found = enclosed.outputs(self._tokens([word for word, _ in judged_words]))
+            right = self.reference.right(judged_words, found.low, found.high)
+            doubtful = [word for (word, _), certain in zip(judged_words, right, strict=True) if not certain]
             if doubtful:
                 return doubtful
         self.judged[n] = judged
@@ -387,17 +387,17 @@ class _InFormat:
         candidates = iter(dict.fromkeys(self.reference.fitted(hard, n, Random(self.seed))))
         size, left = max(1, min(27, CELLS // (n + self.made.layout.fixed) ** 2)), MOST_WORDS
         while left > 0 and (some := list(islice(candidates, min(size, left)))):
-            asked = [one for one in self.reference.asked(some) if one[1] is not UNKNOWN]
-            if not asked:
+            judged = [one for one in self.reference.judged(some) if one[1] is not UNKNOWN]
+            if not judged:
                 continue
             if self.work < max(cost, least):
                 return None
-            self.work -= cost * len(asked)
-            left -= len(asked)
-            outputs = self.emulated.outputs(self._tokens([word for word, _ in asked]))
-            for one, right, row in zip(asked, self.reference.right(asked, outputs, outputs), outputs, strict=True):
+            self.work -= cost * len(judged)
+            left -= len(judged)
+            outputs = self.emulated.outputs(self._tokens([word for word, _ in judged]))
+            for one, right, row in zip(judged, self.reference.right(judged, outputs, outputs), outputs, strict=True):
                 if not right:
-                    return _Wrong(*one, *self.reference.told(one, row))
+                    return _Wrong(*one, *self.reference.text_of(one, row))
         return None
 
     def _failure(self, n: int) -> NotEnclosed | None:
@@ -406,7 +406,7 @@ class _InFormat:
         """
         if isinstance(self.structure, Structure):
             try:
-                StructureBounds(self.structure, self.form, self.accumulate, True).hold(n)
+                StructureBounds(self.structure, self.form, self.accumulate, True).require(n)
             except NotEnclosed as failure:
                 return failure
         return None
@@ -472,17 +472,17 @@ class _InFormat:
         n, structure = n if wrong is None else len(wrong.word), self.structure
         if wrong is None and self._mended(n, None, structure, self.form, self.accumulate):
             return  # it is safe, and not known to be
-        wide, told = FORMATS[ACCUMULATE], "" if isinstance(structure, Structure) else " for that word"
+        wide, message = FORMATS[ACCUMULATE], "" if isinstance(structure, Structure) else " for that word"
         inner = self.accumulate
         if inner is None and self.form is not wide and self._mended(n, wrong, structure, self.form, wide):
-            yield f"--accumulate {ACCUMULATE}{told}"
+            yield f"--accumulate {ACCUMULATE}{message}"
         for sharper in map(self.sharper, SHARPER):
             if sharper is not None and self._mended(n, wrong, sharper[1], self.form, inner):
                 yield f"--beta {sharper[0]}"
                 break
         for form in reversed(FORMATS.values()):
             if form.digits > self.form.digits and self._mended(n, wrong, structure, form, inner):
-                yield f"{form.name}{told}"
+                yield f"{form.name}{message}"
                 break
 
     def _mended(
@@ -503,8 +503,8 @@ class _InFormat:
             if structure.causal:  # a length is held given that the shorter ones are
                 return safe_to(structure, form, accumulate, n, in_order=True)[0] == n
             bounds = StructureBounds(structure, form, accumulate, True)
-            bounds.hold_exact()
-            bounds.hold(n)
+            bounds.require_exact()
+            bounds.require(n)
         except NotEnclosed:
             return False
         return True
@@ -543,7 +543,7 @@ def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) ->
 def structure_known(made: Export) -> Structure | str:
     """Return the facts that hold for all words of a length at once, or the reason why they do not suffice."""
     target = made.target
-    if isinstance(target, Foreign) or target.formula is None:
+    if isinstance(target, External) or target.formula is None:
         return "it is no formula, so words are enclosed one by one"
     try:
         core = desugar(target.file)
@@ -571,12 +571,12 @@ def ariths_of(request: Request) -> tuple[str, ...]:
     """
     if request.arith is not None and request.arith not in ARITHS:
         if request.arith.lower() in WIDER:
-            told = f"`hardsim precision` does not cover {request.arith}: `hardsim check` runs it, with error bounds"
-            raise InputError(told, f"The formats are: {', '.join(ARITHS)}.")
+            message = f"`hardsim precision` does not cover {request.arith}: `hardsim check` runs it, with error bounds"
+            raise InputError(message, f"The formats are: {', '.join(ARITHS)}.")
         raise unknown("format", request.arith, ARITHS, called=CALLED)
     if request.accumulate not in (None, ACCUMULATE):
-        told = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
-        raise InputError(told, f"Write --accumulate {ACCUMULATE}, or leave it out.")
+        message = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
+        raise InputError(message, f"Write --accumulate {ACCUMULATE}, or leave it out.")
     return ARITHS if request.arith is None else (request.arith,)
 
 
@@ -608,10 +608,10 @@ def precision_of(
         structure, sharper = structure_known(made), cache(lambda factor: _sharper(made, factor))
         # The narrowest format comes first: words that are wrong there are candidates for the wider ones.
         for arith in sorted(ariths, key=ARITHS.index, reverse=True):
-            told = None if report is None else _telling(report, arith, max_n)
+            message = None if report is None else _progress_of(report, arith, max_n)
             inner = None if wide is None or FORMATS[arith] is wide else wide
             wrong = [row.word for row in rows if row.word is not None]
-            given = made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, told, wrong
+            given = made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, message, wrong
             rows.insert(0, _InFormat(*given, sharper=sharper).row())
     except KeyboardInterrupt:
         partial = True
@@ -623,5 +623,5 @@ def precision_of(
     return PrecisionResult(name, target.kind, regime, facts, right, max_n, wide_name, tuple(rows), assumptions, partial)
 
 
-def _telling(report: Report, arith: str, max_n: int) -> Callable[[int], None]:
+def _progress_of(report: Report, arith: str, max_n: int) -> Callable[[int], None]:
     return lambda n: report(arith, n, max_n)

@@ -20,10 +20,10 @@ from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import BOS, UserPredicate
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.model import Matrix, Transformer
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import Matrix, Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.places import Place, Seen
 from hardsim.proof.program import Law, LayerLaw, ProgramLaw
@@ -128,8 +128,8 @@ def _words(subject: Subject, result: ProofResult) -> str | None:
     if subject.blank is None:
         return None
     some = [f"{n}: {subject.positions(n) - subject.program.bos}" for n in range(1, 6)]
-    told = "words are padded to so many positions with the symbol"
-    return f"{told} {subject.blank}, by their length: {', '.join(some)}, ..."
+    message = "words are padded to so many positions with the symbol"
+    return f"{message} {subject.blank}, by their length: {', '.join(some)}, ..."
 
 
 # ---- the network ----
@@ -304,8 +304,8 @@ class _Facts:
 
     def _layer(self, layer: ProgramLayer, law: LayerLaw, network: Mapping[str, Any]) -> dict[str, Any]:
         forms = [{"clip": unit.clip, "outs": {out: str(weight) for out, weight in unit.outs}} for unit in layer.units]
-        told = [{key: unit[key] for key in ("clip", "outs")} for unit in network["units"]]
-        require(forms == told, "the network has other hidden units than the program")
+        units_text = [{key: unit[key] for key in ("clip", "outs")} for unit in network["units"]]
+        require(forms == units_text, "the network has other hidden units than the program")
         heads = {}
         # A value or a bias of zero has no entry in the network's matrices: it is not written there.
         values = {head["name"]: head["values"] for head in network["heads"]}

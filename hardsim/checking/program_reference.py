@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.specification import Specification
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError, SourceError
@@ -31,7 +31,7 @@ class ProgramReference:
         """The symbols of the program's words."""
         return self.program.alphabet
 
-    def deciding(self, foreign: Foreign) -> Foreign:
+    def deciding(self, external: External) -> External:
         """Return an external network with the program as its reference.
 
         Raises:
@@ -39,12 +39,12 @@ class ProgramReference:
         """
         layout = read_spec(_ALONE, self.name)
         try:
-            found = Specification(self.name, self.sha256, layout, "", self.program).deciding(foreign)
+            found = Specification(self.name, self.sha256, layout, "", self.program).deciding(external)
         # The caret of such an error would point into `_ALONE`, which the user never wrote.
         except SourceError as error:
             hint = error.hint or f"Expected: {error.expected}. A .spec file says which output is which."
-            raise InputError(f"{foreign.name} does not fit {self.name}: {error.message}", hint) from None
-        longest = foreign.network.longest
+            raise InputError(f"{external.name} does not fit {self.name}: {error.message}", hint) from None
+        longest = external.network.longest
         words = (example.word for example in self.program.examples)
         examples = tuple((word, None) for word in words if longest is None or len(word) <= longest)
         return replace(found, examples=examples)
@@ -56,8 +56,8 @@ class ProgramReference:
             InputError: always.
         """
         made = "integers" if self.program.vectors[self.program.output].sort is Sort.INT else "words"
-        told = f"{self.name} maps words to {made}, so it does not say which words are accepted"
+        message = f"{self.name} maps words to {made}, so it does not say which words are accepted"
         if self.program.is_acceptor:
-            told = f"{self.name} says nothing where {self.program.assume} is false, so some words have no answer"
+            message = f"{self.name} says nothing where {self.program.assume} is false, so some words have no answer"
         hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
-        raise InputError(told, hint)
+        raise InputError(message, hint)

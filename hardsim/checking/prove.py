@@ -17,11 +17,11 @@ from math import log10
 from typing import Annotated, Literal
 
 from hardsim.checking.campaign import NO_ANSWER, CheckOptions, Judge
-from hardsim.checking.confirm import Confirmation, confirm
+from hardsim.checking.confirmation import Confirmation, confirm
+from hardsim.checking.divergence import parting_of, shown_words
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.obstacles import Obstacles, hard_undecided, known_ties, merged_ties, obstacles
-from hardsim.checking.options import Request, hold_one_regime
-from hardsim.checking.parting import parting_of, shown_words
+from hardsim.checking.options import Request, require_one_regime
 from hardsim.checking.result import (
     FirstUndecided,
     Length,
@@ -44,9 +44,9 @@ from hardsim.lang.arith import parse_arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.proof.decay import ProgramArgument
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
@@ -212,7 +212,7 @@ class ProofResult(SubjectRecord):
 # ---- what is asked, and how it is done ----
 
 
-def hold_provable(request: Request) -> None:
+def require_provable(request: Request) -> None:
     """Refuse lengths in the wrong order, and output files for several networks at once.
 
     Raises:
@@ -225,12 +225,12 @@ def hold_provable(request: Request) -> None:
             f"--min-n {min_n} is larger than {largest}", f"For length {min_n:,} alone add --max-n {min_n}."
         )
     if request.smt is not None:
-        hold_one_regime(request, "one file of queries is about one network")
+        require_one_regime(request, "one file of queries is about one network")
         if not request.all_n:
-            told = "--smt writes the steps of a proof for every length, and needs --all-n, which asks for that proof"
-            raise InputError(told, "Add --all-n, or leave out --smt.")
+            message = "--smt writes the steps of a proof for every length, and needs --all-n, which asks for that proof"
+            raise InputError(message, "Add --all-n, or leave out --smt.")
     if request.certificate is not None:
-        hold_one_regime(request, "one certificate is about one network")
+        require_one_regime(request, "one certificate is about one network")
 
 
 def bounded(request: Request) -> bool:
@@ -267,11 +267,11 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     """
     min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
     if request.smt is not None and not formula and subject.sharpness is not None and subject.structural:
-        told = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
-        raise InputError(told, "Leave out --smt.")
+        message = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
+        raise InputError(message, "Leave out --smt.")
     if subject.sharpness is not None and (formula or subject.structural):
-        asked = subject, max_n, request.heads_only or not formula, request.search, request.all_n
-        by_heads = partial(prove_subject, *asked, min_n=min_n, bounded=bounded(request))
+        arguments = subject, max_n, request.heads_only or not formula, request.search, request.all_n
+        by_heads = partial(prove_subject, *arguments, min_n=min_n, bounded=bounded(request))
         return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
     plain = without_budget(subject)
     if request.all_n and not bounded(request):
@@ -357,7 +357,7 @@ def prove_subject(
     if not proof.proved:
         tried, mismatch = _refute(subject, proof, heads_only, search)
     if general is not None and general.proved and not proof.proved:
-        _hold_together(subject, proof, mismatch)
+        _require_together(subject, proof, mismatch)
     enough = proof.proved and (bounded or general is None or general.proved)
     verdict = Verdict.PROVED if enough else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
     if mismatch is not None:
@@ -368,7 +368,7 @@ def prove_subject(
     return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only)
 
 
-def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
+def _require_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
     """Raise Contradiction if one of two proofs must be wrong: every length is proved, and the lengths to some N
     are not.
 
@@ -494,7 +494,7 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
     Raises:
         InputError: if the temperature is not positive at a length up to LOOKED.
     """
-    _hold_positive(subject)
+    _require_positive(subject)
     argument = subject.argument
     if not argument.proved:
         tried, mismatch = _refute_short(subject)
@@ -523,7 +523,7 @@ def _searched(subject: Subject) -> Obstacles:
     return Obstacles() if subject.kind == "srasp" else obstacles(subject)
 
 
-def _hold_positive(subject: Subject) -> None:
+def _require_positive(subject: Subject) -> None:
     """Raise InputError if a given temperature is not positive at some short length."""
     if subject.schedule is not None:
         model = assemble(subject.program, subject.schedule)

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate
+from hardsim.checking.expected import UNKNOWN, Ends, ExpectedOutputs, Judgement, by_position, unjudged
 from hardsim.checking.export import Export
-from hardsim.checking.foreign import Foreign, NetworkEngine
+from hardsim.checking.external import External, NetworkEngine
 from hardsim.checking.result import FLOAT64, Word
 from hardsim.checking.subject import Subject
-from hardsim.checking.wanted import UNKNOWN, Ends, Judgement, Wanted, by_position, unjudged
 from hardsim.checking.words import LanguageWords, count_words, enumerate_words
 
 Named: TypeAlias = Literal["formula", "specification", "exact network"]
 NAMES: Final[tuple[Named, ...]] = ("formula", "specification", "exact network")
-Asked: TypeAlias = tuple[Word, Any]
+JudgedWord: TypeAlias = tuple[Word, Any]
 """A judged word with its expected answer; UNKNOWN if the expected answer is not known."""
 SAMPLES = 40
 """The number of random words of a language to try at each length."""
@@ -47,25 +47,25 @@ class Reference(Protocol):
     def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
         """Yield words of a length that may be judged, similar to the given words."""
 
-    def asked(self, words: Sequence[Word]) -> list[Asked]:
+    def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
         """Return the words (of one length) that are judged, each with its expected answer."""
 
-    def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
+    def right(self, judged: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
         """Return for each word True if all outputs between two bounds are certainly right. The bounds are arrays
         (words, tokens that are read, outputs).
         """
 
-    def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
+    def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
         """Return the expected answer and the answer of wrong outputs, both as text."""
 
-    def exactly(self, asked: Asked) -> bool:
+    def exactly(self, judged: JudgedWord) -> bool:
         """Return True if the exact network answers a word wrongly."""
 
 
 def reference_of(made: Export) -> Reference:
     """Return the reference for a network's words: its formula or its specification if it has one, and else the exact
     network."""
-    if isinstance(made.target, Foreign) and made.target.oracle is not None:
+    if isinstance(made.target, External) and made.target.oracle is not None:
         return Specified(made, made.target)
     return Answers(made)
 
@@ -78,7 +78,7 @@ class Specified:
     """The specification of an external network as the reference, at the positions that it judges."""
 
     made: Export
-    target: Foreign
+    target: External
 
     @property
     def name(self) -> Named:
@@ -107,66 +107,66 @@ class Specified:
             yield from (domain.nearest_word(word, n, rng) for word in words)
             yield from domain.samples(n, SAMPLES, rng)
 
-    def asked(self, words: Sequence[Word]) -> list[Asked]:
+    def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
         """Return the words (of one length) that are judged, each with its expected answer."""
         raws = self.target.oracles(words) or []
         return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
 
-    def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
+    def right(self, judged_words: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
         """Return for each word True if all outputs between two bounds are certainly right where they are judged. The
         bounds are arrays (words, tokens that are read, outputs).
         """
-        found = [False] * len(asked)
+        found = [False] * len(judged_words)
         # Answers by position and answers for a whole word are compared at different positions, so each kind has its
         # own batch.
         for listed in (False, True):
-            chosen = [number for number, (_, raw) in enumerate(asked) if by_position(raw) is listed]
+            chosen = [number for number, (_, raw) in enumerate(judged_words) if by_position(raw) is listed]
             if chosen:
-                places, wanted = self._wanted([asked[number] for number in chosen], listed)
-                judged = self._compared(low[chosen][:, places], high[chosen][:, places], wanted)
+                places, expected = self._expected([judged_words[number] for number in chosen], listed)
+                judged = self._compared(low[chosen][:, places], high[chosen][:, places], expected)
                 for number, right in zip(chosen, judged.right.tolist(), strict=True):
                     found[number] = right
         return found
 
-    def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
+    def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
         """Return the expected answer and the answer of wrong outputs, at the first position where they differ."""
-        raw, rule = asked[1], self.target.rule
+        raw, rule = judged[1], self.target.rule
         listed = by_position(raw)
-        places, wanted = self._wanted([asked], listed)
+        places, expected = self._expected([judged], listed)
         for number, (place, one) in enumerate(zip(places, raw if listed else [raw], strict=True)):
             row, here = outputs[place], slice(number, number + 1)
-            part = Wanted(wanted.judged[:, here], wanted.numbers[:, here])
+            part = ExpectedOutputs(expected.judged[:, here], expected.numbers[:, here])
             if not self._compared(row[None, None], row[None, None], part).right[0]:
                 position = number + self.target.shortest
                 where = f" at position {position}" if position else " before the first symbol"
-                return f"{rule.told(one)}{where * listed}", rule.answer(row, row) or "no answer"
+                return f"{rule.text_of(one)}{where * listed}", rule.answer(row, row) or "no answer"
         return "nothing else", "that"
 
-    def exactly(self, asked: Asked) -> bool:
+    def exactly(self, judged: JudgedWord) -> bool:
         """Return True if the exact network answers a word wrongly."""
-        word, raw = asked
-        places, wanted = self._wanted([asked], by_position(raw))
+        word, raw = judged
+        places, expected = self._expected([judged], by_position(raw))
         # Float64 with error bounds settles most words; only the others need higher precision.
         ends = self._engine.enclosures([word], places)
         if ends is not None:
-            found = self._compared(*ends, wanted)
+            found = self._compared(*ends, expected)
             if found.right[0] or found.wrong[0]:
                 return bool(found.wrong[0])
 
         def settled(low: Ends, high: Ends) -> bool:
-            compared = self._compared(low, high, wanted)
+            compared = self._compared(low, high, expected)
             return bool(compared.right[0] or compared.wrong[0])
 
         alone = self._engine.alone(word, places, settled)
-        return alone is not None and bool(self._compared(alone.low, alone.high, wanted).wrong[0])
+        return alone is not None and bool(self._compared(alone.low, alone.high, expected).wrong[0])
 
-    def _wanted(self, asked: Sequence[Asked], listed: bool) -> tuple[list[int], Wanted]:
-        words, raws = [word for word, _ in asked], [raw for _, raw in asked]
-        return list(self.target.places(len(words[0]), listed)), self.target.wanted(words, raws, listed)
+    def _expected(self, judged: Sequence[JudgedWord], listed: bool) -> tuple[list[int], ExpectedOutputs]:
+        words, raws = [word for word, _ in judged], [raw for _, raw in judged]
+        return list(self.target.places(len(words[0]), listed)), self.target.expected(words, raws, listed)
 
-    def _compared(self, low: Any, high: Any, wanted: Wanted) -> Judgement:
+    def _compared(self, low: Any, high: Any, expected: ExpectedOutputs) -> Judgement:
         with np.errstate(all="ignore"):  # NaN and infinities of the format
-            return self.target.rule.compare(low, high, wanted)
+            return self.target.rule.compare(low, high, expected)
 
 
 # ---- formulas, and exact networks ----
@@ -182,7 +182,7 @@ class Answers:
     def name(self) -> Named:
         """The name of the reference in reports: the formula or the exact network."""
         target = self.made.target
-        return "exact network" if isinstance(target, Foreign) or target.formula is None else "formula"
+        return "exact network" if isinstance(target, External) or target.formula is None else "formula"
 
     def size(self, n: int) -> int:
         """Count the words of a length."""
@@ -196,44 +196,44 @@ class Answers:
         """Yield the given words unchanged."""
         yield from words
 
-    def asked(self, words: Sequence[Word]) -> list[Asked]:
+    def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
         """Return the words, of one length, each with its expected answer."""
         answers = ((word, answer) for word, answer in zip(words, self._answers(words), strict=True))
         return [(word, UNKNOWN if answer is None else answer) for word, answer in answers]
 
-    def right(self, asked: Sequence[Asked], low: Any, high: Any) -> list[bool]:
+    def right(self, judged: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
         """Return for each word True if all outputs between two bounds certainly give the expected answer. The bounds
         are arrays (words, tokens that are read, outputs).
         """
         return [
             answer is not UNKNOWN and bool(self._read(least, most) == answer)
-            for (_, answer), least, most in zip(asked, low, high, strict=True)
+            for (_, answer), least, most in zip(judged, low, high, strict=True)
         ]
 
-    def told(self, asked: Asked, outputs: Any) -> tuple[str, str]:
+    def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
         """Return the expected answer and the answer of wrong outputs, both as text."""
-        return _told(asked[1]), _told(self._read(outputs, outputs))
+        return _text_of(judged[1]), _text_of(self._read(outputs, outputs))
 
-    def exactly(self, asked: Asked) -> bool:
+    def exactly(self, judged: JudgedWord) -> bool:
         """Return True if the exact network answers a word wrongly. Only a formula can show that; without one, return
         False.
         """
         target = self.made.target
-        if isinstance(target, Foreign) or target.formula is None:
+        if isinstance(target, External) or target.formula is None:
             return False
-        (one,) = evaluate(target, [asked[0]], CheckOptions(engine=FLOAT64))
+        (one,) = evaluate(target, [judged[0]], CheckOptions(engine=FLOAT64))
         return one.decided and one.soft != one.hard
 
     @cached_property
     def _engine(self) -> NetworkEngine:
-        assert isinstance(self.made.target, Foreign)
+        assert isinstance(self.made.target, External)
         return NetworkEngine(self.made.target)
 
     def _answers(self, words: Sequence[Word]) -> list[Any]:
         """Return the expected answers on words of one length, from the formula or else from the exact network; None
         for a word without an answer."""
         target = self.made.target
-        if isinstance(target, Foreign):
+        if isinstance(target, External):
             tokens = range(target.network.readout.length(len(words[0])))
             found = self._engine.enclosures(words, tokens)
             if found is None:
@@ -246,10 +246,10 @@ class Answers:
     def _read(self, low: Any, high: Any) -> Any:
         """Return the answers that outputs (tokens that are read, outputs) give where a word is judged; None if that
         is not certain."""
-        told, target = self.made.layout.description, self.made.target
-        start, stop = len(told["before"]), len(low) - len(told["after"])
-        places = {"first": [start], "last": [len(low) - 1]}.get(told["at"], list(range(start, stop)))
-        low, high, decide = low[places], high[places], told["decide"]
+        message, target = self.made.layout.description, self.made.target
+        start, stop = len(message["before"]), len(low) - len(message["after"])
+        places = {"first": [start], "last": [len(low) - 1]}.get(message["at"], list(range(start, stop)))
+        low, high, decide = low[places], high[places], message["decide"]
         rule = decide["rule"]
         if rule == "exact":
             # The network of a formula must give exactly 0 or 1 in the format, so an enclosure with two ends is
@@ -262,7 +262,7 @@ class Answers:
             certain = len(ends) == len(low) and all(a == b for a, b in ends)
             return tuple(a for a, _ in ends) if certain else None
         if rule == "argmax":
-            names = [told["outputs"][k] for k in decide["among"]]
+            names = [message["outputs"][k] for k in decide["among"]]
             return _largest(low[:, decide["among"]], high[:, decide["among"]], names)
         level = float(Fraction(decide["level"]))
         if rule == "value":
@@ -312,7 +312,7 @@ class _Values:
         return ", ".join(f"{float(x):.6g}" for x in np.ravel(self.low))
 
 
-def _told(answer: Any) -> str:
+def _text_of(answer: Any) -> str:
     if answer is None:
         return "no answer"
     if isinstance(answer, bool):

@@ -129,11 +129,11 @@ class Verdict(StrEnum):
     UNDECIDED = "UNDECIDED"
     """Nothing was tried, or no answer was reached within a limit."""
 
-    def reaches(self, wanted: Verdict) -> bool:
+    def reaches(self, expected: Verdict) -> bool:
         """Return True if this verdict claims agreement at least as strongly as the verdict `wanted`."""
         # REFUTED claims no agreement, so it is not in the order.
         order = (Verdict.UNDECIDED, Verdict.OBSERVED, Verdict.CERTIFIED, Verdict.PROVED)
-        return self in order and order.index(self) >= order.index(wanted)
+        return self in order and order.index(self) >= order.index(expected)
 
 
 def judged_part(answer: Answer, reference: Answer) -> Answer:
@@ -151,7 +151,7 @@ def judged_part(answer: Answer, reference: Answer) -> Answer:
 class NoOutput(Record):
     """An expected value that no output of the network has, so that every answer of the network is wrong there."""
 
-    wanted: str
+    expected: str
     """The expected value, or the set of expected values."""
     position: Natural
     """The position of the symbol at which the value is expected, from 1; 0: before the first symbol."""
@@ -161,16 +161,16 @@ class NoOutput(Record):
     """Number of outputs that the network can give."""
 
     @staticmethod
-    def of(wanted: str, position: int, possible: Sequence[str]) -> NoOutput:
+    def of(expected: str, position: int, possible: Sequence[str]) -> NoOutput:
         """Return the record for an expected value, listing only the first of the possible outputs."""
-        return NoOutput(wanted, position, tuple(possible[:MOST_POSSIBLE]), len(possible))
+        return NoOutput(expected, position, tuple(possible[:MOST_POSSIBLE]), len(possible))
 
     @property
     def summary(self) -> str:
         """One clause with the expected value, its position and the possible outputs."""
         more = f" ... ({self.count:,} in all)" if self.count > len(self.possible) else ""
         known = f"the possible outputs are {' '.join(self.possible)}{more}" if self.count else "outputs are integers"
-        return f"no output is {self.wanted}, which is expected at position {self.position}: {known}"
+        return f"no output is {self.expected}, which is expected at position {self.position}: {known}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -546,8 +546,8 @@ class Tie(Record):
         if self.simulated == "average":
             return ""
         if self.differ is None:
-            told = "all tied positions carry one value: taken as an average head, no weights added"
-            return f"head {self.head} ties, {told}"
+            message = "all tied positions carry one value: taken as an average head, no weights added"
+            return f"head {self.head} ties, {message}"
         done = "weights were added (Lemma 8)" if self.simulated == "weights added" else "no weights were added"
         return f"{self.reason}; {done}"
 
@@ -596,8 +596,8 @@ class HardUndecided(Record):
         is_at = f"exactly the threshold {value}" if self.threshold is not None else f"{value}, which is no valid answer"
         few = ", ".join(self.heads[:MOST_VALUES]) + ", ..." * (len(self.heads) > MOST_VALUES)
         who = f" (read by head{'s' * (len(self.heads) > 1)} {few})" if few else ""
-        told = f"{is_at}, so softmax has no answer to agree with"
-        return f"hard attention itself decides nothing {where}: its output{who} is {told}"
+        message = f"{is_at}, so softmax has no answer to agree with"
+        return f"hard attention itself decides nothing {where}: its output{who} is {message}"
 
 
 FirstUndecided: TypeAlias = Annotated[
@@ -681,11 +681,11 @@ class MarginTrend(Record):
     @property
     def summary(self) -> str:
         """One line: the law, and the length at which the margin reaches `level`."""
-        told = self.fit
+        message = self.fit
         if self.at_n is None or self.level is None:
-            return told if self.rate < 0 else f"{told}: it does not fall"
+            return message if self.rate < 0 else f"{message}: it does not fall"
         down = f"falls to {short(self.level)}, a tenth of the least," if self.level else "reaches 0"
-        return f"{told}: {down} near n = {self.at_n:,} if the trend continues"
+        return f"{message}: {down} near n = {self.at_n:,} if the trend continues"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -714,16 +714,16 @@ class Shown(Record):
     @property
     def summary(self) -> str:
         """One line: the words with their answers."""
-        told = [
+        message = [
             f"{label} {', '.join(map(word_summary, words))}"
             for label, words in (("accepted", self.accepted), ("rejected", self.rejected))
             if words
         ]
-        told += [
+        message += [
             f"{word_summary(one.word)} -> {answer_text(one.output, (*one.word, *map(str, one.output)))}"
             for one in self.outputs
         ]
-        return "; ".join(told)
+        return "; ".join(message)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -979,7 +979,7 @@ class PlaceOutputs(Record):
     """The token."""
     answer: str | None
     """The answer that the outputs certainly give; None where it is uncertain."""
-    wanted: str | None
+    expected: str | None
     """The expected answer; None where there is none."""
     outputs: tuple[OutputEnds, ...]
     """The outputs of the network at this position."""
@@ -1274,10 +1274,10 @@ def answers_summary(found: Mismatch | Evaluation) -> str:
     and its own.
     """
     if (found.direct if isinstance(found, Mismatch) else bool(found.places)) and found.decided:
-        wanted = "" if found.oracle is None else f"expected {judged_text(found.oracle)}, "
-        return f"{wanted}the network gives {judged_text(found.soft)}"
-    told = {"oracle": found.oracle, "hard": found.hard, "soft": found.soft}
-    texts = {who: _told(answer) for who, answer in told.items() if answer is not None or who != "oracle"}
+        expected = "" if found.oracle is None else f"expected {judged_text(found.oracle)}, "
+        return f"{expected}the network gives {judged_text(found.soft)}"
+    description = {"oracle": found.oracle, "hard": found.hard, "soft": found.soft}
+    texts = {who: _text_of(answer) for who, answer in description.items() if answer is not None or who != "oracle"}
     if not found.decided:
         texts["soft"] = NOT_DECIDED
     elif found.output is not None and found.output not in (0, 1):
@@ -1285,7 +1285,7 @@ def answers_summary(found: Mismatch | Evaluation) -> str:
     return ", ".join(f"{who} {text}" for who, text in texts.items())
 
 
-def _told(answer: Answer) -> str:
+def _text_of(answer: Answer) -> str:
     if isinstance(answer, tuple) and answer:
         if any(isinstance(part, int) for part in answer):
             return shortened(answer_text(answer, ()), LONGEST_TOLD)

@@ -18,7 +18,7 @@ from itertools import islice, permutations
 from random import Random
 from typing import Any, Protocol
 
-from hardsim.checking.foreign import Foreign, ended
+from hardsim.checking.external import External, ended
 from hardsim.checking.tally import Tally
 from hardsim.checking.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 from hardsim.errors import InputError
@@ -47,7 +47,7 @@ PERMUTED = 4
 """Largest number of letters of an automaton for which every order of preference is tried."""
 
 Margin = float
-Found = tuple[Word, Margin]
+MarginWord = tuple[Word, Margin]
 
 
 class Judging(Protocol):
@@ -55,7 +55,7 @@ class Judging(Protocol):
     word or the prefix with the least margin.
     """
 
-    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin], Sequence[Found]]:
+    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin], Sequence[MarginWord]]:
         """Judge words, all of which have an expected answer."""
 
 
@@ -89,7 +89,7 @@ def waves(lengths: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def nearest(n: int, known: Iterable[Found]) -> tuple[Word, ...]:
+def nearest(n: int, known: Iterable[MarginWord]) -> tuple[Word, ...]:
     """Return the words that a search of length n begins with: half of them the worst of all lengths, half those of
     lengths nearby.
     """
@@ -104,16 +104,16 @@ def nearest(n: int, known: Iterable[Found]) -> tuple[Word, ...]:
 class LengthSearch:
     """The search of one length."""
 
-    subject: Foreign
+    subject: External
     judge: Judging
     n: int
     start: Start
     tried: set[Word] = field(default_factory=set)
     passed: set[Word] = field(default_factory=set)
     """Words without an expected answer."""
-    best: list[Found] = field(default_factory=list)
+    best: list[MarginWord] = field(default_factory=list)
     """The words with the least margins, worst first."""
-    deepest: list[tuple[Word, Found]] = field(default_factory=list)
+    deepest: list[tuple[Word, MarginWord]] = field(default_factory=list)
     """The words whose prefixes have the least margins, with these prefixes."""
 
     def __post_init__(self) -> None:
@@ -154,10 +154,10 @@ class LengthSearch:
                     batch[word] = None
                 if len(batch) == size - len(found):
                     break
-            wanted = self.subject.judged(list(batch))
-            self.passed.update(batch.keys() - wanted)
-            self.tried.update(wanted)
-            found += wanted
+            expected = self.subject.judged(list(batch))
+            self.passed.update(batch.keys() - expected)
+            self.tried.update(expected)
+            found += expected
             if len(found) == size or not batch:
                 break
         return found
@@ -198,7 +198,7 @@ class LengthSearch:
         some = list(self._random(2 * PAIRS))
         answers = dict[Word, Any]()
 
-        def wanted(word: Word) -> Any:
+        def expected(word: Word) -> Any:
             if word not in answers:
                 answers[word] = None
                 with suppress(InputError):  # a word on which the reference fails makes no pair
@@ -207,8 +207,8 @@ class LengthSearch:
 
         if not some:
             return
-        reference = wanted(some[0])
-        pairs = boundary_pairs(some, self.alphabet, lambda word: wanted(word) == reference, self.rng, PAIRS)
+        reference = expected(some[0])
+        pairs = boundary_pairs(some, self.alphabet, lambda word: expected(word) == reference, self.rng, PAIRS)
         yield from (word for pair in pairs for word in pair if self._fits(word))
 
     # ---- how it goes on ----

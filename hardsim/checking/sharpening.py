@@ -23,9 +23,9 @@ from hardsim.hard.exact import HardTrace
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real
-from hardsim.network.model import LengthTable, Schedule
+from hardsim.network.transformer import LengthTable, Schedule
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Head, Program
+from hardsim.program.hard_attention import Head, Program
 from hardsim.program.sharpness import Budget
 from hardsim.sharpening.measure import LengthFacts, measure, tied_values
 from hardsim.sharpening.recursion import (
@@ -181,7 +181,7 @@ def prepare_words(
     words: Mapping[int, Collection[Word]],
     whole: Mapping[int, bool],
     crew: Crew | None = None,
-    told: Callable[[int, int], None] | None = None,
+    report_progress: Callable[[int, int], None] | None = None,
     keep: bool = True,
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
@@ -216,8 +216,8 @@ def prepare_words(
                     runs[n].append(Shard(n, some.words, part.runs))
                     answers[n] += part.answers
                 failures.extend(parts[1])
-                if told is not None:
-                    told(n, len(shard.words))
+                if report_progress is not None:
+                    report_progress(n, len(shard.words))
         for n, seen in facts.items():
             seen.exhaustive = whole[n] and all(one.word is None or len(one.word) != n for one in failures)
         return facts, runs, answers

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from hardsim.checking.foreign import Foreign, NetworkJudge
+from hardsim.checking.external import External, NetworkJudge
 from hardsim.checking.result import Mismatch, Word
 from hardsim.checking.search import SEARCHED, SEEDS, LengthSearch, Start
 from hardsim.checking.tally import first_of
@@ -28,7 +28,7 @@ REPAIRED = 3
 """Number of different ways in which a word that left its language is changed back into a word of it."""
 
 
-def shrunk(subject: Foreign, found: Mismatch, dps: int | None = None) -> Mismatch:
+def shrunk(subject: External, found: Mismatch, dps: int | None = None) -> Mismatch:
     """Return the simplest mismatch that is reached from the given one; the given one itself if there is no simpler
     one.
     """
@@ -40,7 +40,7 @@ def shrunk(subject: Foreign, found: Mismatch, dps: int | None = None) -> Mismatc
 class _Shrinking:
     """The state of shrinking: the words tried, the lengths searched, and the judge."""
 
-    def __init__(self, subject: Foreign, dps: int | None) -> None:
+    def __init__(self, subject: External, dps: int | None) -> None:
         self.subject, self.judge = subject, NetworkJudge(subject, dps)
         self.tried: set[Word] = set()
         self.searched: set[int] = set()

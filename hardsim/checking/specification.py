@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.subject import Subject, digest
 from hardsim.errors import InputError, SourceError, Span
 from hardsim.files import LARGEST_TEXT, read_bytes, read_head
 from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
-from hardsim.lang.foreign_files import ENOUGH, foreign_error
 from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
-from hardsim.lang.spec.meaning import Question, hold_program, remarks
+from hardsim.lang.spec.meaning import Question, remarks, require_program
 from hardsim.lang.spec.oracle import Lines, NextSymbols
 from hardsim.lang.srasp.interpreter import check_program_examples
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.lang.unread_files import ENOUGH, unread_format_error
 from hardsim.lang.valuations import Alphabet, alphabet_text, listed, same_symbols
 from hardsim.lang.words import read_names
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import hold_tokens, one_of, readout_of, reread
+from hardsim.reading.readout import one_of, readout_of, require_tokens, reread
 
 SPEC = ".spec"
 _FOREIGN = "tokens", "input", "next", "assume"
@@ -80,39 +80,39 @@ class Specification:
             raise self.layout.error(place, "missing network", "a line network: with a folder or a file", hint)
         return _beside(self.place, self.layout, line)
 
-    def wrong_network(self, told: str, expected: str = "", hint: str = "") -> SourceError:
+    def wrong_network(self, message: str, expected: str = "", hint: str = "") -> SourceError:
         """Return the error for the file's `network:` line, where the named network cannot be read or is no network."""
         line = self.layout.header("network")
         assert line is not None  # it is the network that was read
-        return self.layout.error(line.body, told, expected, hint)
+        return self.layout.error(line.body, message, expected, hint)
 
     # ---- external networks ----
 
-    def deciding(self, foreign: Foreign) -> Foreign:
+    def deciding(self, external: External) -> External:
         """Return an external network with this specification as its reference.
 
         Raises:
             InputError: with the place of the line that does not fit this network.
         """
-        network = self._read(self._named(foreign))
+        network = self._read(self._named(external))
         readout = network.readout
         symbols = network.symbols
         if not symbols:
-            told = "no token of the network is left that words could be made of"
-            raise self.layout.error(self.layout.first or self.layout.end, told, "a line alphabet:")
+            message = "no token of the network is left that words could be made of"
+            raise self.layout.error(self.layout.first or self.layout.end, message, "a line alphabet:")
         if self.program is not None:
-            hold_program(self.layout, self.program, symbols)
-        self._hold_outputs(network)
+            require_program(self.layout, self.program, symbols)
+        self._require_outputs(network)
         outputs = tuple(map(str, network.outputs))
         # In a causal network the answer at a position is that of the prefix, so every prefix can be judged in one run.
         before, causal = bool(readout.before), readout.at == "each" and _causal(network)
-        asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal)
-        demands = asked.demands()
+        question = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal)
+        demands = question.demands()
         if isinstance(demands.oracle, NextSymbols):
-            self._hold_taking_part(readout, demands.oracle.tokens)
+            self._require_taking_part(readout, demands.oracle.tokens)
         bare = isinstance(demands.oracle, Lines) and demands.oracle.lines[0][0] is None
         return replace(
-            foreign,
+            external,
             network=network,
             alphabet=symbols,
             oracle=demands.oracle,
@@ -130,25 +130,27 @@ class Specification:
         keys = [key for key in ("tokens", "alphabet", "input", "at", "decide") if self.layout.header(key) is not None]
         return (*keys, *(("at", "decide") if self.layout.header("next") is not None else ()))
 
-    def _named(self, foreign: Foreign) -> Network:
+    def _named(self, external: External) -> Network:
         """Return the network with the names of its tokens: the given ones, those of the file, or the network's own."""
-        line, network = self.layout.header("tokens"), foreign.network
+        line, network = self.layout.header("tokens"), external.network
         if "tokens" in self.given:
             return reread(network, tokens=self.given["tokens"])
-        if line is None and not foreign.named:
-            told = f"the {len(network.tokens)} tokens of the network have no names"
+        if line is None and not external.named:
+            message = f"the {len(network.tokens)} tokens of the network have no names"
             expected = "a line tokens: with their names by id (or a vocab.json beside the weights)"
-            raise self.layout.error(self.layout.first or self.layout.end, told, expected)
+            raise self.layout.error(self.layout.first or self.layout.end, message, expected)
         if line is None:
             return network
-        return reread(network, tokens=hold_tokens(self._names(line, "token"), len(network.tokens), self._at(line.body)))
+        return reread(
+            network, tokens=require_tokens(self._names(line, "token"), len(network.tokens), self._at(line.body))
+        )
 
     def _names(self, line: FileLine, what: str) -> list[str]:
         return list(read_names(self.layout.source, line.body, what, f"{what}s separated by spaces"))
 
     def _at(self, place: Span) -> Callable[[str, str], InputError]:
         """Return a function that makes an error at a place of the file from a message and a hint."""
-        return lambda told, hint: self.layout.error(place, told, "", hint)
+        return lambda message, hint: self.layout.error(place, message, "", hint)
 
     def _read(self, network: Network) -> Network:
         """Return the network with the readout that this specification states."""
@@ -201,7 +203,7 @@ class Specification:
                 found.append(one_of(name, among, what, self._at(Span(begin, start))))
         return tuple(found)
 
-    def _hold_outputs(self, network: Network) -> None:
+    def _require_outputs(self, network: Network) -> None:
         """Raise SourceError unless the network has the outputs that lines are about, and these outputs take part
         in the argmax.
         """
@@ -209,17 +211,17 @@ class Specification:
         for line in self.layout.outputs or self.layout.values:
             found = one_of(line.name, network.outputs, "output", self._at(line.at))
             if among is not None and str(found) not in set(map(str, among)):
-                told = f"the output {line.name} takes no part in the argmax"
-                raise self.layout.error(line.at, told, f"one of {listed(list(map(str, among)))}")
+                message = f"the output {line.name} takes no part in the argmax"
+                raise self.layout.error(line.at, message, f"one of {listed(list(map(str, among)))}")
 
-    def _hold_taking_part(self, readout: Readout, tokens: Set[str]) -> None:
+    def _require_taking_part(self, readout: Readout, tokens: Set[str]) -> None:
         """Raise SourceError unless every token that may come next takes part in the argmax."""
         missing = set() if readout.among is None else tokens - set(map(str, readout.among))
         if missing:
             line = self.layout.header("next" if "decide" in self.given else "decide")
             assert line is not None  # of next: alone all outputs are judged
-            told = f"{min(missing)} may come next, and takes no part in the argmax"
-            raise self.layout.error(line.body, told, "argmax, or argmax of all that may come next")
+            message = f"{min(missing)} may come next, and takes no part in the argmax"
+            raise self.layout.error(line.body, message, "argmax, or argmax of all that may come next")
 
     # ---- compiled subjects ----
 
@@ -234,44 +236,44 @@ class Specification:
         for key in _FOREIGN:
             line = layout.header(key)
             if line is not None:
-                told = f"{key}: is for external networks, and {subject.name} was compiled here"
-                raise layout.error(line.at, told, "", "only lines that say which words are accepted")
-        self._hold_accepting(subject)
+                message = f"{key}: is for external networks, and {subject.name} was compiled here"
+                raise layout.error(line.at, message, "", "only lines that say which words are accepted")
+        self._require_accepting(subject)
         line = layout.header("at")
         if line is not None and line.text not in ("last", "first"):
-            told = f"{subject.name} was compiled here: it is read at one position"
-            raise layout.error(line.body, told, "last or first")
+            message = f"{subject.name} was compiled here: it is read at one position"
+            raise layout.error(line.body, message, "last or first")
         if self.program is not None:
-            hold_program(layout, self.program, subject.alphabet)
+            require_program(layout, self.program, subject.alphabet)
         at: JudgedAt = "first" if line is not None and line.text == "first" else "last"
-        asked = Question(layout, self.program, subject.alphabet, at, "above", (self._only_output,), before=False)
-        return replace(subject, oracle=asked.demands().oracle, against=self.name)
+        question = Question(layout, self.program, subject.alphabet, at, "above", (self._only_output,), before=False)
+        return replace(subject, oracle=question.demands().oracle, against=self.name)
 
     @property
     def _only_output(self) -> str:
         return self.layout.outputs[0].name if self.layout.outputs else ""
 
-    def _hold_accepting(self, subject: Subject) -> None:
+    def _require_accepting(self, subject: Subject) -> None:
         """Raise InputError unless this specification and a subject both describe which words are accepted."""
         layout = self.layout
         if not subject.acceptor:
             made = "integers" if subject.program.integers else "words"
-            told = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
-            raise InputError(told, "Name what accepts words, or leave out --against.")
+            message = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
+            raise InputError(message, "Name what accepts words, or leave out --against.")
         if others := layout.values or layout.outputs[1:]:
-            told = f"{subject.name} was compiled here: it has one output, and says which words are accepted"
-            raise layout.error(others[0].at, told, f"one line {FORM[OUTPUT]}")
+            message = f"{subject.name} was compiled here: it has one output, and says which words are accepted"
+            raise layout.error(others[0].at, message, f"one line {FORM[OUTPUT]}")
         own, line = layout.header("alphabet"), layout.header("decide")
         if own is not None and not same_symbols(subject.alphabet, self.alphabet):
-            told = f"{subject.name} is over another alphabet: {alphabet_text(subject.alphabet, 20)}"
-            raise layout.error(own.body, told, "the same symbols, in whatever order")
+            message = f"{subject.name} is over another alphabet: {alphabet_text(subject.alphabet, 20)}"
+            raise layout.error(own.body, message, "the same symbols, in whatever order")
         if line is not None:
             found = readout_of(None, None, line.text, (), (self._only_output,), Readout(), self._at(line.body))
             level = subject.program.threshold
             if found.decide != "above" or not (found.level == level if level is not None else 0 <= found.level < 1):
-                told = f"{subject.name} was compiled here, and accepts a word if its output is above "
-                told += "0 (it is exactly 0 or 1)" if level is None else str(level)
-                raise layout.error(line.body, told, f"decide: above {level or 0}, or no such line")
+                message = f"{subject.name} was compiled here, and accepts a word if its output is above "
+                message += "0 (it is exactly 0 or 1)" if level is None else str(level)
+                raise layout.error(line.body, message, f"decide: above {level or 0}, or no such line")
 
 
 def _only(key: str, value: Any) -> dict[str, Any]:
@@ -301,9 +303,9 @@ def read_specification(data: bytes, name: str, place: str) -> Specification:
         return found
     path = _beside(place, layout, line)
     if not path.endswith(_PROGRAM):
-        foreign = foreign_error(path, path, read_head(path, ENOUGH))
-        told = "program: names no S-RASP program" + (f". {foreign.message}" if foreign else "")
-        raise layout.error(line.body, told, f"a file that ends in {_PROGRAM}", foreign.hint if foreign else "")
+        external = unread_format_error(path, path, read_head(path, ENOUGH))
+        message = "program: names no S-RASP program" + (f". {external.message}" if external else "")
+        raise layout.error(line.body, message, f"a file that ends in {_PROGRAM}", external.hint if external else "")
     try:
         text = read_bytes(path, LARGEST_TEXT)
     except InputError as error:

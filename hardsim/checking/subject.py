@@ -33,13 +33,13 @@ from hardsim.errors import InputError, InvariantError
 from hardsim.hard.exact import HardTrace as HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.valuations import Alphabet
 from hardsim.network.columns import Defined, UserPredicate
-from hardsim.network.model import Schedule, Transformer
+from hardsim.network.transformer import Schedule, Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Kind, Program, Weighting
+from hardsim.program.hard_attention import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
 from hardsim.proof.decay import DecayClaim, ProgramArgument, argue
 from hardsim.proof.program import ProgramLaw, law_of
@@ -101,7 +101,7 @@ class Target(ABC):
     """True if `oracle` is a Python function, which may leave words and positions open."""
 
     @property
-    def held(self) -> str:
+    def reference_text(self) -> str:
         """The part of a verdict that names the reference, for a target checked against another file."""
         return f"checked against {self.against}"
 
@@ -196,7 +196,7 @@ class Subject(Target):
         return self._there(self.formula, "no formula")
 
     @property
-    def meant(self) -> FormulaFile:
+    def source_formula(self) -> FormulaFile:
         """The formula that the network computes if that is proved: the one that the subject was compiled from, also
         as a hard-attention model.
         """
@@ -349,7 +349,7 @@ class Subject(Target):
             return self.kind == "srasp" or self.origin is not None
         return self.confirmed and self.specified
 
-    def hold_specified(self, what: str) -> None:
+    def require_specified(self, what: str) -> None:
         """Refuse a computation from the specification if the network is another one.
 
         Raises:

@@ -145,16 +145,16 @@ class Tally:
         Without an oracle, hard attention gives the accepted words.
         """
         tally = Tally(len(words[0]), len(words), digits=FLOAT_DIGITS if len(found.alone) < len(words) else 0)
-        wanted = hards if oracles is None else oracles
-        accepted = np.array([answer is True for answer in wanted], dtype=np.bool_)
+        expected = hards if oracles is None else oracles
+        accepted = np.array([answer is True for answer in expected], dtype=np.bool_)
         tally.accepted = int(accepted.sum())
         if oracles is not None:
             tally._count_positions(oracles, len(words[0]) if isinstance(hards[0], tuple) else 1)
         # A word, or a position of a word, that the reference leaves open cannot be wrong.
-        judged = np.array([oracles is None or answer is not None for answer in wanted], dtype=np.bool_)
-        wishes, exact, softs = wanted, hards, found.answers
+        judged = np.array([oracles is None or answer is not None for answer in expected], dtype=np.bool_)
+        wishes, exact, softs = expected, hards, found.answers
         if tally.positions_unjudged:
-            wishes, exact, softs = (list(map(judged_part, some, wanted)) for some in (wanted, hards, found.answers))
+            wishes, exact, softs = (list(map(judged_part, some, expected)) for some in (expected, hards, found.answers))
         known = np.array([settled(answer) for answer in exact], dtype=np.bool_)
         wrong_soft = np.array([soft != hard for soft, hard in zip(softs, exact, strict=True)], dtype=np.bool_)
         wrong_soft &= found.decided & known & judged

@@ -19,7 +19,7 @@ import numpy as np
 
 from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.evaluate import evaluated, judge_of
-from hardsim.checking.foreign import Foreign, NetworkJudge
+from hardsim.checking.external import External, NetworkJudge
 from hardsim.checking.result import (
     BALL,
     MPMATH,
@@ -46,9 +46,9 @@ from hardsim.hard.exact import HardTrace, LayerTrace
 from hardsim.lang.ast import BOS
 from hardsim.lang.pretty import shortened
 from hardsim.lang.valuations import where_held
-from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask, Rational
-from hardsim.program.model import Head, Program, Weighting
+from hardsim.network.transformer import Transformer
+from hardsim.program.hard_attention import Head, Program, Weighting
 from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, at_least, at_most, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
 from hardsim.run.ball import BallArithmetic
@@ -251,16 +251,16 @@ class TraceResult(Record):
         """Return the trace as HTML tables, for a notebook."""
 
         def line(cells: list[str], kind: str) -> str:
-            told = ("<br>".join(escape(visible(part)) for part in cell.split("\n")) for cell in cells)
-            told = (f"&emsp;{one.lstrip()}" if one.startswith(" ") else one for one in told)
-            return f"<tr>{''.join(f'<{kind}>{one}</{kind}>' for one in told)}</tr>"
+            message = ("<br>".join(escape(visible(part)) for part in cell.split("\n")) for cell in cells)
+            message = (f"&emsp;{one.lstrip()}" if one.startswith(" ") else one for one in message)
+            return f"<tr>{''.join(f'<{kind}>{one}</{kind}>' for one in message)}</tr>"
 
         tables = [
             f"<table>{line(self.columns(layer), 'th')}{''.join(line(row, 'td') for row in self.rows(layer))}</table>"
             for layer in self.layers
         ]
-        told = f"{self.summary}; {answers_summary(self.answers)}"
-        return f"<div><p><strong>{escape(visible(told))}</strong></p>{''.join(tables)}</div>"
+        message = f"{self.summary}; {answers_summary(self.answers)}"
+        return f"<div><p><strong>{escape(visible(message))}</strong></p>{''.join(tables)}</div>"
 
     def chosen(self, names: Sequence[str]) -> tuple[TraceHead, ...]:
         """Return the heads with these names, or all heads if no name is given.
@@ -272,22 +272,22 @@ class TraceResult(Record):
         for name in names:
             if name not in known:
                 near = did_you_mean(name, known)
-                told = f"{self.input} has no head {name!r}{near and f'; {near}'}"
+                message = f"{self.input} has no head {name!r}{near and f'; {near}'}"
                 raise InputError(
-                    told, f"Its heads are: {', '.join(map(repr, known))}." if known else "It has no heads."
+                    message, f"Its heads are: {', '.join(map(repr, known))}." if known else "It has no heads."
                 )
         return tuple(head for head in self.heads if not names or head.name in names)
 
 
-def hold_traceable(positions: int, engine: str) -> None:
+def require_traceable(positions: int, engine: str) -> None:
     """Refuse a word with too many positions, and an arithmetic that does not run single words.
 
     Raises:
         InputError: saying what to do.
     """
     if positions > LONGEST_TRACED:
-        told = f"a trace has at most {LONGEST_TRACED} positions, not {positions}: each of them sees every other"
-        raise InputError(told, "`hardsim eval` answers on longer words.")
+        message = f"a trace has at most {LONGEST_TRACED} positions, not {positions}: each of them sees every other"
+        raise InputError(message, "`hardsim eval` answers on longer words.")
     if engine == "float64":
         raise InputError("a trace is run word by word, in balls or in mpmath", "Leave out --engine float64.")
 
@@ -303,7 +303,7 @@ def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None
         Undecided: if a number has no bounds at the limit of the arithmetic.
     """
     prepared = subject.prepared(word)
-    hold_traceable(len(prepared) + subject.program.bos, engine)
+    require_traceable(len(prepared) + subject.program.bos, engine)
     options = CheckOptions(max_n=len(word), dps=dps, engine=engine)
     judge = judge_of(subject, options, word)
     (answers,) = evaluated(judge, engine, [word])
@@ -367,12 +367,11 @@ class _Both:
     def _value(
         self, layer: int, name: str, holds: str, hard: Any, column: Sequence[Value], near: list[Fraction] | None
     ) -> TraceValue:
-        wanted = [Fraction(hard[name].at(0, place)) for place in self.places]
+        expected = [Fraction(hard[name].at(0, place)) for place in self.places]
         ends = [bounds(value) for value in column]
-        apart = tuple(_apart(one, end) for one, end in zip(wanted, ends, strict=True))
-        return TraceValue(
-            layer, name, holds, tuple(wanted), tuple(map(_middle, ends)), apart, None if near is None else tuple(near),
-        )  # fmt: skip
+        apart = tuple(_apart(one, end) for one, end in zip(expected, ends, strict=True))
+        away = None if near is None else tuple(near)
+        return TraceValue(layer, name, holds, tuple(expected), tuple(map(_middle, ends)), apart, away)
 
     def _margins(self, number: int, attended: Any) -> dict[int, list[Fraction]]:
         """Return the distances of rounded inputs from their thresholds, by the coordinate that receives the
@@ -482,9 +481,9 @@ def _middle(ends: tuple[Fraction, Fraction]) -> Fraction:
     return (ends[0] + ends[1]) / 2
 
 
-def _apart(wanted: Fraction, ends: tuple[Fraction, Fraction]) -> Fraction:
+def _apart(expected: Fraction, ends: tuple[Fraction, Fraction]) -> Fraction:
     """Return an upper bound of the distance between a number and any number between two ends."""
-    return max(abs(ends[0] - wanted), abs(ends[1] - wanted))
+    return max(abs(ends[0] - expected), abs(ends[1] - expected))
 
 
 def _low(value: Value) -> Fraction:
@@ -499,7 +498,7 @@ def _rounded(shares: Sequence[Value], seen: Sequence[bool]) -> tuple[Fraction | 
 # ---- external networks ----
 
 
-def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
+def trace_network(subject: External, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
     """Trace a word on an external network.
 
     Raises:
@@ -508,7 +507,7 @@ def trace_network(subject: Foreign, word: Word, engine: str = "auto", dps: int |
     """
     network = subject.network
     tokens = network.read(word)
-    hold_traceable(len(tokens), engine)
+    require_traceable(len(tokens), engine)
     answers = NetworkJudge(subject, dps, engine).evaluation(word)
     bits = FOREIGN_BITS if dps is None else max(FOREIGN_BITS, dps * 1000 // 301 + 1)
     arithmetic: Any = MpArithmetic(int(bits * 0.301)) if engine == MPMATH else BallArithmetic(bits)

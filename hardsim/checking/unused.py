@@ -2,7 +2,7 @@
 
 Without the remark, users would believe that the option took effect. This file decides what can be seen from the
 command, the kind of the input and the other options; what only a compiled network shows is in `unused_by`. An option
-that names an output file which cannot be written is refused (see `hold_file_made`).
+that names an output file which cannot be written is refused (see `require_file_made`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from hardsim.checking.open import Input, declares
 from hardsim.checking.options import COMPILED, DEFAULTS, Request
+from hardsim.checking.proof_files import WRITTEN
 from hardsim.checking.result import FLOAT64
 from hardsim.checking.subject import Subject
-from hardsim.checking.written import WRITTEN
 from hardsim.errors import HardsimError, InputError
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
@@ -60,15 +60,15 @@ def _idle(command: str, request: Request, one: Input) -> str | None:
     """Return a remark on options that apply to another kind of model than this input. Return None for an external
     network: read alone, it refuses such options.
     """
-    if one.foreign is not None:
+    if one.external is not None:
         return None
     return request.idle(one)
 
 
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
     """Yield options that change nothing for an input, each with the reason."""
-    foreign = one.foreign is not None
-    if foreign and several:
+    external = one.external is not None
+    if external and several:
         yield COMPILED, "the option is for compiled networks, and this network is external"
     if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
         yield "dps", "float64 has a fixed number of digits"
@@ -84,12 +84,12 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
 
 def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
     """Yield options that change nothing for an input of this command, each with the reason."""
-    foreign = one.foreign is not None
-    if command == "prove" and foreign:
+    external = one.external is not None
+    if command == "prove" and external:
         yield "workers all_n min_n heads_only search", "external networks cannot be proved: words are tried"
     elif command == "prove" and one.formula is None:
         yield "heads_only", "no formula is compared: softmax is compared with hard attention"
-    elif command == "report" and foreign:
+    elif command == "report" and external:
         yield "all_n", "external networks cannot be proved: words are tried"
     elif command == "words" and request.by == "oracle" and one.kind != "re":
         model = "regime beta tau single_head counting epsilon" if one.formula is not None else "tau epsilon"
@@ -139,16 +139,16 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
     return remarks
 
 
-def hold_file_made(request: Request, one: Input) -> None:
+def require_file_made(request: Request, one: Input) -> None:
     """Refuse to write a proof file for an input that cannot be proved.
 
     Raises:
         InputError: naming the option.
     """
     named = options_given("prove", request, " ".join(WRITTEN))
-    if one.foreign is not None and named:
-        told = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
-        raise InputError(told + " and ".join(named), f"Leave out {' and '.join(named)}.")
+    if one.external is not None and named:
+        message = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
+        raise InputError(message + " and ".join(named), f"Leave out {' and '.join(named)}.")
 
 
 def equiv_unused(request: Request, *sides: Input) -> list[str]:

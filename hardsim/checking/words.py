@@ -154,9 +154,9 @@ def sample_words(
     if pool:
         kinds += [lambda: next(queue, None) or near(), near]
     taken = {word for word in exclude if len(word) == n}
-    wanted = max(0, min(count, count_words(len(alphabet), n) - len(taken)))
+    target_count = max(0, min(count, count_words(len(alphabet), n) - len(taken)))
     words: list[Word] = []
-    for turn in range(wanted):
+    for turn in range(target_count):
         word = kinds[turn % len(kinds)]()
         for kind in kinds:
             word = kind() if word in taken else word

@@ -10,13 +10,13 @@ from hardsim.checking import bound as bounds
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.crews import Crews, crews
-from hardsim.checking.critical import UNUSED, CriticalResult, critical, hold_critical
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.critical import UNUSED, CriticalResult, critical, require_critical
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.checking.options import Request
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
-from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
@@ -31,13 +31,13 @@ from hardsim.report.bound import (
     print_summary,
 )
 from hardsim.report.check import named
-from hardsim.report.plot import draw, format_of, hold_drawable
+from hardsim.report.plot import draw, format_of, require_drawable
 from hardsim.report.screen import Screen
 
 
 def command(request: Request) -> None:
     """Run the command."""
-    hold_critical(request)
+    require_critical(request)
     # With --gap alone the shipped files are checked.
     if request.gap and not request.files and request.expression is None:
         request = replace(request, files=[str(formulas_directory())])
@@ -53,7 +53,7 @@ def command(request: Request) -> None:
         if target is not None:
             with current.guard(None):
                 # A picture that cannot be written is an error of the run, but keeps the results.
-                target.write(draw(current.found, format_of(target.path)))
+                target.write(draw(current.results, format_of(target.path)))
 
 
 def _target(path: str) -> Sink:
@@ -63,7 +63,7 @@ def _target(path: str) -> Sink:
         InputError: before anything is computed, if the picture cannot be drawn.
     """
     format_of(path)
-    hold_drawable()
+    require_drawable()
     return Sink(path, "--plot")
 
 
@@ -79,32 +79,32 @@ def _reports(current: Session, staff: Crews) -> None:
     if current.request.quiet:
         return
     if gap:
-        print_gaps(current.screen, current.found)
-        current.counted = gaps_counted(current.found)
-    elif len(current.found) > 1:
-        print_summary(current.screen, current.found)
+        print_gaps(current.screen, current.results)
+        current.counted = gaps_counted(current.results)
+    elif len(current.results) > 1:
+        print_summary(current.screen, current.results)
 
 
 def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> None:
     """Report on one subject."""
     request, gap, name = current.request, current.request.gap, subject.name
     options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine)
-    target, wanted = bound_subject(replace(subject, epsilon=request.epsilon), gap), BoundOptions(gap=gap)
+    target, expected = bound_subject(replace(subject, epsilon=request.epsilon), gap), BoundOptions(gap=gap)
     crew = staff.crew(lambda: 1 if gap else default_workers(target.subject, options))
-    with held():
+    with uninterrupted():
         with bar(name) as shown:
             if not gap:
                 with interruptible():
-                    announce(name, bound_cost(target, options, wanted), crew.workers)
-            result = bound_report(target, options, wanted, None if shown is None else shown.update, crew)
+                    announce(name, bound_cost(target, options, expected), crew.workers)
+            result = bound_report(target, options, expected, None if shown is None else shown.update, crew)
         every, silent = request.all_lengths, gap and result.agreed
-        told = _told(result, subject, tables, every, silent)
-        current.show(result, told)
+        message = _result_text(result, subject, tables, every, silent)
+        current.show(result, message)
         left = f"the report on {name} is partial" if result.partial else ""
-        current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, told)
+        current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, message)
 
 
-def _told(result: BoundResult, subject: Subject, tables: bool, every: bool, silent: bool) -> Telling:
+def _result_text(result: BoundResult, subject: Subject, tables: bool, every: bool, silent: bool) -> ResultText:
     """Return how to print a report; a `silent` report is only a row of the table at the end."""
     alphabet, violation = subject.alphabet, result.violation
 
@@ -112,7 +112,7 @@ def _told(result: BoundResult, subject: Subject, tables: bool, every: bool, sile
         if not silent:
             print_bound(screen, result, alphabet, tables, every)
 
-    return Telling(
+    return ResultText(
         input=result.input,
         regime=result.regime,
         verdict=result.verdict,
@@ -131,19 +131,19 @@ def _critical(current: Session) -> None:
     tables = current.tables(given)
 
     def brackets(subject: Subject) -> None:
-        with held():
+        with uninterrupted():
             result = critical(subject, current.request.max_n, Foresight(subject.name, "lengths"))
-            told = _bracket(result, subject, tables)
-            current.show(result, told)
+            message = _bracket(result, subject, tables)
+            current.show(result, message)
             left = f"the report on {result.input} is partial" if result.partial else ""
-            current.conclude(True, not result.proved and not left, left, told)
+            current.conclude(True, not result.proved and not left, left, message)
 
     current.all(given, brackets)
-    if len(current.found) > 1 and not current.request.quiet:
-        print_criticals(current.screen, current.found)
+    if len(current.results) > 1 and not current.request.quiet:
+        print_criticals(current.screen, current.results)
 
 
-def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> Telling:
+def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> ResultText:
     """Return how to print a bracket, which has no verdict."""
     alphabet = subject.alphabet
 
@@ -151,7 +151,7 @@ def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> Telling:
         screen.line((named(result.input, result.model.regime), "bold"))
         print_conclusions(screen, result, alphabet)
 
-    return Telling(
+    return ResultText(
         input=result.input,
         regime=result.model.regime,
         verdict="",

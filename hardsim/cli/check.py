@@ -7,18 +7,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hardsim.checking.campaign import CheckOptions, asked, default_workers
+from hardsim.checking.campaign import CheckOptions, check_options_of, default_workers
 from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.checking.combined import check_with_proof
 from hardsim.checking.crews import Crews, crews
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.external import External
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.checking.options import ALL, Request
+from hardsim.checking.proof_before_words import check_with_proof
 from hardsim.checking.result import AUTO, MPMATH, UNASKED, CheckResult, Verdict
 from hardsim.checking.subject import Subject, Target
 from hardsim.cli.estimate import announce, bar, check_cost
-from hardsim.cli.pin import hold_pinnable, hold_placed, pin
-from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.pin import pin, require_pinnable, require_placed
+from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
@@ -31,18 +31,18 @@ REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED
 def command(request: Request) -> None:
     """Run the command."""
     if request.require not in REQUIRED:
-        told = f"--require must be proved or certified, not {request.require!r}"
-        raise InputError(told, "Write --require certified or --require proved.")
+        message = f"--require must be proved or certified, not {request.require!r}"
+        raise InputError(message, "Write --require certified or --require proved.")
     if request.against is not None and REQUIRED[request.require] is Verdict.PROVED:
-        told = f"--require proved: nothing is proved about {request.against}, so no verdict with --against is PROVED"
-        raise InputError(told, "Write --require certified.")
-    hold_pinnable(request)
+        message = f"--require proved: nothing is proved about {request.against}, so no verdict with --against is PROVED"
+        raise InputError(message, "Write --require certified.")
+    require_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
         # All inputs are read before the first is checked, so that bad input is reported early.
         given = list(current.read())
         if request.against is not None and not given:
             return  # the error has been reported
-        hold_placed(request, given)
+        require_placed(request, given)
         kept = _checkpoint(current)
         if kept is not None:
             stack.callback(kept.close)
@@ -50,15 +50,15 @@ def command(request: Request) -> None:
             # A complete checkpoint needs no workers.
             staff.join()
         tables = current.tables(given)
-        networks = all(one.foreign is not None for one in given)
+        networks = all(one.external is not None for one in given)
         listing = Listing(current.screen, [one.name for one in given], request.regime == ALL, networks)
         blocks = tables or not current.several(given)
         work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
         current.all(given, work.check, work.network)
-        if len(current.found) > 1 and not request.quiet:
+        if len(current.results) > 1 and not request.quiet:
             if blocks:
-                print_list(current.screen, current.found)
-            print_unproved(current.screen, current.found)
+                print_list(current.screen, current.results)
+            print_unproved(current.screen, current.results)
         pin(current, given)
         if kept is not None and not current.interrupted:
             kept.finish()
@@ -93,19 +93,21 @@ class Work:
     def check(self, subject: Subject) -> None:
         """Check one subject."""
         self.current.precision(subject, self.current.request.max_n)
-        self._run(subject, asked(self.current.request, subject))
+        self._run(subject, check_options_of(self.current.request, subject))
 
-    def network(self, subject: Foreign) -> None:
+    def network(self, subject: External) -> None:
         """Check an external network."""
-        options, longest = asked(self.current.request, subject), subject.network.longest
+        options, longest = check_options_of(self.current.request, subject), subject.network.longest
         self._run(subject, options)
         unasked = "max_n" not in self.current.request.written and not self.several
         if unasked and longest is not None and longest > options.max_n:
-            told = f"the network reads words of up to {longest:,} symbols: --max-n {longest} tries the longer ones, too"
-            self.current.remark(subject.name, None, told, tell=note)
+            message = (
+                f"the network reads words of up to {longest:,} symbols: --max-n {longest} tries the longer ones, too"
+            )
+            self.current.remark(subject.name, None, message, tell=note)
 
     def _run(self, subject: Target, options: CheckOptions) -> None:
-        with held(), remembering(self.kept, subject.name, subject.regime) as memory:
+        with uninterrupted(), remembering(self.kept, subject.name, subject.regime) as memory:
             result = memory.result
             if result is None:
                 crew = self.staff.crew(lambda: default_workers(subject, options))
@@ -119,21 +121,21 @@ class Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            told = telling(result, subject.alphabet, self.tables, self.current.request.all_lengths, self.listing)
-            self.current.show(result, told)
+            message = result_text(result, subject.alphabet, self.tables, self.current.request.all_lengths, self.listing)
+            self.current.show(result, message)
             left = f"the result of {result.input} is partial: it covers the words tried so far"
             undecided = result.verdict is Verdict.UNDECIDED
             left = left if result.partial else ""
-            self.current.conclude(result.agreed, undecided, left, told, self._weaker(result))
+            self.current.conclude(result.agreed, undecided, left, message, self._weaker(result))
 
     def _weaker(self, result: CheckResult) -> str:
         """Return a message that the verdict is weaker than `--require` asks for, with advice; empty if it is strong
         enough.
         """
-        wanted = REQUIRED[self.current.request.require]
-        if wanted is None or not result.agreed or result.verdict.reaches(wanted):
+        expected = REQUIRED[self.current.request.require]
+        if expected is None or not result.agreed or result.verdict.reaches(expected):
             return ""
-        if wanted is Verdict.PROVED:
+        if expected is Verdict.PROVED:
             proof = result.proof or ""
             advice = "The prover found no proof: `hardsim prove` shows why."
             if proof.startswith(UNASKED):
@@ -144,16 +146,16 @@ class Work:
             advice = "No word was tried: run the command again."
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
-        return f"the verdict is {result.verdict}, but --require {wanted.value.lower()} was given. {advice}"
+        return f"the verdict is {result.verdict}, but --require {expected.value.lower()} was given. {advice}"
 
 
-def telling(
+def result_text(
     result: CheckResult,
     alphabet: Sequence[str],
     tables: bool,
     all_lengths: bool = False,
     listing: Listing | None = None,
-) -> Telling:
+) -> ResultText:
     """Return how to print the result of a check: as a block of its own, or as a row of a listing."""
     mismatch, violation = result.mismatch, result.violation
     word = result.undecided_word if mismatch is None else mismatch.word
@@ -164,7 +166,7 @@ def telling(
         else:
             print_check(screen, result, alphabet, tables, all_lengths)
 
-    return Telling(
+    return ResultText(
         input=result.input,
         regime=result.model.regime,
         verdict=result.verdict,

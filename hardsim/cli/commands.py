@@ -111,8 +111,8 @@ class Commands(TyperGroup):
         return ctx.fail(f"no command is called {name!r}{near and f'; {near}'}")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(value: bool) -> None:
+    if value:
         sys.stdout.write(f"hardsim {__version__}\n")
         raise typer.Exit
 
@@ -186,8 +186,8 @@ def dispatch(arguments: list[str] | None = None) -> int:
     if arguments is None:
         arguments = sys.argv[1:]
         if os.name == "nt":  # no shell there expands patterns
-            meant = [os.path.expandvars(os.path.expanduser(text)) for text in arguments]
-            arguments = [name for text in meant for name in glob(text) or [text]]
+            expanded = [os.path.expandvars(os.path.expanduser(text)) for text in arguments]
+            arguments = [name for text in expanded for name in glob(text) or [text]]
     code = _dispatch(arguments)
     option = _misplaced(arguments)
     if code == streams.BAD_INPUT and option is not None:
@@ -211,17 +211,17 @@ def _dispatch(arguments: list[str]) -> int:
         return streams.worst([*lost.codes, streams.BAD_INPUT])
 
 
-def hold_completion() -> None:
+def require_completion() -> None:
     """Check the environment variable of completion requests, which may be set although no shell asks.
 
     Raises:
         InputError: naming the variable.
     """
-    asked, counted = os.environ[COMPLETE], os.environ.get("COMP_CWORD", "")
-    known = re.fullmatch("(complete|source)_(bash|zsh|fish|powershell|pwsh)", asked)
-    if known is None or (asked == "complete_bash" and not ("COMP_WORDS" in os.environ and counted.isdecimal())):
-        told = f"{COMPLETE} is set to {asked!r}, but no shell asks for completions"
-        raise InputError(told, f"Unset {COMPLETE}; `hardsim --install-completion` sets up completion in your shell.")
+    instruction, counted = os.environ[COMPLETE], os.environ.get("COMP_CWORD", "")
+    known = re.fullmatch("(complete|source)_(bash|zsh|fish|powershell|pwsh)", instruction)
+    if known is None or (instruction == "complete_bash" and not ("COMP_WORDS" in os.environ and counted.isdecimal())):
+        message = f"{COMPLETE} is set to {instruction!r}, but no shell asks for completions"
+        raise InputError(message, f"Unset {COMPLETE}; `hardsim --install-completion` sets up completion in your shell.")
 
 
 def _code(arguments: list[str]) -> int:
@@ -231,7 +231,7 @@ def _code(arguments: list[str]) -> int:
     group = application(brief=False)
     try:
         if COMPLETE in os.environ:
-            hold_completion()
+            require_completion()
             group.main(arguments, prog_name="hardsim", complete_var=COMPLETE)
         with group.make_context("hardsim", arguments) as context:
             group.invoke(context)

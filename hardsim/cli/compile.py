@@ -7,7 +7,7 @@ from dataclasses import replace
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import compiled_document
 from hardsim.checking.open import read_expression, read_input
-from hardsim.checking.options import Request, hold_one_regime
+from hardsim.checking.options import Request, require_one_regime
 from hardsim.checking.result import CompileResult
 from hardsim.checking.subject import Subject, digest
 from hardsim.cli.estimate import announce, check_cost
@@ -22,16 +22,16 @@ def command(request: Request) -> None:
     """Run the command."""
     file, output = request.file, request.output
     request = replace(request, files=None if file is None else [file])
-    hold_one_regime(request, "one file holds one network")
+    require_one_regime(request, "one file holds one network")
     if output is None:
         _readable(request)
         raise InputError("nowhere to write the network", "Add -o model.json, or -o - for standard output.")
     if file and is_directory(file):
         if not is_network_folder(file):
             raise InputError(f"{file} is a directory, but one file holds one network", "Name one formula file.")
-        if read_input(file).foreign is not None:  # else it was exported
-            told = "is an external network, but compile needs a formula, a program or a model"
-            raise InputError(f"{file} {told}", "In Python, hardsim.load(...).save(FILE) writes an external network.")
+        if read_input(file).external is not None:  # else it was exported
+            message = "is an external network, but compile needs a formula, a program or a model"
+            raise InputError(f"{file} {message}", "In Python, hardsim.load(...).save(FILE) writes an external network.")
     with Sink(output, "-o") as target, session("compile", request, targets=[target]) as current:
 
         def write(subject: Subject) -> None:
@@ -44,7 +44,7 @@ def command(request: Request) -> None:
             sha256 = digest(text.encode("utf-8", "backslashreplace"))
             broken = tuple(tie.head for tie in ties if tie.simulated == "weights added")
             facts = replace(subject.facts, ties_broken=broken)
-            current.found.append(CompileResult(subject.name, subject.kind, facts, output, sha256, ties))
+            current.results.append(CompileResult(subject.name, subject.kind, facts, output, sha256, ties))
             current.screen.line(f"{subject.name} -> {output}: {model_line(facts)}")
             for note in filter(None, (tie.note for tie in ties)):
                 current.screen.line(f"  {note}", hang=2)

@@ -10,7 +10,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.result import Verdict
 from hardsim.checking.unused import equiv_unused
 from hardsim.cli.estimate import bar
-from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
@@ -26,8 +26,8 @@ def command(request: Request) -> None:
         if current.errors:
             return
         if len(given) != 2:
-            told = f"equiv compares two files, but {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
-            raise InputError(told, "For example: hardsim equiv mine.ltl mine.re")
+            message = f"equiv compares two files, but {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
+            raise InputError(message, "For example: hardsim equiv mine.ltl mine.re")
         for remark in equiv_unused(request, *given):
             current.remark(None, None, remark, tell=note)
         sides: list[Semantics] = []
@@ -43,7 +43,7 @@ def _compare(current: Session, left: Semantics, right: Semantics) -> None:
     options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
     with bar(f"{left.name}, {right.name}") as shown:
         result = compare(left, right, options, None if shown is None else shown.at_length)
-    told = Telling(
+    message = ResultText(
         input=result.input,
         regime=None,
         verdict=result.verdict,
@@ -53,6 +53,6 @@ def _compare(current: Session, left: Semantics, right: Semantics) -> None:
         word=result.word,
         alphabet=left.alphabet,
     )
-    current.show(result, told)
+    current.show(result, message)
     left_out = "the comparison is partial: it covers the words tried so far" if result.partial else ""
-    current.conclude(result.same, result.verdict is Verdict.UNDECIDED, left_out, told)
+    current.conclude(result.same, result.verdict is Verdict.UNDECIDED, left_out, message)

@@ -23,7 +23,7 @@ from rich.progress import Progress as RichProgress
 from hardsim.checking import campaign
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Answer, Shard
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.result import AUTO, FLOAT64, Word
 from hardsim.checking.search import BATCH as SEARCH_BATCH
 from hardsim.checking.search import Start, waves
@@ -163,15 +163,15 @@ class Foresight:
     """
 
     def __init__(self, name: str, parts: str) -> None:
-        self._name, self._parts, self._said = name, parts, False
+        self._name, self._parts, self._answer_text = name, parts, False
         self._started = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of a finished part; call this after every part."""
         passed = time.monotonic() - self._started
         left = passed * (total - done) / done
-        if not self._said and passed > WATCHED and left > LONG:
-            self._said = True
+        if not self._answer_text and passed > WATCHED and left > LONG:
+            self._answer_text = True
             foretell(f"{self._name}: {count(total - done)} more {self._parts}:", left, ", or more. Ctrl-C ends it.")
 
 
@@ -188,16 +188,16 @@ def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], objec
     sizes, taken = [PROBE, 2 * PROBE], list[float]()
     with suppress(HardsimError), patient(f"{name}: even {PROBE} symbols take long"):
         taken = [seconds_of(run, longest[:size]) for size in sizes]  # the run itself reports the error, with the word
-    told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
+    message = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
     cost = _line([size**2 for size in sizes], taken or [0.0, 0.0])
-    foretell(f"{name}: {told}:", sum(cost(len(word) ** 2) for word in words), ". Ctrl-C ends it.")
+    foretell(f"{name}: {message}:", sum(cost(len(word) ** 2) for word in words), ". Ctrl-C ends it.")
 
 
 def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
     """Return the cost of a check, or None if it is small."""
     known: list[Answer] = []
 
-    if isinstance(subject, Foreign):
+    if isinstance(subject, External):
         return _network_cost(subject, options)
 
     def run(words: list[Word]) -> None:
@@ -216,7 +216,7 @@ def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
     return _words_cost(subject, options, run)
 
 
-def _network_cost(subject: Foreign, options: CheckOptions) -> Cost | None:
+def _network_cost(subject: External, options: CheckOptions) -> Cost | None:
     """Return the cost of a check of an external network, or None if it is small. Lengths of which every word is tried
     cost by the batch; lengths that are searched run few words at a time.
     """
@@ -260,7 +260,7 @@ def _search_seconds(judge: Callable[[Shard], tuple[None, Tally]], n: int, budget
     return seconds / max(1, tally.words)
 
 
-def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions) -> Cost | None:
+def bound_cost(target: BoundSubject, options: CheckOptions, expected: BoundOptions) -> Cost | None:
     """Return the cost of a bound report with its search for temperatures, or None if it is small."""
     from hardsim.checking.bound import GRID, Reporter
 
@@ -269,13 +269,13 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
         whole = len(target.subject.alphabet) ** n <= options.exhaustive
         prepared, runs, answers = prepare_words(target.subject, {n: words}, {n: whole})
         known = tuple(one for shard in runs[n] for one in shard.known), answers[n]
-        Reporter(target, options, wanted, prepared)(Shard(n, tuple(words), known))
+        Reporter(target, options, expected, prepared)(Shard(n, tuple(words), known))
 
-    return _words_cost(target.subject, options, run, GRID if wanted.search else 1)
+    return _words_cost(target.subject, options, run, GRID if expected.search else 1)
 
 
 def _words_cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
-    campaign.hold_affordable(subject, options, range(1, options.max_n + 1))
+    campaign.require_affordable(subject, options, range(1, options.max_n + 1))
     with suppress(HardsimError):  # the run itself reports the error, with the word
         return _cost(subject, options, run, times)
     return None
@@ -323,7 +323,7 @@ def _easy(subject: Target, options: CheckOptions, symbols: int) -> bool:
     has.
     """
     factor = 1 if options.engine in (AUTO, FLOAT64) else ALONE
-    large = isinstance(subject, Foreign) and symbols * subject.facts.parameters * factor > campaign.QUICK_PRODUCTS
+    large = isinstance(subject, External) and symbols * subject.facts.parameters * factor > campaign.QUICK_PRODUCTS
     return symbols * factor <= EASY and not large
 
 
@@ -355,9 +355,9 @@ def _some_words(subject: Target, n: int, most: int = 1) -> list[Word]:
     return such words of the longest length up to n that has any.
     """
     rng = Random(n)
-    if isinstance(subject, Foreign) and subject.domain is not None:
-        wanted = (subject.domain.samples(m, most, rng) for m in range(n, 0, -1))
-        if words := next(filter(None, wanted), None):
+    if isinstance(subject, External) and subject.domain is not None:
+        expected = (subject.domain.samples(m, most, rng) for m in range(n, 0, -1))
+        if words := next(filter(None, expected), None):
             return words
     return list(dict.fromkeys(tuple(rng.choice(subject.alphabet) for _ in range(n)) for _ in range(most)))
 
@@ -443,8 +443,8 @@ def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
         last = min(reach, n + n // ALIKE)
         seconds += (last - n + 1) * line(_size(subject, last))
         n = last + 1
-    told = ". Ctrl-C ends it without a verdict; --min-n and --max-n choose fewer or shorter lengths."
-    foretell(f"{subject.name}: a proof of lengths up to {reach:,} takes", seconds, told)
+    message = ". Ctrl-C ends it without a verdict; --min-n and --max-n choose fewer or shorter lengths."
+    foretell(f"{subject.name}: a proof of lengths up to {reach:,} takes", seconds, message)
 
 
 def _size(subject: Subject, n: int) -> int:
@@ -469,11 +469,11 @@ def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:
     except Undecided:
         return
     seconds = taken * sum(n * n for n in range(min_n, max_n + 1)) / sum(n * n for n in range(1, TIMED_CERTIFICATE + 1))
-    told = (
+    message = (
         " to make, and `hardsim verify` as long to check it. Ctrl-C ends it without one; --min-n and --max-n choose "
         "fewer lengths."
     )
-    foretell(f"{subject.name}: the certificate takes", seconds, told)
+    foretell(f"{subject.name}: the certificate takes", seconds, message)
 
 
 # ---- while it runs ----

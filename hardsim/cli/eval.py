@@ -9,9 +9,9 @@ from itertools import starmap
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate, evaluate_together
+from hardsim.checking.external import External, NetworkJudge
 from hardsim.checking.failures import apart
-from hardsim.checking.foreign import Foreign, NetworkJudge
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.checking.open import Input, about_alphabet
 from hardsim.checking.options import Request
 from hardsim.checking.result import (
@@ -40,7 +40,7 @@ STDIN = "-"
 
 def command(request: Request) -> None:
     """Run the command."""
-    request, texts = words_asked(request)
+    request, texts = words_of_request(request)
     with session("eval", request) as current:
         for one in current.read():
             if one.refusal is not None and one.against is None:
@@ -50,7 +50,7 @@ def command(request: Request) -> None:
             current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 
 
-def words_asked(request: Request) -> tuple[Request, list[Source]]:
+def words_of_request(request: Request) -> tuple[Request, list[Source]]:
     """Split the arguments into the input and the words; return the request with the input only, and the words."""
     given = list(request.words or [])
     # With -e every argument is a word; without it the first is the input.
@@ -92,10 +92,10 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
             current.screen.line((given.name, "bold"), "  semantics alone")
             answers = [(word, oracle(word)) for word in words]
             print_oracle_words(current.screen, answers, given.alphabet)
-            current.found.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
+            current.results.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
 
 
-def network_words(texts: list[Source], subject: Foreign) -> list[Word]:
+def network_words(texts: list[Source], subject: External) -> list[Word]:
     """Return the words in the tokens of an external network, whose tokens may have no names."""
     try:
         return [parse_word(text, subject.alphabet) for text in texts]
@@ -107,19 +107,19 @@ def network_words(texts: list[Source], subject: Foreign) -> list[Word]:
         raise
 
 
-@held()
-def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -> None:
+@uninterrupted()
+def _evaluate_network(current: Session, texts: list[Source], subject: External) -> None:
     """Answer all words by an external network; after an interruption, only the words before it."""
     words = network_words(texts, subject)
     judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
-    found, bad, told = list[Evaluation](), list[WordError](), Foresight(subject.name, "words")
+    found, bad, message = list[Evaluation](), list[WordError](), Foresight(subject.name, "words")
     try:
         with interruptible():
             for done, word in enumerate(words, start=1):
                 parts, failed = apart([word], lambda some: [judge.evaluation(one) for one in some])
                 found += [one for part in parts for one in part]
                 bad += failed
-                told(done, len(words))
+                message(done, len(words))
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: {len(found)} of {len(words)} words were evaluated")
@@ -127,12 +127,14 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
         raise bad[0].error
     partly, facts = len(found) + len(bad) < len(words), subject.facts
     result = EvalResult(subject.name, "network", facts, engine, tuple(found), partly, subject.against, tuple(bad))
-    current.found.append(result)
+    current.results.append(result)
     current.screen.line((subject.name, "bold"), f"  {model_line(facts)}")
     print_outputs(current.screen, found, subject.alphabet)
     undecided, wrong = sum(not one.decided for one in found), sum(one.right is False for one in found)
     if undecided:
-        say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {next_arithmetic(engine, foreign=True)}")
+        say(
+            f"{subject.name}: {undecided} of {len(found)} words are undecided: {next_arithmetic(engine, external=True)}"
+        )
     if wrong:
         say(f"{subject.name}: {wrong} of {len(found)} words have another answer than {subject.against} expects")
     if wrong and engine == MPMATH:
@@ -142,7 +144,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -
         raise bad[0].error
 
 
-@held()
+@uninterrupted()
 def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     """Answer all words by one subject, and print them in one table; after an interruption, only the words before it."""
     name, engine, facts = subject.name, current.request.engine, subject.facts
@@ -153,7 +155,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     options = CheckOptions(max_n=longest, dps=current.request.dps, engine=engine)
     with interruptible():
         announce_words(name, words, lambda word: list(evaluate(subject, [word], options)))
-    found, bad, told = list[Evaluation](), list[WordError](), Foresight(name, "words")
+    found, bad, message = list[Evaluation](), list[WordError](), Foresight(name, "words")
 
     def alone(some: Sequence[Word]) -> list[Evaluation]:
         return list(evaluate(subject, some, options))
@@ -163,7 +165,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
             try:
                 for some in evaluate_together(subject, words, options):
                     found += some
-                    told(len(found), len(words))
+                    message(len(found), len(words))
             except InputError:  # some word has no answer; the others have
                 for word in words[len(found) :]:
                     parts, failed = apart([word], alone)
@@ -177,7 +179,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     # An interruption leaves words without an answer and without an error.
     partly = len(found) + len(bad) < len(words)
     result = EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against, tuple(bad))
-    current.found.append(result)
+    current.results.append(result)
     current.screen.line((name, "bold"), f"  {model_line(facts)}")
     print_evaluations(current.screen, found, subject.alphabet)
     undecided = sum(not one.decided for one in found)

@@ -8,8 +8,8 @@ from hardsim.checking.open import Input, read_input
 from hardsim.checking.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.examples import ExampleResult, example_file, example_files, example_name, example_path
+from hardsim.report.notices import InputRead
 from hardsim.report.screen import Field, columns
-from hardsim.report.told import InputRead
 
 
 def command(request: Request) -> None:
@@ -29,5 +29,5 @@ def _read(current: Session, path: Path, whole: bool) -> Input:
     given = read_input(str(path))
     current.inputs.append(InputRead.of(example_path(path), given.sha256, given.alphabet))
     text = given.text if whole else None
-    current.found.append(ExampleResult(example_name(path), given.title, text))
+    current.results.append(ExampleResult(example_name(path), given.title, text))
     return given

@@ -20,9 +20,9 @@ from hardsim.checking.export import (
     fill_file,
     fill_folder,
 )
-from hardsim.checking.interrupts import held
+from hardsim.checking.interrupts import uninterrupted
 from hardsim.checking.open import Input
-from hardsim.checking.options import Request, hold_one_regime, unknown
+from hardsim.checking.options import Request, require_one_regime, unknown
 from hardsim.checking.subject import digest
 from hardsim.cli.estimate import announce, check_cost
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
@@ -34,7 +34,7 @@ from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.report.numbers import plural
-from hardsim.writing.onnx import DTYPES, hold_onnx
+from hardsim.writing.onnx import DTYPES, require_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 ONNX: Goal = "onnx"
@@ -45,7 +45,7 @@ def command(request: Request) -> None:
     file = request.file
     request = replace(request, files=None if file is None else [file])
     goal = _goal(request)
-    hold_one_regime(request, "one export holds one network")
+    require_one_regime(request, "one export holds one network")
     check_source(request)
     if file and is_directory(file) and not is_network_folder(file):
         raise InputError(f"{file} is a directory, but one export holds one network", "Name one file.")
@@ -66,8 +66,8 @@ def _goal(request: Request) -> Goal:
     if request.to != ONNX:
         given = [name for name in ("dtype", "length") if name in request.written]
         if given:
-            told = f"--{given[0]} is for --to onnx: model.py takes words of any length, and load() the dtype"
-            raise InputError(told, f"Leave out --{given[0]}.")
+            message = f"--{given[0]} is for --to onnx: model.py takes words of any length, and load() the dtype"
+            raise InputError(message, f"Leave out --{given[0]}.")
     return request.to
 
 
@@ -75,11 +75,11 @@ def _to_file(request: Request) -> None:
     """Write one ONNX file."""
     output, length = request.place, request.length
     if length is not None and "max_n" in request.written:
-        told = f"--length {length} makes a file for one length, and --max-n one for all lengths up to it"
-        raise InputError(told, "Leave out one of them.")
+        message = f"--length {length} makes a file for one length, and --max-n one for all lengths up to it"
+        raise InputError(message, "Leave out one of them.")
     if not output or output == STDOUT:
         raise InputError("an ONNX file needs a name", "Add -o model.onnx.")
-    hold_onnx()
+    require_onnx()
     with _file(output) as target, session("export", request, request.seed, targets=[target]) as current:
         for given in current.read():
             with current.guard(given.name):
@@ -87,7 +87,7 @@ def _to_file(request: Request) -> None:
                 data, most, runs = fill_file(made, request.dtype, request.max_n, length, request.seed)
                 with _no_stream():
                     target.write(data)
-                _told(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
+                _result_text(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
 
 
 def _file(output: str) -> Sink:
@@ -109,12 +109,12 @@ def _no_stream() -> Iterator[None]:
 def _to_folder(request: Request, goal: Goal) -> None:
     """Write a folder with weights and configuration, and for torch the module that runs them."""
     if request.place and request.place.endswith(".safetensors"):
-        told = f"--to {goal} writes a folder that contains {WHOLE}, not one file"
-        raise InputError(told, f"Name a folder: -o {Path(request.place).with_suffix('')}")
+        message = f"--to {goal} writes a folder that contains {WHOLE}, not one file"
+        raise InputError(message, f"Name a folder: -o {Path(request.place).with_suffix('')}")
     if request.place == STDOUT:
         raise InputError(f"--to {goal} writes a folder, not to standard output", "Name a directory: -o exported")
     target = free_directory(request.place, "the export", "exported")
-    _hold_apart(request.json, target)
+    _require_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
         for given in current.read():
             with current.guard(given.name):
@@ -122,39 +122,43 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with refusing_at(target):
                     files, runs = fill_folder(made, goal, folder.path, request.max_n, request.seed)
                 if len(files[CONFIGS[0]]) > LARGEST_FILE:
-                    told = f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
-                    current.remark(given.name, None, told)
-                with held(), refusing_at(target):
+                    message = (
+                        f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
+                    )
+                    current.remark(given.name, None, message)
+                with uninterrupted(), refusing_at(target):
                     folder.commit()
-                _told(current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs)
+                _result_text(
+                    current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs
+                )
 
 
-def _hold_apart(document: str | None, target: Path) -> None:
+def _require_apart(document: str | None, target: Path) -> None:
     """Require that the JSON document is not written into the folder of the network, or in its place."""
     if document is not None and document != STDOUT:
         place, folder = (Path(os.path.realpath(one)) for one in (document, target))
         if folder in (place, *place.parents):
-            told = f"--json {document} is in the folder that -o names, which may contain only the network"
-            raise InputError(told, "Write the JSON document somewhere else.")
+            message = f"--json {document} is in the folder that -o names, which may contain only the network"
+            raise InputError(message, "Write the JSON document somewhere else.")
 
 
 def _made(current: Session, given: Input) -> Export:
     request = current.request
-    if given.foreign is not None:
-        request.hold_stored(given)
+    if given.external is not None:
+        request.require_stored(given)
     else:
         subject = given.compile(request.options()[0])
         if subject.blank is not None:
-            told = f"the files written do not pad words with {subject.blank}: pad them as the program does"
-            current.remark(given.name, None, told, tell=note)
+            message = f"the files written do not pad words with {subject.blank}: pad them as the program does"
+            current.remark(given.name, None, message, tell=note)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
     made = export_of(given, request.options()[0], request.max_n)
-    made.hold_room(request.length or 1)
+    made.require_room(request.length or 1)
     return made
 
 
-def _told(
+def _result_text(
     current: Session,
     made: Export,
     given: Input,
@@ -167,15 +171,17 @@ def _told(
 ) -> None:
     """Add an export to the results, and print what was written and how it ran."""
     facts = made.target.facts
-    current.found.append(ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs))
+    current.results.append(
+        ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs)
+    )
     screen, reach = current.screen, ""
     if max_n is not None:
         reach = f", for words of {'' if current.request.length else 'up to '}{plural(max_n, 'symbol')}"
     screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
     library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
     if library is not None and not runs and installed(library):
-        told = "the files written were not run: no random word has an exact output that is certain"
-        current.remark(given.name, None, told, tell=note)
+        message = "the files written were not run: no random word has an exact output that is certain"
+        current.remark(given.name, None, message, tell=note)
     elif library is not None and not runs:
         note(f"{library} is not installed, so the files written were not run")
     for run in runs:
@@ -183,5 +189,5 @@ def _told(
         tried = f"{run.words} random words of up to {plural(run.longest, 'symbol')}"
         screen.line(f"  run by {run.library} {run.version} in {run.dtype} on {tried}: {off}")
         if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):
-            told = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"
-            current.remark(given.name, None, told)
+            message = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"
+            current.remark(given.name, None, message)

@@ -9,20 +9,20 @@ from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.checking.options import Request
 from hardsim.checking.result import FormatResult
 from hardsim.checking.subject import digest
-from hardsim.cli.session import Session, Telling, check_source, session
+from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, Draft, is_directory, names_in, read_bytes, target_of
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
-from hardsim.lang.foreign_files import naming
+from hardsim.lang.unread_files import naming
 from hardsim.lang.words import unprintable
 from hardsim.report.difference import difference, print_difference
+from hardsim.report.notices import InputRead
 from hardsim.report.screen import Screen
-from hardsim.report.told import InputRead
 
 OPTION = "--write"
 
@@ -39,11 +39,11 @@ def command(request: Request) -> None:
             if current.over:
                 break
             current.spare(name)
-            with current.guard(name), held():
+            with current.guard(name), uninterrupted():
                 _format(current, name)
-        changed = [one.input for one in current.found if not one.canonical]
-        if request.check and len(current.found) < len(current.outcomes):  # else the command to copy is the last line
-            current.counted = f"{len(current.found) - len(changed)} canonical, {len(changed)} would be changed"
+        changed = [one.input for one in current.results if not one.canonical]
+        if request.check and len(current.results) < len(current.outcomes):  # else the command to copy is the last line
+            current.counted = f"{len(current.results) - len(changed)} canonical, {len(changed)} would be changed"
         if request.check and not request.quiet:
             _advise(current.screen, changed)
 
@@ -86,9 +86,9 @@ def _format(current: Session, name: str) -> None:
             raise InputError(f"{OPTION} {name}: cannot be written ({why})", "The file was not changed.") from None
     diff = tuple(difference(data, changed, name))
     result = FormatResult(name, line is None, line, request.write and line is not None, found.text, diff)
-    told = _told(result, request)
-    current.show(result, told)
-    current.conclude(line is None or not request.check, undecided=False, shown=told)
+    message = _result_text(result, request)
+    current.show(result, message)
+    current.conclude(line is None or not request.check, undecided=False, shown=message)
 
 
 def _first_change(before: bytes, after: bytes) -> int | None:
@@ -97,23 +97,23 @@ def _first_change(before: bytes, after: bytes) -> int | None:
     return next((number for number, (left, right) in enumerate(pairs, 1) if left != right), None)
 
 
-def _told(result: FormatResult, request: Request) -> Telling:
+def _result_text(result: FormatResult, request: Request) -> ResultText:
     """Return how to print a result: the formatted text, or the file that changes (or would change) with its
     difference.
     """
-    said = "is in its canonical form"
+    text = "is in its canonical form"
     if result.line is not None:
         lines = result.text.split("\n")[:-1]
-        said = f"would be changed from line {result.line} on"
+        text = f"would be changed from line {result.line} on"
         if result.line <= len(lines):
-            said += f": {lines[result.line - 1]}"
-        said = "was rewritten" if result.written else said
+            text += f": {lines[result.line - 1]}"
+        text = "was rewritten" if result.written else text
 
     def brief(screen: Screen) -> None:
         if not (request.check or request.write):
             screen.text(result.text.removesuffix("\n"))
         elif result.line is not None:
-            screen.raw(f"{result.input} {said}")
+            screen.raw(f"{result.input} {text}")
 
     def full(screen: Screen) -> None:
         brief(screen)
@@ -126,7 +126,7 @@ def _told(result: FormatResult, request: Request) -> Telling:
 
     # A rewritten file has no place left to annotate.
     place = None if result.line is None or result.written else (result.line, 1)
-    return Telling(result.input, None, "", said, full, brief, place=place, details=details)
+    return ResultText(result.input, None, "", text, full, brief, place=place, details=details)
 
 
 def _advise(screen: Screen, names: Sequence[str]) -> None:

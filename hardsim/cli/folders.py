@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.errors import InputError
 from hardsim.files import Folder
 
@@ -43,7 +43,7 @@ def refusing_at(path: Path) -> Iterator[None]:
 @contextmanager
 def draft_of(target: Path) -> Iterator[Folder]:
     """Yield a directory that is being written. It becomes `target` when it is committed, and vanishes otherwise."""
-    with held():
+    with uninterrupted():
         with refusing_at(target):
             made = Folder(target, "-o")
         try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hardsim.checking.campaign import Progress, tried_of
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.heads import heads_of, network_alone
-from hardsim.checking.interrupts import held
+from hardsim.checking.external import External
+from hardsim.checking.head_patterns import heads_of, network_alone
+from hardsim.checking.interrupts import uninterrupted
 from hardsim.checking.options import Request
 from hardsim.cli.estimate import Bar, bar
 from hardsim.cli.session import Session, session
-from hardsim.report.heads import print_heads
+from hardsim.report.head_tables import print_heads
 
 
 def command(request: Request) -> None:
@@ -24,11 +24,11 @@ def command(request: Request) -> None:
                 _show(current, network_alone(given, request))
 
 
-@held()
-def _show(current: Session, subject: Foreign) -> None:
+@uninterrupted()
+def _show(current: Session, subject: External) -> None:
     with bar(subject.name) as shown:
         result = heads_of(subject, tried_of(current.request, subject), _progress(shown))
-    current.found.append(result)
+    current.results.append(result)
     print_heads(current.screen, result, subject.alphabet)
     left = f"the report on {subject.name} is partial: it covers the words tried so far"
     current.conclude(True, False, left * result.partial)

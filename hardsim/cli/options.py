@@ -191,8 +191,8 @@ def flag(name: str, *flags: str, **told: Any) -> Parameter:
 def all_options(show: Callable[[Any], str]) -> Parameter:
     """Return the option --help-all, which prints the page that `show` makes from a context."""
 
-    def callback(context: typer.Context, wanted: bool) -> None:
-        if wanted:
+    def callback(context: typer.Context, value: bool) -> None:
+        if value:
             sys.stdout.write(f"{show(context)}\n")
             raise typer.Exit
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from os.path import basename
 
-from hardsim.checking.interrupts import held
+from hardsim.checking.interrupts import uninterrupted
 from hardsim.checking.open import Accepts, Input, expand_paths
 from hardsim.checking.options import Request
 from hardsim.checking.result import Mismatch, Word
@@ -26,7 +26,7 @@ SUFFIXES = (".ltl", ".srasp", ".cr")
 """Suffixes of the files into which an example can be written."""
 
 
-def hold_pinnable(request: Request) -> None:
+def require_pinnable(request: Request) -> None:
     """Require, if `--pin` is given, one input file that can be written and can have examples.
 
     Raises:
@@ -35,8 +35,8 @@ def hold_pinnable(request: Request) -> None:
     if not request.pin:
         return
     if request.against is not None:
-        told = f"{OPTION} writes the file's own answer on a word into the file, but {request.against} may disagree"
-        raise InputError(told, f"Leave out {OPTION} or --against.")
+        message = f"{OPTION} writes the file's own answer on a word into the file, but {request.against} may disagree"
+        raise InputError(message, f"Leave out {OPTION} or --against.")
     hint = f"Name one formula (.ltl) or program (.srasp, .cr), or leave out {OPTION}."
     if request.lines or any(line_of(path) for path in request.files or []):
         raise InputError(
@@ -47,9 +47,9 @@ def hold_pinnable(request: Request) -> None:
     given = request.files or []
     missing = [path for path in given if not os.path.exists(path)]
     if missing:
-        told = f"{OPTION} writes into the file that is read, but there is no file {missing[0]}"
+        message = f"{OPTION} writes into the file that is read, but there is no file {missing[0]}"
         name = missing[0] if missing[0] in example_names() else "since"
-        raise InputError(told, f"`hardsim examples {name} > {basename(located(name))}` copies a shipped file.")
+        raise InputError(message, f"`hardsim examples {name} > {basename(located(name))}` copies a shipped file.")
     names = expand_paths(given)
     if len(names) > 1:
         raise InputError(f"{OPTION} writes into one file, but there are several", hint)
@@ -61,7 +61,7 @@ def hold_pinnable(request: Request) -> None:
             raise InputError(f"{OPTION} {name}: cannot be written (permission denied)", f"Leave out {OPTION}.")
 
 
-def hold_placed(request: Request, given: Iterable[Input]) -> None:
+def require_placed(request: Request, given: Iterable[Input]) -> None:
     """Require, if `--pin` is given, that the file reads examples as the command read the formula.
 
     Raises:
@@ -71,23 +71,23 @@ def hold_placed(request: Request, given: Iterable[Input]) -> None:
     """
     for one in given:
         if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
-            told = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
-            raise InputError(f"{told}, but --at {request.at} names another", "Write at: into the file instead.")
+            message = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
+            raise InputError(f"{message}, but --at {request.at} names another", "Write at: into the file instead.")
         option, value = (one.formula and one.formula.supplied) or ("", "")
         if request.pin and value not in ("", MENTIONED):
-            told = f"{OPTION} writes words into the file, but the file does not declare what --{option} gives"
-            raise InputError(told, f"Write {option}: {value} into the file instead.")
+            message = f"{OPTION} writes words into the file, but the file does not declare what --{option} gives"
+            raise InputError(message, f"Write {option}: {value} into the file instead.")
         if request.pin and one.formula is not None and one.formula.dialect is not None:
-            told = f"{OPTION} writes an example for the formula as the file has it, but --dialect reads another"
-            raise InputError(told, "Write dialect: into the file instead.")
+            message = f"{OPTION} writes an example for the formula as the file has it, but --dialect reads another"
+            raise InputError(message, "Write dialect: into the file instead.")
 
 
 def pin(current: Session, given: Iterable[Input]) -> None:
     """Write the words that refute an answer into the file, each with the answer of the file's own semantics."""
     if not current.request.pin:
         return
-    with held():
-        found = (getattr(result, "mismatch", None) for result in current.found)
+    with uninterrupted():
+        found = (getattr(result, "mismatch", None) for result in current.results)
         # Several regimes may fail on one word; it becomes one example.
         words = dict.fromkeys(one.word for one in found if isinstance(one, Mismatch) and one.refutes)
         for one in given:
@@ -100,12 +100,12 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
     if digest(data) != given.sha256:
         message = f"{OPTION} {given.name}: the file was changed since it was read, and is left alone"
         raise InputError(message, "Run the command again.")
-    file, told = read_file(data, given.name), []
+    file, notice = read_file(data, given.name), []
     for word in words:
         example = example_of(given, word)
         longer = with_example(data, given.name, example)
         line = example_line(example, file)
-        told.append(f"already an example: {line}" if longer == data else f"pinned as an example: {line}")
+        notice.append(f"already an example: {line}" if longer == data else f"pinned as an example: {line}")
         data = longer
     if data != before:
         try:
@@ -113,9 +113,9 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
                 draft.commit(data)
         except OSError as error:
             why = error.strerror or str(error)
-            hint = f"Write the example into the file yourself: {told[0].partition(': ')[2]}"
+            hint = f"Write the example into the file yourself: {notice[0].partition(': ')[2]}"
             raise InputError(f"{OPTION} {given.name}: cannot be written ({why})", hint) from None
-    for text in told:
+    for text in notice:
         current.remark(given.name, None, text)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.export import export_of
-from hardsim.checking.interrupts import held
+from hardsim.checking.interrupts import uninterrupted
 from hardsim.checking.open import Input
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.precision import PrecisionResult, Report, ariths_of, precision_of
@@ -38,18 +38,18 @@ def command(request: Request) -> None:
 
 
 def _options(request: Request, given: Input) -> list[ModelOptions]:
-    if given.foreign is not None:
-        request.hold_stored(given)
+    if given.external is not None:
+        request.require_stored(given)
     found = request.options()
     if given.regimes and request.regime == ALL:
         return [replace(found[0], regime=name) for name in PROVEN]
     return found[:1]
 
 
-@held()
+@uninterrupted()
 def _show(current: Session, given: Input, options: ModelOptions) -> None:
     request, max_n = current.request, current.request.max_n
-    if given.foreign is None:
+    if given.external is None:
         subject = given.compile(options)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             max_n = min(max_n, SHORT) if "max_n" in request.written else 8
@@ -61,7 +61,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
             made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
             _progress(shown),
         )  # fmt: skip
-    current.found.append(result)
+    current.results.append(result)
     print_precision(current.screen, result, made.alphabet)
     left = f"the report on {given.name} is partial: formats are missing"
     wrong = request.arith is not None and any(row.fails_at is not None for row in result.rows)

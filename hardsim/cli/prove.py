@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from functools import partial
 
 from hardsim.checking import prove as proving
-from hardsim.checking.campaign import asked
-from hardsim.checking.combined import NO_PROOF, check_with_proof
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.campaign import check_options_of
+from hardsim.checking.external import External
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.checking.options import Request
-from hardsim.checking.prove import UNUSED, ProofResult, hold_provable, plan_proof
+from hardsim.checking.proof_before_words import NO_PROOF, check_with_proof
+from hardsim.checking.proof_files import WRITTEN, written_down
+from hardsim.checking.prove import UNUSED, ProofResult, plan_proof, require_provable
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
-from hardsim.checking.unused import hold_file_made
-from hardsim.checking.written import WRITTEN, written_down
-from hardsim.cli.check import telling
+from hardsim.checking.unused import require_file_made
+from hardsim.cli.check import result_text
 from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
-from hardsim.cli.pin import hold_pinnable, hold_placed, pin
-from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.pin import pin, require_pinnable, require_placed
+from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
@@ -29,8 +29,8 @@ from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 
 def command(request: Request) -> None:
     """Run the command."""
-    hold_provable(request)
-    hold_pinnable(request)
+    require_provable(request)
+    require_pinnable(request)
     with ExitStack() as stack:
         named = {name: getattr(request, name) for name in WRITTEN}
         targets = {
@@ -39,11 +39,11 @@ def command(request: Request) -> None:
         current = stack.enter_context(session("prove", request, targets=list(targets.values())))
         given = list(current.read())
         for one in given:
-            hold_file_made(request, one)
+            require_file_made(request, one)
         # These options have a use for external networks, whose words are tried.
-        if any(one.foreign is None for one in given):
+        if any(one.external is None for one in given):
             current.without(*UNUSED)
-        hold_placed(request, given)
+        require_placed(request, given)
         if current.several(given) and targets:
             raise InputError(
                 f"{WRITTEN[next(iter(targets))]} is about one input, but there are several", "Give one of them."
@@ -52,8 +52,8 @@ def command(request: Request) -> None:
             return  # the error has been reported
         work = _Work(current, current.tables(given), targets)
         current.all(given, work.prove, work.network)
-        if len(current.found) > 1 and not request.quiet:
-            print_proofs(current.screen, current.found)
+        if len(current.results) > 1 and not request.quiet:
+            print_proofs(current.screen, current.results)
         pin(current, given)
 
 
@@ -65,29 +65,29 @@ class _Work:
     tables: bool
     targets: Mapping[str, Sink]
 
-    def network(self, subject: Foreign) -> None:
+    def network(self, subject: External) -> None:
         """Try the words of an external network, for which there are no proofs yet, and remark on that."""
         request, current = self.current.request, self.current
-        options = asked(request, subject)
-        with held():
+        options = check_options_of(request, subject)
+        with uninterrupted():
             current.remark(subject.name, None, NO_PROOF)
             with bar(subject.name) as shown:
                 with interruptible():
                     announce(subject.name, check_cost(subject, options), 1)
                 result = check_with_proof(subject, options, None if shown is None else shown.update)
-            told = telling(result, subject.alphabet, self.tables)
-            current.show(result, told)
+            message = result_text(result, subject.alphabet, self.tables)
+            current.show(result, message)
             left = f"the result of {result.input} is partial: it covers the words tried so far"
-            current.conclude(result.agreed, True, left if result.partial else "", told)
+            current.conclude(result.agreed, True, left if result.partial else "", message)
 
     def prove(self, subject: Subject) -> None:
         """Prove one subject: a formula by its heads, a hard-attention model or program by its lengths."""
         request, regime = self.current.request, None
         if request.against is not None:
-            told = (
+            message = (
                 f"{subject.name} was compiled here, and a proof is about what was compiled, not about {request.against}"
             )
-            raise InputError(told, "Leave out --against; `hardsim check --against` compares word by word.")
+            raise InputError(message, "Leave out --against; `hardsim check --against` compares word by word.")
         plan = plan_proof(subject, request)
         self.current.remark(plan.subject.name, None, plan.remark)
         if plan.by_heads:
@@ -113,7 +113,7 @@ class _Work:
         result, or None if the proof was interrupted: then nothing is claimed.
         """
         current = self.current
-        with held():
+        with uninterrupted():
             try:
                 with interruptible(), bar(f"{subject.name}: {unit} proved", unit) as shown:
                     result = prove(None if shown is None else shown.show)
@@ -123,12 +123,14 @@ class _Work:
                 return None
             with interruptible():
                 result = proving.confirmed(result)
-            told = _told(result, regime, subject, self.tables)
+            message = _result_text(result, regime, subject, self.tables)
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words that follow a proof were run" if partly else ""
             with current.printing():
-                current.show(result, told)
-                current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)
+                current.show(result, message)
+                current.conclude(
+                    result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, message
+                )
         return result
 
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
@@ -139,17 +141,17 @@ class _Work:
         """
         request = self.current.request
         long = partial(announce_certificate, subject, request.min_n, request.max_n)
-        text, told = written_down(name, subject, request, result, long)
+        text, message = written_down(name, subject, request, result, long)
         with self.current.printing():
             target.write(text)
             if not request.quiet:
-                self.current.screen.line(told.format(target.path))
+                self.current.screen.line(message.format(target.path))
 
 
-def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Telling:
+def _result_text(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> ResultText:
     """Return how to print a result."""
     alphabet = subject.alphabet
-    return Telling(
+    return ResultText(
         input=result.input,
         regime=regime,
         verdict=result.verdict,

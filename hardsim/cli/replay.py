@@ -22,13 +22,13 @@ from hardsim.cli.report import (
     SCHEMA_VERSION,
     flag_of,
     hashes,
-    hold_inside,
+    require_inside,
     run,
     versions,
 )
 from hardsim.cli.session import check_source, path_of
 from hardsim.errors import InputError
-from hardsim.files import hold_here, is_directory, read_bytes
+from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.network.reader import Decimal, Reader
 from hardsim.program.file import read_json
 from hardsim.report.numbers import plural
@@ -52,19 +52,19 @@ def command(request: Request) -> None:
     """Run the command."""
     if request.folder is None:
         raise InputError("DIR is required: the directory of a report", "Name a directory that `hardsim report` wrote.")
-    hold_here()
+    require_here()
     place, screen = Path(request.folder), Screen()
     if not is_directory(place) or not is_directory(place / INPUTS):
         hint = "Such a directory contains command.json and inputs/."
         raise InputError(f"{place}: not a directory that `hardsim report` wrote", hint)
     kept = _kept(place / COMMAND)
-    asked = replace(_asked(kept, place), workers=request.workers, quiet=request.quiet)
+    stored_request = replace(_request_of(kept, place), workers=request.workers, quiet=request.quiet)
     before = _kept(place / RESULTS)
-    told, others = [*_changed(kept, place)], [*_versions(kept)]
+    message, others = [*_changed(kept, place)], [*_versions(kept)]
     streams.hush(quiet=True)  # what was to be said is in the report
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch, RESULTS)
-        found = run(asked, place.absolute(), document, silent=True)
+        found = run(stored_request, place.absolute(), document, silent=True)
         if found.code == streams.INTERRUPTED:
             raise typer.Exit(found.code)
         now = _kept(document)
@@ -74,7 +74,7 @@ def command(request: Request) -> None:
         for path, one, other in differences(before.value, now.value)
         if path == "schema_version"
     ]
-    for line in told + others:
+    for line in message + others:
         screen.line(line)
     same = ("IDENTICAL", "bold green"), ("DIFFERS", "bold red")
     rest = ": all results, with other versions" if others else ""
@@ -105,7 +105,7 @@ def _blaming(place: Reader) -> Iterator[None]:
         raise place.refusal(error.message) from None
 
 
-def _asked(kept: Reader, place: Path) -> Request:
+def _request_of(kept: Reader, place: Path) -> Request:
     """Return the request that the file of a report describes. The file may contain only options of `report` with valid
     values, and files of the report's directory.
 
@@ -134,17 +134,17 @@ def _asked(kept: Reader, place: Path) -> Request:
             raise word.refusal(f"{given} is not an option that a report can have when it is run again")
         else:
             files.append(_inside(word, place))
-    asked = Request(files=files or None, **values, written=frozenset(values))
+    stored_request = Request(files=files or None, **values, written=frozenset(values))
     with _blaming(kept.field("arguments")):
-        check_source(asked)
-        asked.options()
-    return asked
+        check_source(stored_request)
+        stored_request.options()
+    return stored_request
 
 
 def _inside(word: Reader, place: Path) -> str:
     """Return the name of an input of the report; refuse a name outside its inputs."""
     try:
-        hold_inside(place, word.text(), word.text())
+        require_inside(place, word.text(), word.text())
         Path(path_of(str(place / word.text()))).stat()
     except (OSError, ValueError, InputError):
         raise word.refusal(f"{word.text()} is not a file among the inputs of the report") from None

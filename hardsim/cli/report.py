@@ -21,8 +21,8 @@ import typer
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.crews import Crews, crews
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held
+from hardsim.checking.external import External
+from hardsim.checking.interrupts import uninterrupted
 from hardsim.checking.open import expand_paths, read_input, read_with
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.prove import ProofResult, confirmed, plan_proof
@@ -37,15 +37,15 @@ from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
-from hardsim.files import hold_here, is_directory, read_bytes
+from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
 from hardsim.program.file import definitions
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
+from hardsim.report.notices import Failure
 from hardsim.report.parts import Making, Part
-from hardsim.report.plot import hold_drawable
+from hardsim.report.plot import require_drawable
 from hardsim.report.screen import Screen
-from hardsim.report.told import Failure
 from hardsim.version import __version__
 
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
@@ -70,7 +70,7 @@ theorem says it itself.
 def command(request: Request) -> None:
     """Run the command."""
     check_source(request)
-    hold_here()
+    require_here()
     target = free_directory(request.directory, "the report", "report")
     with draft_of(target) as folder:
         draft = folder.path
@@ -83,7 +83,7 @@ def command(request: Request) -> None:
             raise typer.Exit(found.code)
         try:
             _write(draft, arguments_of(copied), found)
-            with held(), refusing_at(target):
+            with uninterrupted(), refusing_at(target):
                 folder.commit()
         except InputError as error:  # what was found keeps its exit code
             codes = [found.code, streams.report(error)]
@@ -99,7 +99,7 @@ def command(request: Request) -> None:
 
 
 @dataclass
-class Made:
+class ReportRun:
     """The outcome of a run: its exit code, the parts of the pages, and the errors."""
 
     code: int = streams.AGREED
@@ -107,9 +107,9 @@ class Made:
     errors: list[Failure] = field(default_factory=list)
 
 
-def run(request: Request, place: Path, document: Path, silent: bool = False) -> Made:
+def run(request: Request, place: Path, document: Path, silent: bool = False) -> ReportRun:
     """Run a report on files with names relative to the directory `place`, and write the JSON document."""
-    found = Made()
+    found = ReportRun()
     try:
         with (
             chdir(place),
@@ -119,7 +119,7 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
             if silent:
                 current.screen = Screen(enabled=False)
             given = list(current.read())
-            names, networks = [one.name for one in given], all(one.foreign is not None for one in given)
+            names, networks = [one.name for one in given], all(one.external is not None for one in given)
             listing = Listing(current.screen, names, request.regime == ALL, networks)
             work = Work(current, staff, False, listing, None, current.several(given))
             parts = _Parts(current, staff, work, found.parts)
@@ -139,10 +139,10 @@ class _Parts:
     work: Work
     parts: list[Part]
 
-    def network(self, subject: Foreign) -> None:
+    def network(self, subject: External) -> None:
         """Check an external network, which has no hard attention and no proof."""
         self.work.network(subject)
-        self.parts.append(Part(self.current.found[-1], subject.alphabet))
+        self.parts.append(Part(self.current.results[-1], subject.alphabet))
 
     def subject(self, subject: Subject) -> None:
         """Check, prove and bound a formula in a regime, a program or a model. A missing proof or bound becomes a
@@ -150,7 +150,7 @@ class _Parts:
         """
         current = self.current
         self.work.check(subject)
-        part = Part(current.found[-1], subject.alphabet, definitions=definitions_of(subject))
+        part = Part(current.results[-1], subject.alphabet, definitions=definitions_of(subject))
         if part.check.agreed and not current.interrupted:
             part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
         if not current.interrupted:
@@ -164,7 +164,7 @@ class _Parts:
             message = error.message if isinstance(error, InputError) else str(error)
             self.current.remark(subject.name, subject.regime, f"{otherwise}: {message}")
             return None
-        self.current.found.append(found)
+        self.current.results.append(found)
         return found
 
     def _proof(self, subject: Subject) -> ProofResult:
@@ -173,10 +173,10 @@ class _Parts:
         plan = plan_proof(subject, replace(request, all_n=True, max_n=longest, written=frozenset()))
         with bar(f"{subject.name}: {plan.unit} proved", plan.unit) as shown:
             found = confirmed(plan.prove(None if shown is None else shown.show))
-        wanted = request.all_n and not found.every_length
-        if wanted:
+        expected = request.all_n and not found.every_length
+        if expected:
             self.current.remark(subject.name, subject.regime, "--all-n was given, but not every length is proved")
-        self.current.conclude(found.mismatch is None, wanted)
+        self.current.conclude(found.mismatch is None, expected)
         return found
 
     def _bound(self, subject: Subject) -> BoundResult:
@@ -185,7 +185,7 @@ class _Parts:
         longest, every = min(request.max_n, LONGEST), min(request.exhaustive, EXHAUSTIVE)
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
         crew = self.staff.crew(lambda: default_workers(target.subject, options))
-        with held(), bar(subject.name) as shown:
+        with uninterrupted(), bar(subject.name) as shown:
             found = bound_report(target, options, BoundOptions(), None if shown is None else shown.update, crew)
             self.current.conclude(found.agreed, False, f"the report on {subject.name} is partial" * found.partial)
         return found
@@ -228,7 +228,7 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
                 (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(one, draft / folder / goal)
         names.append((folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else ""))
-        hold_inside(draft, names[-1], name)
+        require_inside(draft, names[-1], name)
     return names
 
 
@@ -243,7 +243,7 @@ def _folder(draft: Path, goals: Sequence[Path]) -> Path:
         number += 1
 
 
-def hold_inside(place: Path, name: str, given: str) -> None:
+def require_inside(place: Path, name: str, given: str) -> None:
     """Require that an input, with all files that it needs, is among the inputs of a report.
 
     Raises:
@@ -254,8 +254,8 @@ def hold_inside(place: Path, name: str, given: str) -> None:
         parts = [part for one in expand_paths([name]) for part in (name, one, *read_with(one))]
         outside = [part for part in parts if not Path(part).resolve().is_relative_to(inside)]
     if outside:
-        told = f"{given} names {outside[0]}, which is not a file of the report"
-        raise InputError(told, "Name it by a path relative to the file's own directory.")
+        message = f"{given} names {outside[0]}, which is not a file of the report"
+        raise InputError(message, "Name it by a path relative to the file's own directory.")
 
 
 def arguments_of(request: Request) -> list[str]:
@@ -294,14 +294,16 @@ def _hash(path: Path) -> str:
         return file_digest(data, "sha256").hexdigest()
 
 
-def _write(draft: Path, arguments: list[str], found: Made) -> None:
+def _write(draft: Path, arguments: list[str], found: ReportRun) -> None:
     """Write all files of a report except the inputs and the JSON document."""
-    told, digests = versions(), hashes(draft)
+    message, digests = versions(), hashes(draft)
     failed = tuple(error.message for error in found.errors)
-    origin = Making(f"hardsim {shlex.join(arguments)} -o report", tuple(told.items()), tuple(digests.items()), failed)
+    origin = Making(
+        f"hardsim {shlex.join(arguments)} -o report", tuple(message.items()), tuple(digests.items()), failed
+    )
     drawable = True
     try:
-        hold_drawable()
+        require_drawable()
     except InputError as error:
         drawable = False
         note(f"the page has no pictures: {error.message}. {error.hint}")
@@ -310,5 +312,5 @@ def _write(draft: Path, arguments: list[str], found: Made) -> None:
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
             digests[name] = _hash(draft / name)
-        kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": told, "sha256": digests}
+        kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": message, "sha256": digests}
         (draft / COMMAND).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8", newline="\n")

@@ -15,17 +15,17 @@ from typing import Any, cast
 import typer
 
 from hardsim.checking.engines import few_digits
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held, interruptible, settle_signals
+from hardsim.checking.external import External
+from hardsim.checking.interrupts import interruptible, settle_signals, uninterrupted
 from hardsim.checking.open import (
+    GivenReference,
     Input,
-    Meant,
     declares,
     expand_paths,
-    meant_by,
     read_expression,
     read_input,
     read_with,
+    reference_of_input,
 )
 from hardsim.checking.options import ALL, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
@@ -41,11 +41,11 @@ from hardsim.files import STDOUT, Sink, is_directory
 from hardsim.lang.corpus import line_of
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.words import shown_word
+from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
 from hardsim.report.summary import RunSummary, counted
-from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.run.float_trust import reasons
 
 EXPRESSION = "<expression>"
@@ -63,7 +63,7 @@ Print = Callable[[Screen], None]
 
 
 @dataclass(frozen=True)
-class Telling:
+class ResultText:
     """A result ready to be printed: its verdict (empty if there is none) with its reach, the word that shows a failure,
     and the functions that print all of it (`full`) or only the verdict (`brief`).
     """
@@ -101,8 +101,8 @@ class Session:
             taken.append(f"--format {request.format}")
         # --format json and --json - are one output, listed twice.
         if len(taken) > (2 if request.format == JSON else 1):
-            told = f"{taken[0]} and {taken[-1]} both write to standard output"
-            raise InputError(told, "Give one of them a file, or leave it out.")
+            message = f"{taken[0]} and {taken[-1]} both write to standard output"
+            raise InputError(message, "Give one of them a file, or leave it out.")
         self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
         self.outcomes: list[Outcome] = []
@@ -118,7 +118,7 @@ class Session:
         """True if a failure ended the run (--fail-fast)."""
         self.missed: list[NotRun] = []
         """Regimes that were not run."""
-        self.found: list[Any] = []
+        self.results: list[Any] = []
         """Results, in order."""
         self.inputs: list[InputRead] = []
         self.notes: list[Note] = []
@@ -138,10 +138,10 @@ class Session:
         self.errors.append(Failure(name, code, message))
         ending = Ending.FAILED if code == streams.UNDECIDED and self.request.require else ENDINGS[code]
         # The one-line message has no hint; the details have.
-        told, place = error.message if isinstance(error, InputError) else message, None
+        text, place = error.message if isinstance(error, InputError) else message, None
         if isinstance(error, SourceError) and error.source.name in (name, name and path_of(name)):
             place = error.source.line_of(error.span.start)[:2]
-        one = Outcome(name, None, ending, code, told, self._seconds(), details=message, place=place)
+        one = Outcome(name, None, ending, code, text, self._seconds(), details=message, place=place)
         self._keep(replace(one, file=is_file(name)))
 
     def _keep(self, one: Outcome) -> None:
@@ -178,7 +178,7 @@ class Session:
         name: str | None,
         regime: str | None,
         message: str | None,
-        said: str | None = None,
+        printed: str | None = None,
         tell: Callable[[str], None] = warn,
     ) -> None:
         """Print a remark on standard error (as `said`, if given) and add it to the JSON document; do nothing if
@@ -187,7 +187,7 @@ class Session:
         if message is None:
             return
         self.screen.flush()
-        tell(said or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
+        tell(printed or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
         self.notes.append(Note(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
@@ -212,7 +212,7 @@ class Session:
         """
         request = self.request
         check_source(request)
-        against: Meant | None = None
+        against: GivenReference | None = None
         if request.against is not None:
             declared = True
             self.spare(request.against)
@@ -226,7 +226,7 @@ class Session:
                 given = read_expression(
                     request.expression, request.alphabet, props=request.props, dialect=request.dialect
                 )
-                yield self._welcome(self._held(given, against))
+                yield self._welcome(self._limited(given, against))
             return
         for name in (names := self.expand(request.files or [], lambda path: expand_paths([path], request.lines))):
             if self.stopped:
@@ -242,7 +242,7 @@ class Session:
                         dialect=request.dialect,
                         beside=self._compared(name, names),
                     )
-                yield self._welcome(self._held(found, against))
+                yield self._welcome(self._limited(found, against))
 
     def expand(self, paths: Sequence[str], files_of: Callable[[str], Sequence[str]]) -> list[str]:
         """Return the names of all inputs, with directories replaced by their files; a path that stands for no input
@@ -272,25 +272,25 @@ class Session:
         except HardsimError:  # reported when that file is read itself
             return None
 
-    def _held(self, given: Input, against: Meant | None) -> Input:
+    def _limited(self, given: Input, against: GivenReference | None) -> Input:
         """Return an input with the reference that --against gives; the reference may take the alphabet of the input."""
         if against is None and self.request.against is not None:
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
 
-    def _semantics(self, name: str, beside: Alphabet | None = None) -> Meant:
+    def _semantics(self, name: str, beside: Alphabet | None = None) -> GivenReference:
         """Return the meaning of the file of --against, over the alphabet `beside` if the file declares none."""
         with patient(_slow(name)):
             found = read_input(name, beside=beside, alone=True)
-            meant = meant_by(found)
+            reference = reference_of_input(found)
         read = InputRead.of(found.name, found.sha256, found.alphabet)
         if read in self.inputs:  # and its remarks made
-            return meant
+            return reference
         self.inputs.append(read)
         own = "--dialect does not apply to this file; a line dialect: in the file does"
         for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
             self.remark(found.name, None, remark, tell=note)
-        return meant
+        return reference
 
     def spare(self, name: str) -> None:
         """Require that no result is written over an input.
@@ -316,7 +316,7 @@ class Session:
                 first, *place = remark.split("\n") if remark in given.warnings else [remark]
                 # A verdict depends on the alphabet that was taken and on how a word was read: --quiet hides neither.
                 silent = remark in given.remarked and remark not in readings
-                tell = partial(_told, note if silent else warn, place)
+                tell = partial(_result_text, note if silent else warn, place)
                 self.remark(given.name, None, remark, f"{given.name}: {first}", tell)
         for remark in unused(self.command, self.request, given, len(self.names) > 1):
             self._once(given.name, remark)
@@ -345,7 +345,7 @@ class Session:
     # ---- subjects ----
 
     def each(
-        self, given: Input, action: Callable[[Subject], None], other: Callable[[Foreign], None] | None = None
+        self, given: Input, action: Callable[[Subject], None], other: Callable[[External], None] | None = None
     ) -> None:
         """Act on an input: on a formula once in each requested regime, on any other input once. An external network is
         given to the action `other`.
@@ -353,19 +353,19 @@ class Session:
         With --regime all, a regime that refuses the input is only a remark, unless every regime does.
         """
         options, made = self.request.options(), given.made
-        if given.foreign is not None and other is not None:
+        if given.external is not None and other is not None:
             self.started = perf_counter()
             with self.guard(given.name):
                 if len(self.names) == 1:
-                    self.request.hold_stored(given)
+                    self.request.require_stored(given)
                 other(given.network(options[0]))
             return
         if given.formula is None:
             options = options[:1]
         elif self.request.regime == ALL and made is not None:
             regime = made.facts.regime or ""
-            told = f"already compiled, in regime {regime}; --regime {ALL} does not apply to it"
-            self.remark(given.name, None, told, tell=note)
+            message = f"already compiled, in regime {regime}; --regime {ALL} does not apply to it"
+            self.remark(given.name, None, message, tell=note)
             options = [replace(options[0], regime=regime)]
         refusals: list[tuple[str | None, InputError]] = []
         for option in options:
@@ -393,7 +393,7 @@ class Session:
         self,
         inputs: Iterable[Input],
         action: Callable[[Subject], None],
-        other: Callable[[Foreign], None] | None = None,
+        other: Callable[[External], None] | None = None,
     ) -> None:
         """Act on one input after the other, until an interruption, or a failure that ends the run."""
         for given in inputs:
@@ -403,9 +403,9 @@ class Session:
 
     # ---- the end ----
 
-    def show(self, result: Any, shown: Telling) -> None:
+    def show(self, result: Any, shown: ResultText) -> None:
         """Keep a result, and print all of it, or with --quiet only its verdict."""
-        self.found.append(result)
+        self.results.append(result)
         with self.printing():
             (shown.brief if self.request.quiet else shown.full)(self.screen)
 
@@ -420,7 +420,7 @@ class Session:
             self.lost = lost
 
     def conclude(
-        self, agreed: bool, undecided: bool, left: str = "", shown: Telling | None = None, weaker: str = ""
+        self, agreed: bool, undecided: bool, left: str = "", shown: ResultText | None = None, weaker: str = ""
     ) -> None:
         """Note the exit code of one result. `left` describes what an interruption left of it (empty: no interruption);
         `weaker` explains that its verdict is weaker than required.
@@ -438,7 +438,7 @@ class Session:
         if self.lost is not None:
             raise self.lost
 
-    def _note(self, shown: Telling, agreed: bool, code: int, left: str, weaker: str) -> None:
+    def _note(self, shown: ResultText, agreed: bool, code: int, left: str, weaker: str) -> None:
         """Record an outcome for the JSON document, JUnit and other machine-readable output."""
         if weaker:
             self.remark(shown.input, shown.regime, weaker)
@@ -473,7 +473,7 @@ class Session:
             self._slowest()
         self.screen.flush()
         if self.sink is not None:
-            inputs, found, notes, errors = map(tuple, (self.inputs, self.found, self.notes, self.errors))
+            inputs, found, notes, errors = map(tuple, (self.inputs, self.results, self.notes, self.errors))
             parts = inputs, found, notes, errors, tuple(missed)
             from hardsim.report.document import Document  # and with it the results of every command
 
@@ -493,13 +493,13 @@ class Session:
     def _summary(self, missed: Sequence[NotRun]) -> RunSummary:
         """Count the inputs by outcome."""
         # An input may have both a result and an error, if one of its regimes failed.
-        read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.found}
+        read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.results}
         failed = [one for one in self.errors if one.input is not None and one.input != self.request.against]
         refused = {one.input for one in failed if one.exit_code == streams.BAD_INPUT and one.input in read - answered}
         left_out = {one.input for one in missed} - answered - {one.input for one in failed}
         return RunSummary(
             inputs=self.named or len(self.names),
-            results=len(self.found),
+            results=len(self.results),
             unread=sum(one.exit_code == streams.BAD_INPUT and one.input not in read for one in failed),
             refused=len(refused),
             undecided=sum(one.exit_code == streams.UNDECIDED for one in failed),
@@ -510,12 +510,12 @@ class Session:
     def _summarise(self, summary: RunSummary) -> None:
         """Print a summary of several inputs, below their verdicts. Where words or texts are the output, print it on
         standard error, and only if some inputs have no result."""
-        if self.request.quiet or not self.screen.enabled or not (self.named or self.found):
+        if self.request.quiet or not self.screen.enabled or not (self.named or self.results):
             return
         verdicts = counted((one.verdict for one in self.outcomes), Verdict) if self.counted is None else self.counted
-        if self.command == "equiv" or not (summary.several or (self.counted is not None and self.found)):
+        if self.command == "equiv" or not (summary.several or (self.counted is not None and self.results)):
             return  # two files are one comparison
-        if self.found and verdicts and self.command != "report":
+        if self.results and verdicts and self.command != "report":
             self.screen.raw()
             self.screen.line(summary.text(verdicts))
         elif summary.missing:
@@ -528,12 +528,12 @@ class Session:
         for one in missed:
             left = self.code if self.interrupted else streams.AGREED
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
-        told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
+        message = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: only what was finished before is listed"] if self.interrupted else []
         several = summary.several and self.command != "equiv"
         verdicts = counted((one.verdict for one in outcomes), Verdict) if self.counted is None else self.counted
-        told_of = summary.text(verdicts) if several else ""
-        return Finished(self.command, self.code, outcomes, told, remarks, told_of)
+        alphabet_lines = summary.text(verdicts) if several else ""
+        return Finished(self.command, self.code, outcomes, message, remarks, alphabet_lines)
 
     def _missed(self) -> list[NotRun]:
         """Return the inputs and regimes that were not run, if the run ended early, and print their number."""
@@ -570,8 +570,8 @@ def _json(request: Request) -> Sink | None:
     if request.format != JSON:
         return None if request.json is None else Sink(request.json, "--json")
     if request.json is not None:
-        told = f"--format {JSON} means --json {STDOUT}, but --json {request.json} is given too"
-        raise InputError(told, "Leave out one of them.")
+        message = f"--format {JSON} means --json {STDOUT}, but --json {request.json} is given too"
+        raise InputError(message, "Leave out one of them.")
     return Sink(STDOUT, "--json")
 
 
@@ -585,7 +585,7 @@ def _printed(brief: Print) -> str:
 @contextmanager
 def session(command: str, request: Request, seed: int | None = None, targets: Sequence[Sink] = ()) -> Iterator[Session]:
     """Yield a session that is finished when the block ends or is interrupted, and leaves no incomplete file."""
-    with held():
+    with uninterrupted():
         current = Session(command, request, seed, targets)
         with current.sink or nullcontext():
             for one, other in combinations(current.outputs, 2):
@@ -599,7 +599,7 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                     current.interrupted = True
                     say("interrupted: what was finished before has been printed")
                 except HardsimError as error:
-                    if not current.found:
+                    if not current.results:
                         raise
                     current.fail(None, error)  # and keep what was found
                 current.finish()
@@ -622,20 +622,20 @@ def check_source(request: Request, needed: bool = True) -> None:
     if expression is not None and request.lines:
         raise InputError("-e gives a formula, but --lines is for files", "Leave out one of them.")
     if expression is not None and paths:
-        told = f"-e gives a formula, so no file can be given with it ({paths[0]})"
-        raise InputError(told, "Leave out -e or the files.")
+        message = f"-e gives a formula, so no file can be given with it ({paths[0]})"
+        raise InputError(message, "Leave out -e or the files.")
     if alphabet is not None and request.props is not None:
-        told = "--alphabet gives symbols, --props gives propositions: a formula has only one of the two"
-        raise InputError(told, "Leave out one of them.")
+        message = "--alphabet gives symbols, --props gives propositions: a formula has only one of the two"
+        raise InputError(message, "Leave out one of them.")
     if "" in paths:
         raise InputError("a file name is empty", "Give the name of a file, or '.' for this directory.")
     if needed and expression is None and not paths:
-        told = "nothing to read: give a formula file, or a formula with -e"
+        message = "nothing to read: give a formula file, or a formula with -e"
         hint = "`hardsim examples` lists formulas to start from: hardsim examples flipflop > flipflop.ltl"
-        raise InputError(told, hint)
+        raise InputError(message, hint)
 
 
-def _told(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
+def _result_text(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
     """Print a remark, with the lines of text that it concerns."""
     tell(text, *place)
 

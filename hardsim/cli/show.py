@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
 from hardsim.reading.folder import restated
 from hardsim.report.automaton import describe_automaton, print_automaton
-from hardsim.report.model import describe, print_model
+from hardsim.report.model_report import describe, print_model
 from hardsim.report.network import describe_network, print_network
 
 SHORT_LENGTH = 8
@@ -28,20 +28,20 @@ def command(request: Request) -> None:
             if automaton is None:
                 current.each(given, partial(_show, current, given), partial(_show_network, current, given))
                 continue
-            current.found.append(automaton)
+            current.results.append(automaton)
             print_automaton(current.screen, given, automaton)
 
 
 def _show(current: Session, given: Input, subject: Subject) -> None:
     max_n = current.request.max_n
     report = describe(subject, sorted({min(SHORT_LENGTH, max_n), max_n}), given.warnings)
-    current.found.append(report)
+    current.results.append(report)
     print_model(current.screen, report)
 
 
-def _show_network(current: Session, given: Input, subject: Foreign) -> None:
+def _show_network(current: Session, given: Input, subject: External) -> None:
     at = current.request.at
     settings = given.settings if at is None else restated(given.settings, subject.network, ["at"], "--at")
     report = describe_network(subject, given.described, settings)
-    current.found.append(report)
+    current.results.append(report)
     print_network(current.screen, report)

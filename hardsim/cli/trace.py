@@ -6,30 +6,30 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from hardsim.checking.foreign import Foreign
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.external import External
+from hardsim.checking.interrupts import interruptible, uninterrupted
 from hardsim.checking.open import about_alphabet
-from hardsim.checking.options import Request, hold_one_regime
+from hardsim.checking.options import Request, require_one_regime
 from hardsim.checking.subject import Subject
 from hardsim.checking.trace import TraceResult, trace_network, trace_of
-from hardsim.cli.eval import network_words, words_asked
+from hardsim.cli.eval import network_words, words_of_request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
-from hardsim.report.maps import drawn, hold_map
+from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
 
 
 def command(request: Request) -> None:
     """Run the command."""
-    request, texts = words_asked(request)
+    request, texts = words_of_request(request)
     if len(texts) > 1:
         raise InputError(f"a trace shows one word, but {len(texts)} are given", "Trace them one by one.")
     if request.plot is not None:
-        hold_one_regime(request, "a picture shows one network")
-        hold_map(request.plot)
+        require_one_regime(request, "a picture shows one network")
+        require_map(request.plot)
     with (
         nullcontext() if request.plot is None else Sink(request.plot, "--plot") as target,
         session("trace", request, None, [] if target is None else [target]) as current,
@@ -38,10 +38,12 @@ def command(request: Request) -> None:
         if target is not None and current.several(given):
             raise InputError("a picture shows one input", "Draw the inputs one by one, or leave out --plot.")
         for one in given:
-            current.each(one, partial(_trace, current, texts[0], target), partial(_foreign, current, texts, target))
+            current.each(
+                one, partial(_trace, current, texts[0], target), partial(_trace_external, current, texts, target)
+            )
 
 
-@held()
+@uninterrupted()
 def _trace(current: Session, text: Source, target: Sink | None, subject: Subject) -> None:
     with about_alphabet(subject.formula):
         word = parse_word(text, subject.alphabet)
@@ -51,8 +53,8 @@ def _trace(current: Session, text: Source, target: Sink | None, subject: Subject
     _show(current, result, target, subject.alphabet)
 
 
-@held()
-def _foreign(current: Session, texts: list[Source], target: Sink | None, subject: Foreign) -> None:
+@uninterrupted()
+def _trace_external(current: Session, texts: list[Source], target: Sink | None, subject: External) -> None:
     (word,) = network_words(texts, subject)
     with interruptible():
         result = trace_network(subject, word, current.request.engine, current.request.dps)
@@ -62,7 +64,7 @@ def _foreign(current: Session, texts: list[Source], target: Sink | None, subject
 def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: Any) -> None:
     names = current.request.head or []
     chosen = result.chosen(names)
-    current.found.append(result)
+    current.results.append(result)
     print_trace(current.screen, result, names, alphabet)
     answers = result.answers
     if answers.agree is False:

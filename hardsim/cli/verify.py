@@ -21,12 +21,12 @@ from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
 from hardsim.checking.program_certificate import check_network
 from hardsim.checking.subject import Subject
-from hardsim.cli.session import Telling, check_source, session
+from hardsim.cli.session import ResultText, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.foreign_files import naming
+from hardsim.lang.unread_files import naming
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
 from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, read, rejection
@@ -39,7 +39,7 @@ MOST_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class CertifiedTarget:
     """The formula and the network that certificates must be about, each with its name; None if not given."""
 
     formula: tuple[FormulaFile, str] | None = None
@@ -52,55 +52,55 @@ def command(request: Request) -> None:
         for name in (*request.certificates, request.formula, request.model):
             if name is not None:
                 current.spare(name)
-        meant = _meant(request)
+        target = _target_of(request)
         for name in current.expand(request.certificates, lambda path: [path]):
             if current.over:
                 break
             current.started = perf_counter()
             with current.guard(name):
-                result = check(name, meant)
-                told = _told(result)
+                result = check(name, target)
+                message = _result_text(result)
                 if result.valid:
-                    current.show(result, told)
+                    current.show(result, message)
                 else:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
-                    current.found.append(result)
-                current.conclude(result.valid, undecided=False, shown=told)
+                    current.results.append(result)
+                current.conclude(result.valid, undecided=False, shown=message)
 
 
-def _told(result: VerifyResult) -> Telling:
+def _result_text(result: VerifyResult) -> ResultText:
     """Return how to print a result."""
-    said = result.reason or ""
+    facts = result.reason or ""
     if result.lengths is not None:
-        said = f"every word of {span_of(result.lengths)}"
+        facts = f"every word of {span_of(result.lengths)}"
 
     def brief(screen: Screen) -> None:
-        print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, said)
+        print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, facts)
 
     def full(screen: Screen) -> None:
         brief(screen)
         for line in text_lines(result):
             screen.line(line)
 
-    return Telling(result.input, None, result.verdict, said, full, brief)
+    return ResultText(result.input, None, result.verdict, facts, full, brief)
 
 
-def _meant(request: Request) -> Meant:
+def _target_of(request: Request) -> CertifiedTarget:
     """Return the formula and the network that the options name."""
     formula, model, at, expression = request.formula, request.model, request.at, request.expression
     check_source(replace(request, files=None if formula is None else [formula]), needed=False)
     reading = {"--at": at, "--dialect": request.dialect, "--alphabet": request.alphabet, "--props": request.props}
     if (formula, model, expression) == (None,) * 3 and all(value is None for value in reading.values()):
-        return Meant()
+        return CertifiedTarget()
     (options,) = request.options()
-    meant = Meant()
+    target = CertifiedTarget()
     if formula is not None or expression is not None:
         props, symbols, dialect = request.props, request.alphabet, request.dialect
         if formula is None and symbols is None and props is None:
             # The certificate names an alphabet; one that is taken from the formula could only contradict it by chance.
-            told = "-e needs --alphabet or --props here: the certificate is about words over an alphabet"
-            raise InputError(told, "For example: -e 'a S b' --alphabet 'a b c'")
+            message = "-e needs --alphabet or --props here: the certificate is about words over an alphabet"
+            raise InputError(message, "For example: -e 'a S b' --alphabet 'a b c'")
         if formula is None:
             given = read_expression(expression or "", symbols, props=props, dialect=dialect)
         else:
@@ -108,17 +108,17 @@ def _meant(request: Request) -> Meant:
         file = replace(given.file, at=options.at or given.file.at)
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
-        meant = Meant((file, given.name))
+        target = CertifiedTarget((file, given.name))
     elif alone := next((option for option, value in reading.items() if value is not None), ""):
         raise InputError(f"{alone} needs --formula or -e", f"Leave out {alone}, or name the formula.")
     if model is None:
-        return meant
+        return target
     stored = read_input(model)
     made = stored.made
     if made is None:
         _ = stored.file  # what is no formula at all says so
         raise InputError(f"{model} is not a compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
-    return replace(meant, model=(made, model))
+    return replace(target, model=(made, model))
 
 
 def text_lines(result: VerifyResult) -> list[str]:
@@ -130,17 +130,17 @@ def text_lines(result: VerifyResult) -> list[str]:
     if result.formula is None:
         lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
         lines.append(printable(f"  at        temperature {temperature_text(result)}"))
-        told = f"that of {compared.model}, " if compared.model is not None else ""
-        lines.append(f"  model     {told}sha256 {result.digests['model']}")
-        return lines if told else [*lines, "  not compared with a file: the model (--model)"]
+        message = f"that of {compared.model}, " if compared.model is not None else ""
+        lines.append(f"  model     {message}sha256 {result.digests['model']}")
+        return lines if message else [*lines, "  not compared with a file: the model (--model)"]
     if compared.formula is not None:
         lines.append(f"  formula   that of {compared.formula}")
     else:
         nodes = node_lines(result.formula, MOST_LINES)
         lines.append(f"  formula   node {literal_text(result.formula['root'])} at the last position, of")
         lines += [printable(f"              {line}") for line in nodes]
-    told = f"that of {compared.model}, " if compared.model is not None else ""
-    lines.append(f"  model     {told}sha256 {result.digests['model']}")
+    message = f"that of {compared.model}, " if compared.model is not None else ""
+    lines.append(f"  model     {message}sha256 {result.digests['model']}")
     missing = [key for key in ("formula", "model") if getattr(compared, key) is None]
     if missing:
         named = " and ".join(f"--{key}" for key in missing)
@@ -156,7 +156,7 @@ def temperature_text(result: VerifyResult) -> str:
     return given[0] if len({*given}) == 1 else f"{', '.join(given)}, of these lengths in order"
 
 
-def check(path: str, meant: Meant) -> VerifyResult:
+def check(path: str, target: CertifiedTarget) -> VerifyResult:
     """Return the result of checking one file.
 
     Raises:
@@ -172,25 +172,25 @@ def check(path: str, meant: Meant) -> VerifyResult:
 
     def compare() -> None:
         if of_program:
-            require(meant.formula is None, "the certificate is about a program or a model, not about a formula")
-            if meant.model is not None:
-                check_network(document, *meant.model)
+            require(target.formula is None, "the certificate is about a program or a model, not about a formula")
+            if target.model is not None:
+                check_network(document, *target.model)
             return
         check_labels(document)
-        if meant.formula is not None:
-            check_formula(document, *meant.formula)
-        if meant.model is not None:
-            check_model(document, *meant.model)
+        if target.formula is not None:
+            check_formula(document, *target.formula)
+        if target.model is not None:
+            check_model(document, *target.model)
 
     reason = verify_document(document) or rejection(compare)
-    compared = Compared(meant.formula and meant.formula[1], meant.model and meant.model[1])
-    wanted = ("claim", "min_n", "max_n", "lengths", "temperature", "formula", "digests")
-    said: dict[str, Any] = dict.fromkeys(wanted)
+    compared = Compared(target.formula and target.formula[1], target.model and target.model[1])
+    expected = ("claim", "min_n", "max_n", "lengths", "temperature", "formula", "digests")
+    facts: dict[str, Any] = dict.fromkeys(expected)
     if reason is None:
         # Only the text of a certificate that was found valid is shown.
         lengths = lengths_of(document)
         given = (document if of_program else document["model"])["temperature"]
-        said = {key: document.get(key) for key in wanted} | {"lengths": tuple(map(tuple, lengths))}
-        said |= {"min_n": lengths[0][0], "max_n": lengths[0][1]}
-        said["temperature"] = tuple(given) if isinstance(given, list) else given
-    return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **said)
+        facts = {key: document.get(key) for key in expected} | {"lengths": tuple(map(tuple, lengths))}
+        facts |= {"min_n": lengths[0][0], "max_n": lengths[0][1]}
+        facts["temperature"] = tuple(given) if isinstance(given, list) else given
+    return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **facts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
+from hardsim.checking.interrupts import interruptible, uninterrupted
+from hardsim.checking.language import accepted_language, language, observed_words, require_affordable, words_result
 from hardsim.checking.open import Input
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import ModelFacts, Word
@@ -23,9 +23,9 @@ def command(request: Request) -> None:
         show = partial(_print, current, request.regime == ALL or current.several(given))
         for one in given:
             with current.guard(one.name):
-                hold_affordable(one, request)
+                require_affordable(one, request)
                 if one.refusal is not None and request.by == "oracle":
-                    show(one, None, language_meant(one, request))
+                    show(one, None, accepted_language(one, request))
                 else:
                     current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))
             if current.interrupted:
@@ -50,12 +50,12 @@ def _print(
     if headings:
         regime = None if facts is None else facts.regime
         current.screen.raw(f"# {given.name}" if regime is None else f"# {given.name}, {regime}")
-    with held():
+    with uninterrupted():
         kept: list[Word] = []
         try:
             with interruptible():
                 for word in found:
-                    with held():
+                    with uninterrupted():
                         current.screen.raw(written_word(word, alphabet))
                         if current.sink is not None:
                             kept.append(word)
@@ -63,4 +63,4 @@ def _print(
             current.screen.flush()
             current.interrupted = True
             say(f"interrupted: the words of {given.name} are those found so far")
-        current.found.append(words_result(given, facts, request, kept, current.interrupted))
+        current.results.append(words_result(given, facts, request, kept, current.interrupted))

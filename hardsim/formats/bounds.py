@@ -25,7 +25,7 @@ are read; each weight is also rounded by itself.
 
 Heads that count are enclosed case by case: see `counts`.
 
-A faster proof (`hold_to`) covers all lengths to some N at once: the computed logits are within delta of the exact
+A faster proof (`require_to`) covers all lengths to some N at once: the computed logits are within delta of the exact
 ones, by (1 + u)^k times the sizes of the factors, so that the weight of the wrong positions is at most e^(2 delta)
 times what the prover of every length allows.
 
@@ -55,10 +55,10 @@ from hardsim.formats.functions import float_values
 from hardsim.formats.lengths import NotEnclosed, OfLength
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, WIDE, Enclosed, Enclosures
-from hardsim.formats.structure import Demand, HeadFound, MeanFound, Structure
+from hardsim.formats.structure import Demand, HeadStructure, MeanStructure, Structure
 from hardsim.network.columns import PredicateColumn
-from hardsim.network.model import Terms
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import Terms
 from hardsim.proof.ratios import Ratio, lower, upper
 from hardsim.proof.result import NotProved
 from hardsim.writing.layout import nearest_float
@@ -184,7 +184,7 @@ class StructureBounds:
         """The arithmetic of enclosures in the format."""
         return Enclosed(self.form, self.accumulate, self.in_order)
 
-    def hold_exact(self) -> None:
+    def require_exact(self) -> None:
         """Require that the format represents the numbers and sums that must be exact.
 
         Raises:
@@ -200,7 +200,7 @@ class StructureBounds:
             if not fits or (one.sizes and one.quantum < Fraction(inner.least)):
                 raise NotEnclosed(f"{one.what} is not computed exactly in this format")
 
-    def hold(self, n: int) -> None:
+    def require(self, n: int) -> None:
         """Require that every evaluation in the format is right on every word of length n. If nothing depends on the
         length, this assumes that it is right on the shorter words.
 
@@ -216,11 +216,11 @@ class StructureBounds:
                     known[n] = self._head(head, self._of_length(n))
                 found[head.out] = known[n]
             counts = CountBounds(self.structure, self.arithmetic, self._of_length(n))
-            found |= counts.hold()
+            found |= counts.require()
             self.cells = counts.logits
         try:
             reads = {out: {site: ends for site, (ends, _) in one.items()} for out, one in found.items()}
-            hold_demands(self.structure.demands, reads, self.form)
+            require_demands(self.structure.demands, reads, self.form)
         except _Wrong as failure:
             place, demand = found[failure.coordinate][failure.site][1], failure.demand
             if failure.coordinate in self.structure.reads:
@@ -231,9 +231,9 @@ class StructureBounds:
             else:
                 head = next(head for head in self.structure.heads if head.out == failure.coordinate)
                 name, place, runs = head.name, place if head.rightmost else n - 1 - place, ()
-            raise NotEnclosed(demand.told, demand.layer, name, place, runs) from None
+            raise NotEnclosed(demand.message, demand.layer, name, place, runs) from None
 
-    def _alike(self, head: HeadFound) -> Any:
+    def _alike(self, head: HeadStructure) -> Any:
         """Return everything that decides what a head reads, as a key: heads with equal keys, of any formulas, read
         the same.
         """
@@ -249,8 +249,8 @@ class StructureBounds:
             forms = tuple(tuple(row) for row in rows)
             own = head.mask, head.rightmost, head.types, head.places, forms
             lengths = structure.model.temperature, structure.causal
-            asked = tuple(self._alike_at(head.out))
-            self._likes[head.name] = self.form, self.accumulate, self.in_order, asked, own, lengths
+            queries = tuple(self._alike_at(head.out))
+            self._likes[head.name] = self.form, self.accumulate, self.in_order, queries, own, lengths
         return self._likes[head.name]
 
     # ---- values that are the same for every word ----
@@ -268,8 +268,8 @@ class StructureBounds:
             mean = next(one for one in self.structure.means if one.out == coordinate)
             wrong = self._mark(mean, unit.form[0][1], unit.bias, length)
             if (wrong if every else wrong[-1:]).any():
-                told = f"the mean that marks a position (head {mean.name}) is off so far that {what} may be wrong"
-                raise NotEnclosed(told, layer, mean.name, int(np.argmax(wrong)))
+                message = f"the mean that marks a position (head {mean.name}) is off so far that {what} may be wrong"
+                raise NotEnclosed(message, layer, mean.name, int(np.argmax(wrong)))
 
     def _of_length(self, n: int) -> OfLength:
         if self._length is None or self._length.n != n:
@@ -293,7 +293,7 @@ class StructureBounds:
 
     # ---- heads ----
 
-    def _head(self, head: HeadFound, length: OfLength) -> dict[int, tuple[Ends, int]]:
+    def _head(self, head: HeadStructure, length: OfLength) -> dict[int, tuple[Ends, int]]:
         """Return, by class of queries, the values that a head reads where it should read 0, and where it should read
         1, and the winner for which they are worst, counted from 0 on the side on which the last one wins.
         """
@@ -334,17 +334,17 @@ class StructureBounds:
         """
         if coordinate not in self._groups:
             demands = self.structure.demands.items()
-            asked = [
+            queries = [
                 frozenset(
                     k for k, (demand, sites) in enumerate(demands) if site in sites and coordinate in demand.heads
                 )
                 for site in range(len(self.structure.classes.classes))
             ]
-            found = [tuple(site for site, one in enumerate(asked) if one == kind) for kind in dict.fromkeys(asked)]
+            found = [tuple(site for site, one in enumerate(queries) if one == kind) for kind in dict.fromkeys(queries)]
             self._groups[coordinate] = found
         return self._groups[coordinate]
 
-    def _there(self, head: HeadFound, length: OfLength) -> NDArray[np.bool_]:
+    def _there(self, head: HeadStructure, length: OfLength) -> NDArray[np.bool_]:
         """Return the positions at which each local type can be, as Booleans (types, positions)."""
         found = np.zeros((len(head.types), length.n), dtype=np.bool_)
         for number, one in enumerate(head.types):
@@ -366,7 +366,7 @@ class StructureBounds:
         yield from np.split(order, np.searchsorted(inverse.ravel()[order], np.arange(1, distinct.shape[1])))
 
     def _row(
-        self, head: HeadFound, low: Floats, high: Floats, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
+        self, head: HeadStructure, low: Floats, high: Floats, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
     ) -> None:
         """Add the readings of similar queries to `worst`; positions are in the order in which the last one wins a
         tie.
@@ -409,7 +409,7 @@ class StructureBounds:
 
     def _of_equals(
         self,
-        head: HeadFound,
+        head: HeadStructure,
         low: Floats,
         high: Floats,
         here: NDArray[np.bool_],
@@ -535,7 +535,7 @@ class StructureBounds:
 
     # ---- means ----
 
-    def _means_in_order(self, mean: MeanFound, n: int) -> tuple[Floats, Floats]:
+    def _means_in_order(self, mean: MeanStructure, n: int) -> tuple[Floats, Floats]:
         """Return the means that sums from the left give, by number of visible positions."""
         by_parity = {one.even_i: value for one, value in zip(self.structure.classes.classes, mean.values, strict=True)}
         inner, counts, top = self.accumulate or self.form, np.arange(n), 2 ** max(6, (n - 1).bit_length())
@@ -565,7 +565,7 @@ class StructureBounds:
         corners = sums * share_low, sums * share_high
         return self.form.round(np.minimum(*corners) - off), self.form.round(np.maximum(*corners) + off)
 
-    def _mark(self, mean: MeanFound, weight: Any, bias: Any, length: OfLength) -> NDArray[np.bool_]:
+    def _mark(self, mean: MeanStructure, weight: Any, bias: Any, length: OfLength) -> NDArray[np.bool_]:
         """Return the positions at which a clip of a mean that is the same for every word may be wrong, as Booleans."""
         values, n = length.by_class(mean.values), length.n
         order = values[::-1] if mean.mask is Mask.PAST else values
@@ -639,11 +639,11 @@ class _Wrong(Exception):
     """An error: a requirement may not be met, at a class, for a head that writes to a coordinate."""
 
     def __init__(self, demand: Demand, site: int) -> None:
-        super().__init__(demand.told)
+        super().__init__(demand.message)
         self.demand, self.site, self.coordinate = demand, site, demand.bits[0][0]
 
 
-def hold_demands(demands: Mapping[Demand, Collection[int]], reads: Reads, form: NumberFormat) -> None:
+def require_demands(demands: Mapping[Demand, Collection[int]], reads: Reads, form: NumberFormat) -> None:
     """Require that clips that read heads are 0 or 1 as they should be, at the classes with known readings.
 
     Raises:
@@ -701,7 +701,7 @@ def _power_of_two(value: Fraction) -> bool:
 # ---- all lengths to some N at once ----
 
 
-def hold_to(
+def require_to(
     structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool = False
 ) -> None:
     """Require that every evaluation is right on every word of every length up to `last`, from sizes alone.
@@ -710,7 +710,7 @@ def hold_to(
         NotEnclosed: if this does not follow from sizes; a check of each length may still succeed.
     """
     bounds = StructureBounds(structure, form, accumulate, in_order)
-    bounds.hold_exact()
+    bounds.require_exact()
     if structure.reads or structure.units:
         raise NotEnclosed("counts are examined length by length")
     with np.errstate(all="ignore"):
@@ -724,12 +724,12 @@ def hold_to(
     everywhere = range(len(structure.classes.classes))
     reads = {head.out: dict.fromkeys(everywhere, _analytic(structure, head, form, last)) for head in structure.heads}
     try:
-        hold_demands(structure.demands, reads, form)
+        require_demands(structure.demands, reads, form)
     except _Wrong as failure:
-        raise NotEnclosed(failure.demand.told, failure.demand.layer) from None
+        raise NotEnclosed(failure.demand.message, failure.demand.layer) from None
 
 
-def _analytic(structure: Structure, head: HeadFound, form: NumberFormat, last: int) -> Ends:
+def _analytic(structure: Structure, head: HeadStructure, form: NumberFormat, last: int) -> Ends:
     """Return the values that a head reads where it should read 0, and where it should read 1, at every length up
     to `last`.
     """
@@ -822,18 +822,18 @@ def safe_to(
         low, high = high, 2 * high
     high = min(high, limit + 1)
     while high - low > 1:
-        # `hold_to` proves all shorter lengths at once, so doubling and bisection find its end; single lengths go on
+        # `require_to` proves all shorter lengths at once, so doubling and bisection find its end; single lengths go on
         # from there.
         middle = (low + high) // 2
         low, high = (middle, high) if _holds(structure, form, accumulate, middle, in_order) else (low, middle)
     bounds, left = StructureBounds(structure, form, accumulate, in_order), WORK
     try:
-        bounds.hold_exact()
+        bounds.require_exact()
         for n in range(low + 1, limit + 1):
             left -= (n + EACH) * max(1, len(structure.different)) * bounds.queries
             if left < 0:
                 raise NotEnclosed("from here on lengths are taken one by one, and that would take too long")
-            bounds.hold(n)
+            bounds.require(n)
             low, left = n, left - bounds.cells / COUNTED
             if report is not None:
                 report(n)
@@ -846,7 +846,7 @@ def _holds(
     structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool
 ) -> bool:
     try:
-        hold_to(structure, form, accumulate, last, in_order)
+        require_to(structure, form, accumulate, last, in_order)
     except NotEnclosed:
         return False
     return True

@@ -26,8 +26,8 @@ from hardsim.formats.lengths import NotEnclosed, OfLength, Runs
 from hardsim.formats.numbers import Floats, NumberFormat
 from hardsim.formats.passes import SLACK, Enclosed, Enclosures
 from hardsim.formats.structure import CountMean, CountRead, CountUnit, Structure, Vectors
-from hardsim.network.model import Terms
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import Terms
 from hardsim.writing.layout import nearest_float
 
 CELLS = 2**18
@@ -99,7 +99,7 @@ class CountBounds:
     """The symbols for which a head's reading is worst, by coordinate and class."""
     _read: dict[Any, Enclosures] = field(default_factory=dict)
 
-    def hold(self) -> dict[int, dict[int, tuple[Any, int]]]:
+    def require(self) -> dict[int, dict[int, tuple[Any, int]]]:
         """Require that clips that read numbers are right. Return the readings of heads that look up Booleans or test
         a sign: by coordinate, and by class, the ends where they should read 0 and 1, and a count for which they are
         worst.
@@ -108,7 +108,7 @@ class CountBounds:
             NotEnclosed: saying what may be wrong.
         """
         for unit in self.structure.units:
-            self._hold_unit(unit)
+            self._require_unit(unit)
         return {read.out: self._ends(read) for read in self.structure.reads.values() if read.kind != "number"}
 
     # ---- cases ----
@@ -123,15 +123,15 @@ class CountBounds:
     def _sizes(self, mask: Mask, i: Integers) -> Integers:
         return {Mask.FUTURE: i, Mask.PAST: self.length.n - i + 1, Mask.NONE: np.full_like(i, self.length.n)}[mask]
 
-    def _cases(self, asked: CountRead | CountUnit, vectors: Vectors) -> Cases:
-        i = self._asking(asked.outs)
-        if not asked.means:
+    def _cases(self, lookup: CountRead | CountUnit, vectors: Vectors) -> Cases:
+        i = self._asking(lookup.outs)
+        if not lookup.means:
             return Cases(i, np.zeros((len(i), 0), dtype=np.int64))
         try:
-            return cases(i, self._sizes(self.structure.counted[asked.means[0]].mask, i), vectors)
+            return cases(i, self._sizes(self.structure.counted[lookup.means[0]].mask, i), vectors)
         except OverflowError:
-            told = "there are too many combinations of counts to examine each"
-            raise NotEnclosed(told, asked.layer, None, self.length.n // 2) from None
+            message = "there are too many combinations of counts to examine each"
+            raise NotEnclosed(message, lookup.layer, None, self.length.n // 2) from None
 
     # ---- values of coordinates ----
 
@@ -163,7 +163,7 @@ class CountBounds:
             found = totals[-1] - ((totals - values)[where.i - 1] if mean.mask is Mask.PAST else np.zeros_like(where.i))
         return found
 
-    def _held(self, coordinate: int, where: Cases, means: Sequence[int]) -> tuple[Enclosures, Floats]:
+    def _limited(self, coordinate: int, where: Cases, means: Sequence[int]) -> tuple[Enclosures, Floats]:
         """Return the enclosure of a coordinate in the format, and its value over the real numbers."""
         structure = self.structure
         if coordinate in structure.counted:
@@ -234,7 +234,7 @@ class CountBounds:
 
     def _form(self, form: Terms, where: Cases, means: Sequence[int]) -> Enclosures:
         """Return the product of a row of weights and the values of coordinates."""
-        held = [self._held(place, where, means)[0] for place, _ in form]
+        held = [self._limited(place, where, means)[0] for place, _ in form]
         row = Enclosures(np.stack([one.low for one in held], -1), np.stack([one.high for one in held], -1))
         weights = self.arithmetic.number(np.array([[nearest_float(weight)] for _, weight in form]))
         found = self.arithmetic.matmul(row, weights)
@@ -245,7 +245,7 @@ class CountBounds:
         where = self._cases(read, read.vectors)
         found = self._reading(read, where)
         if read.kind == "sign":
-            query = sum((float(w) * self._held(place, where, read.means)[1] for place, w in read.queries[0]), 0.0)
+            query = sum((float(w) * self._limited(place, where, read.means)[1] for place, w in read.queries[0]), 0.0)
             if np.min(np.abs(query) * self.length.n, initial=1) < 1e-6:
                 raise NotEnclosed("a number whose sign is tested may be 0", read.layer, read.name, 0)
             bits = query > 0
@@ -271,16 +271,16 @@ class CountBounds:
 
     # ---- clips ----
 
-    def _hold_unit(self, unit: CountUnit) -> None:
+    def _require_unit(self, unit: CountUnit) -> None:
         where = self._cases(unit, unit.vectors)
-        held = {place: self._held(place, where, unit.means) for place in unit.numbers}
+        held = {place: self._limited(place, where, unit.means) for place in unit.numbers}
         for site, cases_here in enumerate(unit.cases):
             here = np.flatnonzero(self.length.masks[site][where.i - 1])
             for case in cases_here if len(here) else ():
                 values = dict(zip(unit.others, map(float, case), strict=True))
-                self._hold_case(unit, where, here, held, values)
+                self._require_case(unit, where, here, held, values)
 
-    def _hold_case(
+    def _require_case(
         self,
         unit: CountUnit,
         where: Cases,
@@ -308,19 +308,19 @@ class CountBounds:
         worst = int(here[np.argmin(right)])
         place = int(where.counts[worst].max(initial=0))
         reader = next((self.structure.reads[one].name for one in unit.numbers if one in self.structure.reads), None)
-        told = f"{unit.what} may be other than {int(exact[np.argmin(right)] > 0.5)}"
-        raise NotEnclosed(told, unit.layer, reader, place, self._runs(unit, where, worst))
+        message = f"{unit.what} may be other than {int(exact[np.argmin(right)] > 0.5)}"
+        raise NotEnclosed(message, unit.layer, reader, place, self._runs(unit, where, worst))
 
-    def _runs(self, asked: CountRead | CountUnit, where: Cases, number: int) -> Runs:
+    def _runs(self, lookup: CountRead | CountUnit, where: Cases, number: int) -> Runs:
         """Return the symbols, each with its number, of a word that gives a case, if each symbol counts for one of the
         counted Booleans, or for none; else nothing.
         """
         counts, i = where.counts[number], where.i[number]
-        if not asked.means or self.structure.counted[asked.means[0]].mask is Mask.PAST:
+        if not lookup.means or self.structure.counted[lookup.means[0]].mask is Mask.PAST:
             return ()
-        size = int(self._sizes(self.structure.counted[asked.means[0]].mask, np.array([i]))[0])
+        size = int(self._sizes(self.structure.counted[lookup.means[0]].mask, np.array([i]))[0])
         found = []
-        for vector, symbol in asked.vectors.items():
+        for vector, symbol in lookup.vectors.items():
             if symbol is None or sum(vector) > 1:
                 return ()
             many = int(counts @ np.array(vector)) if any(vector) else size - int(counts.sum())

@@ -346,9 +346,9 @@ class LayoutValues:
     @cached_property
     def floating(self) -> tuple[str, ...]:
         """The expressions that model.py may compute in floats."""
-        told = self.layout.description
-        functions = [function for _, several in told["positions"] for function in several]
-        functions += [head["scale"] for layer in told["layers"] for head in layer["heads"]]
+        description = self.layout.description
+        functions = [function for _, several in description["positions"] for function in several]
+        functions += [head["scale"] for layer in description["layers"] for head in layer["heads"]]
         return tuple(dict.fromkeys(function for function in functions if floating(function)))
 
     def encodings(self, n: int) -> list[tuple[int, Values]]:

@@ -54,21 +54,21 @@ def _quotient(tree: Expression, names: dict[str, Floats]) -> Quotient | None:
             above, below = one, one
             for _ in range(power):  # a library's powers need not be exact
                 above, below = above * found[0], below * found[1]
-            return _held(above, below)
+            return _limited(above, below)
         case Operation("+" | "-" | "*" | "/" as op, left, right):
             pair = _quotient(left, names), _quotient(right, names)
             if pair[0] is None or pair[1] is None:
                 return None
             (a, b), (c, d) = pair[0], pair[1]
             if op == "*":
-                return _held(a * c, b * d)
+                return _limited(a * c, b * d)
             if op == "/":
-                return _held(a * d, b * c)
-            parts = _held(a * d, c * b)  # they may be large where their difference is not
-            return None if parts is None else _held(parts[0] + (parts[1] if op == "+" else -parts[1]), b * d)
+                return _limited(a * d, b * c)
+            parts = _limited(a * d, c * b)  # they may be large where their difference is not
+            return None if parts is None else _limited(parts[0] + (parts[1] if op == "+" else -parts[1]), b * d)
     return None
 
 
-def _held(above: Floats, below: Floats) -> Quotient | None:
+def _limited(above: Floats, below: Floats) -> Quotient | None:
     """Return both, if they and their terms are so small that float64 represents them exactly; else None."""
     return (above, below) if max(np.abs(above).max(), np.abs(below).max()) < EXACT / 4 else None

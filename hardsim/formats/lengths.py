@@ -80,8 +80,10 @@ class OfLength:
         scale = _scales(structure, arithmetic, n) if structure.model.heads else arithmetic.number(np.ones(n))
         # A number beyond the format makes every answer wrong: times 0 it is NaN.
         if not scale.known or not all(np.isfinite(column).all() for column in columns.values()):
-            told = "is not known as model.py computes it, or is " if LayoutValues(structure.layout).floating else "is "
-            raise NotEnclosed(f"a position encoding, or 1/temperature, {told}beyond the format")
+            message = (
+                "is not known as model.py computes it, or is " if LayoutValues(structure.layout).floating else "is "
+            )
+            raise NotEnclosed(f"a position encoding, or 1/temperature, {message}beyond the format")
         return OfLength(n, masks, exact, columns, scale)
 
     def by_class(self, values: Sequence[Fraction]) -> Floats:

@@ -539,16 +539,16 @@ class FormatPass(Generic[T]):
         """Return the outputs of words of one length, as an array (words, tokens that are read, outputs). `tokens` has
         the words as the network reads them.
         """
-        layout, told = self.layout, self.layout.description
+        layout, description = self.layout, self.layout.description
         n = tokens.shape[1] - layout.fixed
         self.prepare(n)
         with np.errstate(all="ignore"):
             x = self._embedded(tokens)
             head = 0
-            for number, layer in enumerate(told["layers"]):
+            for number, layer in enumerate(description["layers"]):
                 x = self._layer(f"layers.{number}.", layer, x, head)
                 head += len(layer["heads"])
-            x = self._norm(told.get("final_norm"), "final_norm.", x)
+            x = self._norm(description.get("final_norm"), "final_norm.", x)
             return self._plus(self.arithmetic.matmul(x, self._arrays[UNEMBEDDING]), UNEMBEDDING_BIAS)
 
     def _embedded(self, tokens: NDArray[Any]) -> T:
@@ -569,20 +569,20 @@ class FormatPass(Generic[T]):
     def _product(self, x: T, weight: str, bias: str) -> T:
         return self._plus(self.arithmetic.matmul(x, self._arrays[weight]), bias)
 
-    def _layer(self, prefix: str, told: dict[str, Any], x: T, head: int) -> T:
-        after, arithmetic = told["norms"] == "after", self.arithmetic
-        if told["heads"] or f"{prefix}b_o" in self._arrays:
-            norm = told.get("norm_1"), f"{prefix}norm_1."
+    def _layer(self, prefix: str, description: dict[str, Any], x: T, head: int) -> T:
+        after, arithmetic = description["norms"] == "after", self.arithmetic
+        if description["heads"] or f"{prefix}b_o" in self._arrays:
+            norm = description.get("norm_1"), f"{prefix}norm_1."
             y = x if after else self._norm(*norm, x)
-            for place, one in enumerate(told["heads"]):
+            for place, one in enumerate(description["heads"]):
                 x = arithmetic.add(x, self._head(f"{prefix}heads.{place}.", one["mask"], y, head + place))
             x = self._plus(x, f"{prefix}b_o")
             x = self._norm(*norm, x) if after else x
-        if told["mlp"] is not None:
-            norm = told.get("norm_2"), f"{prefix}norm_2."
+        if description["mlp"] is not None:
+            norm = description.get("norm_2"), f"{prefix}norm_2."
             z = self._product(x if after else self._norm(*norm, x), f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
-            if told["mlp"] in ACTIVATIONS:
-                hidden = arithmetic.activated(told["mlp"], z)
+            if description["mlp"] in ACTIVATIONS:
+                hidden = arithmetic.activated(description["mlp"], z)
             else:
                 hidden = arithmetic.hidden(z, self._caps[f"{prefix}{CAP}"])
             x = arithmetic.add(x, arithmetic.matmul(hidden, self._arrays[f"{prefix}mlp.w_out"]))
@@ -602,16 +602,16 @@ class FormatPass(Generic[T]):
             self.watch(read)
         return arithmetic.matmul(read, self._arrays[f"{prefix}w_o"])
 
-    def _norm(self, told: dict[str, Any] | None, prefix: str, x: T) -> T:
-        if told is None:
+    def _norm(self, description: dict[str, Any] | None, prefix: str, x: T) -> T:
+        if description is None:
             return x
         arithmetic = self.arithmetic
         d = arithmetic.number(np.array([float(self.layout.dimension)]))
-        if told["kind"] == "layer":
+        if description["kind"] == "layer":
             mean = arithmetic.divide(arithmetic.total(x), d)
             x = arithmetic.add(x, arithmetic.multiply(mean, arithmetic.number(np.array([-1.0]))))
         square = arithmetic.divide(arithmetic.total(arithmetic.square(x)), d)
-        epsilon = arithmetic.scalar(nearest_float(Fraction(told["epsilon"])))
+        epsilon = arithmetic.scalar(nearest_float(Fraction(description["epsilon"])))
         x = arithmetic.divide(x, arithmetic.monotone(np.sqrt, arithmetic.add(square, epsilon), 0))
         if f"{prefix}weight" in self._arrays:
             x = arithmetic.multiply(x, self._arrays[f"{prefix}weight"])

@@ -21,14 +21,14 @@ import numpy as np
 
 from hardsim.lang.core import Core
 from hardsim.lang.valuations import Valuations
-from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
-from hardsim.program.model import Head, Program
+from hardsim.network.transformer import FeedForward, HiddenUnit, Terms, Transformer
+from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.arrays import NOTHING
 from hardsim.proof.facts import SYMBOL, Column, clip
 from hardsim.proof.general import EVERY_LENGTH, GeneralFacts, prove_general
-from hardsim.proof.heads import Argument, Errors, attend, reading_of
+from hardsim.proof.head_argument import Argument, Errors, attend, reading_of
 from hardsim.proof.network import feed_forward, one_for_all
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Classes
@@ -51,7 +51,7 @@ class TypeHere:
 
 
 @dataclass(frozen=True)
-class HeadFound:
+class HeadStructure:
     """A head that looks for the nearest position: the layer, its number among all heads, its rows of W_Q and of W_K,
     the latter as far as they are the same for every word, and the local types.
     """
@@ -77,7 +77,7 @@ class HeadFound:
 
 
 @dataclass(frozen=True)
-class MeanFound:
+class MeanStructure:
     """A head that averages a value that is the same for every word: `values` by class."""
 
     name: str
@@ -178,7 +178,7 @@ class Demand:
         return frozenset(coordinate for coordinate, _, _ in self.bits)
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """The clause that describes the failure if the requirement is not met."""
         return f"{self.what} may be other than {self.result}"
 
@@ -201,8 +201,8 @@ class Structure:
     model: Transformer
     layout: ExportLayout
     classes: Classes
-    heads: list[HeadFound] = field(default_factory=list)
-    means: list[MeanFound] = field(default_factory=list)
+    heads: list[HeadStructure] = field(default_factory=list)
+    means: list[MeanStructure] = field(default_factory=list)
     counted: dict[int, CountMean] = field(default_factory=dict)
     """The heads that average a Boolean, by coordinate."""
     reads: dict[int, CountRead] = field(default_factory=dict)
@@ -374,14 +374,14 @@ def _captured(found: Structure, general: Mapping[str, float], layer: int, task: 
         if len(varying) > 1:  # one is a term of the sum; of more the order would matter
             raise NotProved(f"a key of head {task.head.name} reads several coordinates that depend on the word")
         places.append(key.index(varying[0]) if varying else len(key))
-        _hold_exact(found, state, f"the key of head {plan.name}", varying, 0)
+        _require_exact(found, state, f"the key of head {plan.name}", varying, 0)
     (out, form), number = plan.values[0], [head.name for head in found.model.heads].index(plan.name)
-    _hold_exact(found, state, f"the value of head {plan.name}", form, 0)
+    _require_exact(found, state, f"the value of head {plan.name}", form, 0)
     for terms in (*(query for query, _ in plan.scores), *keys):
         for coordinate, _ in terms:
             _keep(found, state, coordinate)
     found.heads.append(
-        HeadFound(
+        HeadStructure(
             name=plan.name,
             layer=layer,
             number=number,
@@ -404,11 +404,11 @@ def _keep(found: Structure, state: State, coordinate: int) -> None:
     """Record the numbers of a coordinate that is the same for every word, unless it is a position encoding."""
     if coordinate in found.layout.encoded_by:
         return
-    _hold_no_mean(found, coordinate)
+    _require_no_mean(found, coordinate)
     found.static[coordinate] = tuple(_numbers(state, coordinate))
 
 
-def _hold_no_mean(found: Structure, coordinate: int) -> None:
+def _require_no_mean(found: Structure, coordinate: int) -> None:
     """Raise NotProved if a coordinate is a mean: means are exact over the real numbers alone."""
     if coordinate in found.counted or any(mean.out == coordinate for mean in found.means):
         raise NotProved(
@@ -431,7 +431,7 @@ def _numbers(state: State, coordinate: int) -> list[Fraction]:
 
 def _size(found: Structure, state: State, coordinate: int, what: str) -> tuple[Fraction, Fraction]:
     """Return the largest size of an exact coordinate, and a power of two of which all its values are multiples."""
-    _hold_no_mean(found, coordinate)
+    _require_no_mean(found, coordinate)
     values = {value for number in set(state.exact_of(coordinate, what).soft) for value in state.diagrams.values(number)}
     if not all(isinstance(value, int | Fraction) for value in values):
         raise NotProved(
@@ -453,7 +453,7 @@ def _quantum(value: Rational) -> Fraction:
     return Fraction(odd, exact.denominator) if odd else Fraction(2**200)
 
 
-def _hold_exact(
+def _require_exact(
     found: Structure, state: State, what: str, form: Sequence[tuple[int, Rational]], bias: Rational
 ) -> None:
     """Require that a form of exact coordinates is computed exactly."""
@@ -470,7 +470,7 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
     what = f"the value of head {head.name}"
     column = state.soft(form, 0, what)
     if state.facts.boolean(column):
-        _hold_exact(found, state, what, form, 0)
+        _require_exact(found, state, what, form, 0)
         fixed = tuple(map(int, state.facts.numbers(column))) if state.facts.constant(column) else None
         found.counted[out] = CountMean(head.name, layer, out, head.mask, column, fixed)
         return
@@ -485,13 +485,13 @@ def _mean(found: Structure, state: State, layer: int, head: Head, out: int, form
         if not exact or len(form) > 1:
             raise NotProved(f"{what} is computed from encodings")
     else:
-        _hold_exact(found, state, what, form, 0)
+        _require_exact(found, state, what, form, 0)
     # `StructureBounds.marks` computes these means from two values, one for each parity.
     by_parity = {one.even_i: value for one, value in zip(found.classes.classes, values, strict=True)}
     alike = all(by_parity[one.even_i] == value for one, value in zip(found.classes.classes, values, strict=True))
     if not alike or head.mask is Mask.NONE:
         raise NotProved(f"{what} depends on more than whether a position is even")
-    found.means.append(MeanFound(head.name, layer, out, head.mask, tuple(map(Fraction, values))))
+    found.means.append(MeanStructure(head.name, layer, out, head.mask, tuple(map(Fraction, values))))
 
 
 def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fraction:
@@ -510,11 +510,11 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
     read = [(coordinate, weight) for coordinate, weight in unit.form if coordinate in state.attended]
     rest = tuple((coordinate, weight) for coordinate, weight in unit.form if coordinate not in state.attended)
     if not read:
-        _hold_exact(found, state, what, rest, unit.bias)
+        _require_exact(found, state, what, rest, unit.bias)
         values = {v for number in set(state.soft(rest, unit.bias, what)) for v in state.diagrams.values(number)}
         return min((_quantum(clip(Fraction(value))) for value in values), default=Fraction(1))
     heads = [state.attended[coordinate] for coordinate, _ in read]
-    _hold_exact(found, state, f"the input of {what} besides heads", rest, unit.bias)
+    _require_exact(found, state, f"the input of {what} besides heads", rest, unit.bias)
     columns = [state.exact_of(coordinate, what).soft for coordinate, _ in rest]
     for site in range(len(state.sites)):
         bits = [head.bits[site] for head in heads if isinstance(head, BooleanHead)]
@@ -527,9 +527,9 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
             total = clip(sum([*terms, *parts], Fraction(unit.bias)))
             if total not in (0, 1):
                 raise NotProved(f"{what} is neither 0 nor 1 somewhere")
-            asked = tuple((k, Fraction(w), int(bit)) for (k, w), bit in zip(read, held, strict=True))
+            pattern = tuple((k, Fraction(w), int(bit)) for (k, w), bit in zip(read, held, strict=True))
             exact = sum(terms, Fraction(0)), sum(map(bool, terms)), sum(map(abs, terms), Fraction(0))
-            demand = Demand(layer, what, Fraction(unit.bias), *exact, asked, int(total))
+            demand = Demand(layer, what, Fraction(unit.bias), *exact, pattern, int(total))
             found.demands.setdefault(demand, set()).add(site)
     return Fraction(1)
 
@@ -566,10 +566,10 @@ def _count_unit(found: Structure, state: State, layer: int, what: str, unit: Hid
     for site in range(len(state.sites)):
         joined = state.diagrams.join([column[site] for column in columns])
         cases.append(frozenset(tuple(map(Fraction, case)) for case in state.diagrams.values(joined)))
-    told = tuple(sorted(means))
+    mean_key = tuple(sorted(means))
     outs = frozenset(out for out, _ in unit.outs)
-    vectors = _vectors(found, state, told)
-    return CountUnit(layer, what, form, Fraction(unit.bias), outs, numbers, told, vectors, others, tuple(cases))
+    vectors = _vectors(found, state, mean_key)
+    return CountUnit(layer, what, form, Fraction(unit.bias), outs, numbers, mean_key, vectors, others, tuple(cases))
 
 
 def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[tuple[HiddenUnit, Fraction]]) -> None:

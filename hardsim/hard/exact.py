@@ -22,7 +22,7 @@ from hardsim.lang.valuations import Numbering, holds_at
 from hardsim.network.columns import PositionFunction
 from hardsim.network.integers import SAFE, Exact, combination
 from hardsim.network.numbers import ONE, Rational, plain
-from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
 
 Word = Sequence[str]
 Columns = dict[str, Exact]
@@ -154,19 +154,19 @@ class ExactModel:
         return columns
 
 
-def hold_promises(program: Program, trace: HardTrace) -> None:
-    """Raise InvariantError unless every head of a program keeps its promises on this batch; see `hold_head`."""
+def require_promises(program: Program, trace: HardTrace) -> None:
+    """Raise InvariantError unless every head of a program keeps its promises on this batch; see `require_head`."""
     entering = trace.inputs
     for layer, found in zip(program.layers, trace.layers, strict=True):
         for head in layer.heads:
             if head.name in found.rows:
                 select = None if head.select is None else _form(head.select, entering)
                 declared = head.promised(trace.n, program.first)
-                hold_head(program, head, found.rows[head.name], declared, select)
+                require_head(program, head, found.rows[head.name], declared, select)
         entering = found.columns
 
 
-def hold_head(
+def require_head(
     program: Program, head: Head, rows: Rows, declared: Sequence[Fraction] | None, select: Exact | None
 ) -> None:
     """Raise InvariantError unless a head keeps its promises in every row.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hardsim.network.integers import LARGEST_COLUMN, SAFE, Exact, Integers, distinct, largest, quotient, widened
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Head, Weighting
+from hardsim.program.hard_attention import Head, Weighting
 
 BLOCK = 1 << 20
 """Bytes of scores held at a time. Queries are taken in blocks, so that memory does not grow with the square of n."""
@@ -167,12 +167,12 @@ def hardmax(
     return Rows(scores.units, gap, maxima, reach, sizes, winners, np.broadcast_to(differ, shape)), results
 
 
-def _found(scores: Scores, sight: Sight, values: Columns) -> Found:
+def _found(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
     """Return the rows, by the cheapest method that applies."""
     return few_keys(scores, sight, values) or concave(scores, sight, values) or dense(scores, sight, values)
 
 
-def _differ(scores: Scores, sight: Sight, values: Columns, found: Found, size: int) -> NDArray[np.int8]:
+def _differ(scores: Scores, sight: Sight, values: Columns, found: AttendedRows, size: int) -> NDArray[np.int8]:
     """Classify the values of the tied positions in each row of a leftmost or rightmost head. The result has the shape
     (words or 1, positions or 1) and contains ONE_VALUE, SAME_MEAN or OTHER_MEAN. `size` bounds the absolute values.
 
@@ -212,7 +212,7 @@ class Sight:
         return self.weighting not in (Weighting.AVERAGE, Weighting.LEFTMOST)
 
 
-class Found(NamedTuple):
+class AttendedRows(NamedTuple):
     """The facts about rows as in `Rows`, with shape (words or 1, positions or 1), and the sums of the values over the
     attended positions.
     """
@@ -301,12 +301,12 @@ def _taken(values: Columns, places: NDArray[np.int64]) -> dict[str, Integers]:
 # ---- every query meets every key ----
 
 
-def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
+def dense(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
     """Compute the rows from all scores, in blocks of queries."""
     size = len(scores.units)
     words = max((len(part) for part in (*scores.queries, *scores.keys)), default=1)
     step = max(1, BLOCK // (8 * words * size))
-    blocks: list[Found] = []
+    blocks: list[AttendedRows] = []
     for start in range(0, size, step):
         queries = slice(start, start + step)
         seen = _visible(sight.mask, size, sight.bos, start, start + step)
@@ -319,10 +319,10 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
         blocks[-1] = blocks[-1]._replace(winners=blocks[-1].winners + some.start)
     gap, maxima, reach, winners = (np.concatenate(parts, axis=1) for parts in list(zip(*blocks, strict=True))[:4])
     totals = {out: np.concatenate([block.totals[out] for block in blocks], axis=1) for out in values}
-    return Found(gap, maxima, reach, winners, totals)
+    return AttendedRows(gap, maxima, reach, winners, totals)
 
 
-def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Columns) -> Found:
+def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Columns) -> AttendedRows:
     """Compute the rows of a block of scores, (words or 1, queries, keys). `seen` marks the visible keys of each
     query.
     """
@@ -343,13 +343,13 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
     else:
         totals = _taken(values, winners)
     kind = object if scores.dtype == object else np.int64
-    return Found(gap.astype(kind, copy=False), maxima, reach.astype(kind, copy=False), winners, totals)
+    return AttendedRows(gap.astype(kind, copy=False), maxima, reach.astype(kind, copy=False), winners, totals)
 
 
 # ---- few different keys ----
 
 
-def few_keys(scores: Scores, sight: Sight, values: Columns) -> Found | None:
+def few_keys(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | None:
     """Compute the rows from one score per distinct key. Return None if there are many distinct keys, or if keys
     depend on the word.
     """
@@ -381,18 +381,18 @@ def few_keys(scores: Scores, sight: Sight, values: Columns) -> Found | None:
     ]
     winners = fold.reduce([np.where(top, place, nothing) for top, place in zip(tops, places, strict=True)])
     if not sight.average or maxima.max() <= 1:
-        return Found(gap, maxima, best - worst, winners, _taken(values, winners))
+        return AttendedRows(gap, maxima, best - worst, winners, _taken(values, winners))
     totals: dict[str, Integers] = {}
     for out, whole in values.items():
         sums = [visible_sums(sight.mask, np.where(row, whole, 0), sight.bos) for row in there]
         totals[out] = np.add.reduce([np.where(top, part, 0) for top, part in zip(tops, sums, strict=True)])
-    return Found(gap, maxima, best - worst, winners, totals)
+    return AttendedRows(gap, maxima, best - worst, winners, totals)
 
 
 # ---- keys on a strictly concave curve ----
 
 
-def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
+def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | None:
     """Find the largest score of each row by bisection, and compare it with its neighbours.
 
     Return None unless the keys are the same for every word and, in every row, the differences of neighbouring scores
@@ -445,7 +445,7 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
     if sight.average and tied.any():
         others = _taken(values, last)
         totals = {out: whole + np.where(tied, others[out], 0) for out, whole in totals.items()}
-    return Found(gap, 1 + tied, reach, last if sight.last else low, totals)
+    return AttendedRows(gap, 1 + tied, reach, last if sight.last else low, totals)
 
 
 def _bend(u: Integers, v: Integers) -> int | None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hardsim.hard.hardmax import visible_folds
 from hardsim.network.integers import SAFE, Exact, Integers, distinct, widened
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Weighting
+from hardsim.program.hard_attention import Weighting
 
 MOST_GROUPS = 8
 """The greatest number of groups that are compared: each pair of groups needs a pass over the positions."""
@@ -96,10 +96,10 @@ class Order:
         places = np.arange(n)
         steps = places[::-1] if weighting is Weighting.LEFTMOST else places
         _, height = np.unique(select.ravel(), return_inverse=True)
-        wanted = height * n + np.tile(steps, size)
+        expected = height * n + np.tile(steps, size)
         flat = self.ranks.ravel()
         rising = np.argsort(flat, kind="stable")
-        one, other = np.diff(flat[rising]), np.diff(wanted[rising])
+        one, other = np.diff(flat[rising]), np.diff(expected[rising])
         return bool((np.sign(one) == np.sign(other)).all())
 
     def gaps(self, best: Ranks, second: Ranks, rows: slice) -> Integers:

@@ -347,7 +347,7 @@ class _Reader(Cited):
             elif complete:
                 self._close(token)
             elif token.kind == "sign" and token.value in _PREFIXES:
-                self._hold_brackets(token, self.tokens[place + 1])
+                self._require_brackets(token, self.tokens[place + 1])
                 self._push(token, _PREFIXES[token.value], prefix=True)
             else:
                 self.parts.append(self._leaf(token, self.tokens[place + 1 : place + 2]))
@@ -375,7 +375,7 @@ class _Reader(Cited):
         """Return the hint for a character that is no operator."""
         return (self.bounded and _CONDITION_HINTS.get(text)) or _HINTS.get(text, "")
 
-    def _hold_brackets(self, token: Lexeme, following: Lexeme) -> None:
+    def _require_brackets(self, token: Lexeme, following: Lexeme) -> None:
         """Raise SourceError if a function is not followed by an opening bracket."""
         if token.value in self.functions and following.value != "(":
             name = token.value
@@ -594,7 +594,7 @@ def _bounded_power(base: int, exponent: int) -> int:
     return 2 * MAX_INTEGER  # |base| >= 2, so the power has more bits than MAX_INTEGER
 
 
-def _held(value: Rational, what: str = "{}") -> Rational:
+def _limited(value: Rational, what: str = "{}") -> Rational:
     """Return a value, or raise _NoValueError if its absolute value exceeds MAX_INTEGER."""
     if not -MAX_INTEGER <= value <= MAX_INTEGER:
         raise _NoValueError(f"{what} is larger than 10^18 in absolute value", "")
@@ -602,7 +602,7 @@ def _held(value: Rational, what: str = "{}") -> Rational:
 
 
 def _bounded(operation: _Binary) -> _Binary:
-    return lambda left, right: _held(operation(left, right))
+    return lambda left, right: _limited(operation(left, right))
 
 
 _RING: Final[Mapping[str, _Binary]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
@@ -675,7 +675,7 @@ class Valuing:
 
                 def argument(values: Mapping[str, Rational]) -> RealNumber:
                     try:
-                        return _held(values[name], "the argument")
+                        return _limited(values[name], "the argument")
                     except _NoValueError as error:
                         raise self._refusal(error, span, "", values) from None
 

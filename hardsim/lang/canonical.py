@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 
 from hardsim.errors import InputError, InvariantError, Span
 from hardsim.lang.ast import NO_SPAN, FormulaFile
-from hardsim.lang.crasp.parse import CraspLayout, crasp_tokens, parse_crasp
+from hardsim.lang.crasp.crasp_parser import CraspLayout, crasp_tokens, parse_crasp
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
 from hardsim.lang.lines import INDENT, WIDTH, Spelt, Style, printed, spaced
-from hardsim.lang.parse import mentions_propositions, parse_text
-from hardsim.lang.regex.parse import RegexLayout, RegexText, read_regex
+from hardsim.lang.ltl_parser import mentions_propositions, parse_text
+from hardsim.lang.regex.regex_parser import RegexLayout, RegexText, read_regex
 from hardsim.lang.spec.layout import OUTPUT, VALUE, SpecLayout, read_spec
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.trees import levels
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets
 from hardsim.lang.vocabulary import (
@@ -231,8 +231,8 @@ def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
     text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
         if line.name not in (*_WORDS, "map"):
-            said = _OBEYED_BLANK.sub(" ", line.text) if line.name in _TEXTS else " ".join(_pieces(line))
-            values[line.name] = f"{values.get(line.name, '')}{said}\n"
+            content = _OBEYED_BLANK.sub(" ", line.text) if line.name in _TEXTS else " ".join(_pieces(line))
+            values[line.name] = f"{values.get(line.name, '')}{content}\n"
         rest += text[at : line.at.start] + "\n"
         at = _line_end(text, line.at.start)
     pattern = _COMMENT_OR_SYMBOL if isinstance(layout, CraspLayout) else _COMMENT
@@ -274,14 +274,14 @@ def canonical_formula(data: bytes | str, name: str) -> Canonical:
     assert layout.formula is not None  # the parser raises an error if there is none
     items.append((layout.formula.start, layout.formula.end, lines(layout.formula)))
 
-    def said(one: FormulaFile, parts: FormulaLayout) -> Any:
+    def content(one: FormulaFile, parts: FormulaLayout) -> Any:
         return _blanked(one), one.placed, one.notes, _beside_tree(parts)
 
     def same(text: str) -> bool:
         again = parse_text(text, name, props=MENTIONED)
-        return bool(said(again, FormulaLayout(again.source)) == said(file, layout))
+        return bool(content(again, FormulaLayout(again.source)) == content(file, layout))
 
-    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 
 
 def _pred(name: str, params: Sequence[str]) -> str:
@@ -323,7 +323,7 @@ def canonical_program(data: bytes | str, name: str) -> Canonical:
             file.notes,
         )
 
-    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 
 
 def canonical_regex(data: bytes | str, name: str) -> Canonical:
@@ -334,14 +334,14 @@ def canonical_regex(data: bytes | str, name: str) -> Canonical:
     assert region is not None  # the parser raises an error if there is none
     own = printed(layout.source, region, file.tokens, _regex_style(has_long_symbols(file.alphabet)))
 
-    def said(one: RegexText) -> Any:
+    def content(one: RegexText) -> Any:
         tree = [(node.kind, node.text, len(node.args)) for node, _ in levels(one.expression)]
         return tree, _plain(one.tokens), one.alphabet, one.examples, _beside_tree(one.layout)
 
     def same(text: str) -> bool:
-        return bool(said(read_regex(text, name, MENTIONED)) == said(file))
+        return bool(content(read_regex(text, name, MENTIONED)) == content(file))
 
-    return _held(_whole(layout, file.alphabet, [(region.start, region.end, own)]), name, file.alphabet, same)
+    return _limited(_whole(layout, file.alphabet, [(region.start, region.end, own)]), name, file.alphabet, same)
 
 
 def _plain(tokens: Sequence[Lexeme]) -> list[tuple[str, str]]:
@@ -370,16 +370,16 @@ def canonical_crasp(data: bytes | str, name: str) -> Canonical:
         (code,) = printed(source, line.body, crasp_tokens(source, line.body), CRASP_STYLE, f"{line.name} =")
         add(line.at.start, line.body.end, code)
 
-    def said(one: FormulaFile, parts: CraspLayout) -> Any:
+    def content(one: FormulaFile, parts: CraspLayout) -> Any:
         lines = [(line.name, _plain(crasp_tokens(one.source, line.body))) for line in parts.lines]
         imports = [parts.written(span) for span in parts.imports]
         return _blanked(one), lines, imports, len(one.notes), _beside_tree(parts)
 
     def same(text: str) -> bool:
         again = parse_crasp(text, name)
-        return bool(said(again, CraspLayout(again.source)) == said(file, layout))
+        return bool(content(again, CraspLayout(again.source)) == content(file, layout))
 
-    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 
 
 def canonical_spec(data: bytes | str, name: str) -> Canonical:
@@ -403,10 +403,10 @@ def canonical_spec(data: bytes | str, name: str) -> Canonical:
 
     declared = layout.header("alphabet")
     alphabet = () if declared is None else read_alphabet(layout.source, declared.body)
-    return _held(_whole(layout, alphabet, named(layout)), name, alphabet, same)
+    return _limited(_whole(layout, alphabet, named(layout)), name, alphabet, same)
 
 
-def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
+def _limited(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
     """Return the canonical text if it has the same meaning as its file. Raises InvariantError if it has not, or cannot
     be parsed."""
     try:

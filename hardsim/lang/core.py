@@ -140,12 +140,12 @@ class Core:
     @property
     def live(self) -> tuple[int, ...]:
         """The numbers of the nodes that the root depends on, in increasing order."""
-        wanted = {self.root.node}
+        live_text = {self.root.node}
         # operands have smaller numbers, so one pass downwards reaches all of them
         for number in range(len(self.nodes) - 1, -1, -1):
-            if number in wanted:
-                wanted.update(operands(self.nodes[number]))
-        return tuple(sorted(wanted))
+            if number in live_text:
+                live_text.update(operands(self.nodes[number]))
+        return tuple(sorted(live_text))
 
 
 def operands(node: Node) -> tuple[int, ...]:
@@ -306,14 +306,14 @@ class CoreBuilder:
         if not left:  # one node, whatever the modulus
             return self.lit(Numeric("MOD", (modulus, target), factor, last, 0))
         # From the last count backwards: level[t] is true iff the counts from here on add up to t modulo m.
-        level = {wanted: self.lit(Numeric("MOD", (modulus, wanted), factor, last, 0)) for wanted in range(modulus)}
+        level = {live: self.lit(Numeric("MOD", (modulus, live), factor, last, 0)) for live in range(modulus)}
         for count, coefficient in reversed(left):
             residues = [self.lit(Numeric("MOD", (modulus, value), 1, count, 0)) for value in range(modulus)]
             level = {
-                wanted: self.either(
-                    self.both([residues[value], level[(wanted - coefficient * value) % modulus]])
+                live: self.either(
+                    self.both([residues[value], level[(live - coefficient * value) % modulus]])
                     for value in range(modulus)
                 )
-                for wanted in range(modulus)
+                for live in range(modulus)
             }
         return level[target]

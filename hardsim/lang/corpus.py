@@ -16,7 +16,7 @@ from hardsim.errors import InputError, SourceError, Span
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.files import FOREIGN_COMMENT, HEADER, FormulaLayout
 from hardsim.lang.frontend import source_of
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 
 OTHERS = (".srasp", ".cr", ".re", ".spec", ".json", ".onnx", ".safetensors")
 """Suffixes of files that are not collections of formulas."""
@@ -58,10 +58,10 @@ def read_corpus(data: bytes, name: str) -> Corpus:
         header = HEADER.match(text)
         # an indented line right after the head continues the definition above
         indented = head == number - 1 and head > 0 and line[0].isspace()
-        said = _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)
-        if not formulas and (indented or said):
+        definition = _DEFINITION.match(text) or (header and header["key"] in FormulaLayout.keys)
+        if not formulas and (indented or definition):
             head = number
-        elif said:  # applies to all formulas, so none may be read before it
+        elif definition:  # applies to all formulas, so none may be read before it
             start = sum(map(len, lines[: number - 1])) + number - 1
             raise SourceError(
                 source,

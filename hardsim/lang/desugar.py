@@ -52,12 +52,12 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source, file, builder.counted)
     live = core.live
     attending = sum(_attends(core.nodes[number]) for number in live)
-    _hold_at_most(file, MOST_OPERATORS, attending, f"{attending:,} {ATTENDING}")
-    _hold_at_most(file, MOST_NODES, len(live), f"{len(live):,} distinct operators")
+    _require_at_most(file, MOST_OPERATORS, attending, f"{attending:,} {ATTENDING}")
+    _require_at_most(file, MOST_NODES, len(live), f"{len(live):,} distinct operators")
     heights: dict[int, int] = {}
     for number in live:
         heights[number] = 1 + max((heights[operand] for operand in operands(core.nodes[number])), default=0)
-    _hold_at_most(file, MOST_LEVELS, heights[root.node], f"{heights[root.node]:,} levels, each a layer or two")
+    _require_at_most(file, MOST_LEVELS, heights[root.node], f"{heights[root.node]:,} levels, each a layer or two")
     return core
 
 
@@ -65,7 +65,7 @@ def _attends(node: Node) -> bool:
     return not isinstance(node, Letters | Edge | And | Xor)
 
 
-def _hold_at_most(file: ast.FormulaFile, most: int, found: int, what: str) -> None:
+def _require_at_most(file: ast.FormulaFile, most: int, found: int, what: str) -> None:
     if found > most:
         message = f"this formula has {what}, and at most {most:,} are compiled"
         raise Unsupported(file.source, file.formula.span, message, hint="Check its parts one by one.")
@@ -128,7 +128,7 @@ class _Desugarer(CoreBuilder):
         if len(self.nodes) > made and _attends(node):
             self.attending += 1
             if self.attending > ENOUGH * MOST_OPERATORS:
-                _hold_at_most(
+                _require_at_most(
                     self.file, MOST_OPERATORS, self.attending, f"over {ENOUGH * MOST_OPERATORS:,} {ATTENDING}"
                 )
         return lit

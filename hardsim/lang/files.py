@@ -65,7 +65,7 @@ class Layout(Cited, ABC):
     def __post_init__(self) -> None:
         for line in self._content():
             text = self.written(line)
-            self._hold_readable(line, text.lstrip())
+            self._require_readable(line, text.lstrip())
             self._line(line, text.lstrip(), text[0].isspace())
         self._finish()
 
@@ -78,7 +78,7 @@ class Layout(Cited, ABC):
     def _take(self, span: Span) -> None:
         """Process a definition or statement together with its continuation lines."""
 
-    def _hold_readable(self, line: Span, text: str) -> None:
+    def _require_readable(self, line: Span, text: str) -> None:
         """Raise SourceError if the line is a comment in the syntax of another language."""
         if comment := FOREIGN_COMMENT.match(text):
             at = Span(line.end - len(text), line.end - len(text) + len(comment[0]))

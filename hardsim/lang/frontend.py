@@ -118,8 +118,8 @@ def lone_symbol_notes(symbols: Sequence[str]) -> tuple[str, ...]:
     which is rarely intended."""
     if len(symbols) != 1:
         return ()
-    told = f"no alphabet is declared, and {symbols[0]} is the only symbol mentioned: words have no other symbol; "
-    return (f"{told}a line such as alphabet: a b declares all symbols",)
+    message = f"no alphabet is declared, and {symbols[0]} is the only symbol mentioned: words have no other symbol; "
+    return (f"{message}a line such as alphabet: a b declares all symbols",)
 
 
 def tree_of_tokens(

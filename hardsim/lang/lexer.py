@@ -211,10 +211,10 @@ class Scanner(Cited, ABC):
         here = [symbol for symbol in self.symbols if self.text.startswith(symbol, self.at, self.end)]
         shown = found = max(here, key=len, default="")
         hint = symbol_hint(found, self.symbols)
-        foreign = overlong or self.match(_LATEX)
-        if not found and foreign:
-            shown = found = foreign[0]
-            hint = self.foreign_hint(found)
+        external = overlong or self.match(_LATEX)
+        if not found and external:
+            shown = found = external[0]
+            hint = self.other_syntax_hint(found)
         elif not found:
             stray = self.match(_STRAY)
             run = stray[0] if stray else self.text[self.at]
@@ -224,7 +224,7 @@ class Scanner(Cited, ABC):
             hint = self.look_alikes.get(found, "")
         raise self.wrong(self.at + len(found), f"unknown operator {shown}", "an operator or an operand", hint)
 
-    def foreign_hint(self, text: str) -> str:
+    def other_syntax_hint(self, text: str) -> str:
         """Return the spelling in our syntax for a LaTeX command or an operator with repeated characters, or ""."""
         command, _, inner = (part.strip(" }") for part in text.partition("{"))
         letter = inner or command.removeprefix("\\")

@@ -62,32 +62,32 @@ def mentioned(source: Source, regions: Iterable[Span], defined: Collection[str])
     known |= {word for word in words if NAME.fullmatch(word) and not PREFIXES.match(word) and not _is_spelled(word)}
     found, whole = Mentions(), list[str]()
     split: dict[str, tuple[str, ...]] = {}
-    meant: dict[str, str] = {}
+    resolved: dict[str, str] = {}
     for word in sorted(words, key=len):  # shortest first: FGrant is F Grant once Grant is known
         if not NAME.fullmatch(word):
             found.strange = True
             continue
-        meant[word], operators = _divided(word, known)
-        known.add(meant[word])
+        resolved[word], operators = _divided(word, known)
+        known.add(resolved[word])
         if operators:
             split[word] = operators
         # `wX` is an operator too, but a word in lower case is a name without doubt
         elif PREFIXES.match(word) and not word[0].islower():
             whole.append(word)
     for token in atoms:
-        name = token.value if token.value in enclosed else meant.get(token.value)
+        name = token.value if token.value in enclosed else resolved.get(token.value)
         if name is not None:
             found.names.setdefault(name)
-    order = [word for word in words if word in meant]
-    shown = Counter(meant.values())
+    order = [word for word in words if word in resolved]
+    shown = Counter(resolved.values())
     unsure = [
-        (word, " ".join([*split[word], meant[word]]))
+        (word, " ".join([*split[word], resolved[word]]))
         for word in order
         if word in split
         # a name that other words contain too is certain, so no note
-        and shown[meant[word]] == 1
-        and meant[word] not in enclosed
-        and not (len(split[word]) > 1 and meant[word][0].islower())
+        and shown[resolved[word]] == 1
+        and resolved[word] not in enclosed
+        and not (len(split[word]) > 1 and resolved[word][0].islower())
     ]
     found.notes += _notes(sorted(whole, key=order.index), unsure)
     found.notes += _notes_between([word for word in order if word not in split and word not in whole], known)

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.ast import FormulaFile, MapExample, ProgramExample, SraspProgram
-from hardsim.lang.crasp.parse import CraspLayout, parse_crasp
+from hardsim.lang.crasp.crasp_parser import CraspLayout, parse_crasp
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
-from hardsim.lang.parse import parse_text
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.ltl_parser import parse_text
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.words import has_long_symbols, written_output, written_word
 
@@ -55,11 +55,11 @@ def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
         after = read_file(changed, name)
     except SourceError:
         after = None
-    wanted = Counter(before.examples) + Counter([example])
+    expected = Counter(before.examples) + Counter([example])
     same = after is not None and replace(after, examples=()) == replace(before, examples=())
-    if after is None or not same or Counter(after.examples) != wanted:
-        told = f"{name}: {example_line(example, before)} would have another meaning in this file"
-        raise InputError(told, "Write the example into the file yourself, or give the symbols other names.")
+    if after is None or not same or Counter(after.examples) != expected:
+        message = f"{name}: {example_line(example, before)} would have another meaning in this file"
+        raise InputError(message, "Write the example into the file yourself, or give the symbols other names.")
     return changed
 
 

@@ -179,11 +179,11 @@ class Oracle:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
         # Looking up symbols of a large alphabet of sets is slow, so those seen before are remembered.
         if not self._known.issuperset(word):
-            foreign = next((symbol for symbol in word if symbol not in self.file.alphabet), None)
-            self._known.update(word if foreign is None else ())
+            external = next((symbol for symbol in word if symbol not in self.file.alphabet), None)
+            self._known.update(word if external is None else ())
         if not self._known.issuperset(word):
             known = listed(self.file.alphabet)
-            raise InputError(f"the symbol '{foreign}' is not in the alphabet", f"The alphabet is: {known}")
+            raise InputError(f"the symbol '{external}' is not in the alphabet", f"The alphabet is: {known}")
         columns: _Columns = []
         for step in self._steps:
             columns.append(step(word, columns))

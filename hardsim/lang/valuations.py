@@ -78,8 +78,8 @@ class Valuations(Sequence[str]):
         sizes = [len(choices) for choices in self.choices]
         size = prod(sizes)
         if size > MOST_SETS:
-            told = f"these {len(props)} propositions make more than {MOST_SETS:,} sets, the limit"
-            raise InputError(told, "state which propositions exclude each other (one-of, at-most-one)")
+            message = f"these {len(props)} propositions make more than {MOST_SETS:,} sets, the limit"
+            raise InputError(message, "state which propositions exclude each other (one-of, at-most-one)")
         if not size:
             raise InputError("no set of propositions fulfils all of these constraints", "leave one of them out")
         self.strides = [prod(sizes[:place]) for place in range(len(sizes))]
@@ -139,9 +139,9 @@ class Valuations(Sequence[str]):
         place = self._place[name]
         return self.strides[place], [name in choice for choice in self.choices[place]]
 
-    def holding(self, name: str) -> Holding:
+    def holding(self, name: str) -> PropositionSymbols:
         """Return the sets that contain a proposition."""
-        return Holding(self, name)
+        return PropositionSymbols(self, name)
 
     def fitting(self, assigned: Mapping[str, int]) -> str | None:
         """Return the first set in which the given propositions hold (1) or do not hold (0); None if there is none."""
@@ -184,7 +184,7 @@ Alphabet: TypeAlias = tuple[str, ...] | Valuations
 
 
 @dataclass(frozen=True, slots=True)
-class Holding(Container[str]):
+class PropositionSymbols(Container[str]):
     """The sets of an alphabet that contain the proposition `name`; all sets of the alphabet if it is None."""
 
     alphabet: Valuations
@@ -198,13 +198,13 @@ class Holding(Container[str]):
         return isinstance(symbol, str) and (self.name is None or self.name in members_of(symbol))
 
 
-Symbols: TypeAlias = frozenset[str] | Holding
+Symbols: TypeAlias = frozenset[str] | PropositionSymbols
 """A subset of an alphabet's symbols."""
 
 
 def everything(alphabet: Alphabet) -> Symbols:
     """Return the set of all symbols of an alphabet."""
-    return Holding(alphabet, None) if isinstance(alphabet, Valuations) else frozenset(alphabet)
+    return PropositionSymbols(alphabet, None) if isinstance(alphabet, Valuations) else frozenset(alphabet)
 
 
 def _parts(props: Sequence[str], constraints: Sequence[Exclusion]) -> list[list[str]]:
@@ -238,8 +238,8 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
         without = [some for some in found if not any(some.isdisjoint(names) for names in due)]
         found = without + [some | {name} for some in found if all(some.isdisjoint(names) for names in mine)]
         if len(found) > MOST_CONNECTED:
-            told = f"the constraints leave more than {MOST_CONNECTED:,} sets of {', '.join(part[: number + 1])}"
-            raise InputError(told, "remove propositions, or state that more of them exclude each other")
+            message = f"the constraints leave more than {MOST_CONNECTED:,} sets of {', '.join(part[: number + 1])}"
+            raise InputError(message, "remove propositions, or state that more of them exclude each other")
     return found
 
 
@@ -254,8 +254,8 @@ def same_symbols(some: Alphabet, others: Alphabet) -> bool:
         sets, symbols = (some, others) if isinstance(some, Valuations) else (others, some)
         held = sets_of(symbols)
         return held is not None and all(set_symbol(names, sets) is not None for names in held)
-    held, wanted = sets_of(some), sets_of(others)
-    return {*some} == {*others} if held is None or wanted is None else held.keys() == wanted.keys()
+    held, other_sets = sets_of(some), sets_of(others)
+    return {*some} == {*others} if held is None or other_sets is None else held.keys() == other_sets.keys()
 
 
 def same_spelling(some: Alphabet, others: Alphabet) -> bool:
@@ -298,7 +298,7 @@ def holds_at(symbols: Container[str], alphabet: Sequence[str], numbers: NDArray[
     """Return 1 for each symbol number whose symbol is in `symbols`, else 0; an array of the shape of `numbers`."""
     import numpy as np
 
-    if isinstance(symbols, Holding) and symbols.name is not None:
+    if isinstance(symbols, PropositionSymbols) and symbols.name is not None:
         stride, table = symbols.alphabet.digit(symbols.name)
         held: NDArray[Any] = np.array(table, dtype=np.int64)[numbers // stride % len(table)]
         return held
@@ -366,7 +366,7 @@ def propositions_of(alphabet: Sequence[str]) -> tuple[str, ...]:
 def held_by(symbols: Container[str], alphabet: Sequence[str]) -> str | None:
     """Return the proposition that holds in exactly these symbols, if the alphabet is one of sets and there is such a
     proposition; else None."""
-    if isinstance(symbols, Holding):
+    if isinstance(symbols, PropositionSymbols):
         return symbols.name
     if sets_of(alphabet) is None:
         return None
@@ -394,7 +394,7 @@ def alphabet_text(alphabet: Sequence[str], most: int) -> str:
     return " ".join(["props", listed(alphabet.props, most), *map(str, alphabet.constraints)])
 
 
-def told_of(alphabet: Sequence[str]) -> list[str]:
+def alphabet_lines(alphabet: Sequence[str]) -> list[str]:
     """Return a list that identifies an alphabet: its symbols, or the declarations of its propositions."""
     if isinstance(alphabet, Valuations):
         return ["props", *alphabet.props, *map(str, alphabet.constraints)]

@@ -307,7 +307,7 @@ def symbol_hint(text: str, symbols: Collection[str]) -> str:
     return f"the symbol {text} is written {quoted(text)}" if text in symbols else ""
 
 
-def foreign_hint(word: str) -> str:
+def other_syntax_hint(word: str) -> str:
     """Return the hint for a word that is an operator in other languages; "" if the word is not."""
     # `P` differs from `p`, so the exact spelling comes first
     return FOREIGN.get(word) or FOREIGN.get(word.lower(), "")

@@ -313,9 +313,11 @@ class Network:
         """Return the token ids of a word, with the readout's tokens before and after it."""
         if self.longest is not None and len(word) > self.longest:
             most = max(self.longest, 0)
-            told = f"the table of positions of this network is full: words have at most {most} symbols, not {len(word)}"
+            message = (
+                f"the table of positions of this network is full: words have at most {most} symbols, not {len(word)}"
+            )
             hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
-            raise OutOfRange(told, hint)
+            raise OutOfRange(message, hint)
         named = (*self.readout.before, *word, *self.readout.after)
         return [self.ids[str(token)] for token in named]
 

@@ -19,7 +19,9 @@ from hardsim.lang.valuations import Alphabet, ConstraintKey, Exclusion, Valuatio
 from hardsim.lang.vocabulary import is_name
 from hardsim.lang.words import check_propositions, unprintable
 from hardsim.network.columns import PositionFunction, UserPredicate, parse_column, real_value
-from hardsim.network.model import (
+from hardsim.network.numbers import Mask, Rational
+from hardsim.network.reader import Reader
+from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
     Layer,
@@ -29,8 +31,6 @@ from hardsim.network.model import (
     Transformer,
     rows_of,
 )
-from hardsim.network.numbers import Mask, Rational
-from hardsim.network.reader import Reader
 
 LARGEST = 1_000_000
 LARGEST_START = 10**9
@@ -292,11 +292,11 @@ def _read_encoding(data: Reader, names: Names, users: Users | None, bos: bool) -
     data.only("coordinate", "value")
     index = data.field("coordinate").choice(names.__getitem__, "the coordinates")
     value = read_encoding(data.field("value"), users)
-    hold_encoding(data.field("value"), value, bos, real=True)
+    require_encoding(data.field("value"), value, bos, real=True)
     return index, value
 
 
-def hold_encoding(data: Reader, value: PositionFunction, before: int, after: int = 0, real: bool = False) -> None:
+def require_encoding(data: Reader, value: PositionFunction, before: int, after: int = 0, real: bool = False) -> None:
     """Raise InputError unless the position encoding has a value at all positions of short words: a rational, or with
     `real` any real number. Divisions by zero are found here, before anything runs.
 

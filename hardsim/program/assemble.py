@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from hardsim.lang.valuations import Holding, Valuations
-from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer, rows_of
+from hardsim.lang.valuations import PropositionSymbols, Valuations
 from hardsim.network.numbers import ONE, Rational
-from hardsim.program.model import Affine, Program, ProgramLayer
+from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer, rows_of
+from hardsim.program.hard_attention import Affine, Program, ProgramLayer
 from hardsim.program.sharpness import Budget
 
 
@@ -31,7 +31,7 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
     embedding: dict[tuple[int, int], Rational] = {(row, index[ONE]): 1 for row in constant if ONE in index}
     for letter in program.letters:
         for number, row in enumerate(rows):
-            if row == letter.symbols.name if isinstance(letter.symbols, Holding) else row in letter.symbols:
+            if row == letter.symbols.name if isinstance(letter.symbols, PropositionSymbols) else row in letter.symbols:
                 place = number, index[letter.name]
                 embedding[place] = embedding.get(place, 0) + letter.value
     layers: list[Layer] = []

@@ -21,16 +21,16 @@ from typing import Any
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import BOS, FormulaFile
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
-from hardsim.lang.valuations import Alphabet, Holding, Valuations, everything
+from hardsim.lang.valuations import Alphabet, PropositionSymbols, Valuations, everything
 from hardsim.lang.words import parse_word, written_word
 from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
-from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer, rows_of
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.reader import ADVICE, Decimal, Reader, Refused, shown
-from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.network.transformer import AttentionHead, Matrix, Schedule, Transformer, rows_of
+from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
 
 FORMAT = "hardsim-ahat"
@@ -214,16 +214,16 @@ def read_sharpness(data: Reader) -> Budget:
 def program_json(program: Program) -> dict[str, Any]:
     """Return a program as JSON data."""
     hard = program.threshold is not None
-    return _told(
+    return _text_of(
         alphabet=store.alphabet_json(program.alphabet),
         regime=program.regime or None,
         bos=program.bos or None,
         coordinates=list(program.coordinates),
         letters=[
-            _told(
+            _text_of(
                 name=letter.name,
-                holds=letter.symbols.name if isinstance(letter.symbols, Holding) else None,
-                symbols=None if isinstance(letter.symbols, Holding) else sorted(letter.symbols),
+                holds=letter.symbols.name if isinstance(letter.symbols, PropositionSymbols) else None,
+                symbols=None if isinstance(letter.symbols, PropositionSymbols) else sorted(letter.symbols),
                 value=None if letter.value == 1 else str(letter.value),
             )
             for letter in program.letters
@@ -233,7 +233,7 @@ def program_json(program: Program) -> dict[str, Any]:
             {
                 "heads": [_head_json(head) for head in layer.heads],
                 "units": [
-                    _told(
+                    _text_of(
                         outs=_terms_json(unit.outs),
                         pre=_terms_json(unit.pre.terms),
                         clip=unit.clip,
@@ -255,7 +255,7 @@ def program_json(program: Program) -> dict[str, Any]:
 
 
 def _head_json(head: Head) -> dict[str, Any]:
-    return _told(
+    return _text_of(
         name=head.name,
         mask=head.mask.value,
         weighting=head.weighting.value,
@@ -272,7 +272,7 @@ def _head_json(head: Head) -> dict[str, Any]:
     )
 
 
-def _told(**members: Any) -> dict[str, Any]:
+def _text_of(**members: Any) -> dict[str, Any]:
     """Return the members that are not None."""
     return {key: value for key, value in members.items() if value is not None}
 
@@ -390,7 +390,7 @@ class _Reading:
         data.only("name", "value")
         name = self.new(data.field("name"))
         value = store.read_encoding(data.field("value"), self.users)
-        store.hold_encoding(data.field("value"), value, self.bos)
+        store.require_encoding(data.field("value"), value, self.bos)
         return Encoding(name, value)
 
     def layer(self, data: Reader) -> ProgramLayer:
@@ -528,7 +528,7 @@ def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]
     encodings = document.field("encodings").items() if network.encodings else ()
     for (_, encoding), place in zip(network.encodings, encodings, strict=True):
         # Hard attention compares exact scores, so its encodings must be rational.
-        store.hold_encoding(place.field("value"), encoding, network.bos)
+        store.require_encoding(place.field("value"), encoding, network.bos)
     default = _weighting(document, "weighting") if document.has("weighting") else None
     parts = [part for layer in document.field("layers").items() for part in layer.field("heads").items()]
     given = [_weighting(part, "weighting", default) for part in parts]
@@ -571,7 +571,7 @@ def program_of(
     A coordinate named 1 that is not the constant 1 gets another name in the program.
     """
     names = _names(network)
-    told = iter(heads)
+    remaining = iter(heads)
     renamed = dict(zip(network.coordinates, names, strict=True))
     return Program(
         alphabet=network.alphabet,
@@ -579,7 +579,7 @@ def program_of(
         encodings=tuple(Encoding(names[index], value) for index, value in network.encodings),
         layers=tuple(
             ProgramLayer(
-                tuple(_head(head, *next(told), names) for head in layer.heads),
+                tuple(_head(head, *next(remaining), names) for head in layer.heads),
                 tuple(
                     Unit(
                         outs=tuple((names[index], weight) for index, weight in unit.outs),
@@ -683,10 +683,10 @@ def _read_examples(data: Reader, alphabet: Alphabet) -> tuple[tuple[tuple[str, .
 def ahat_json(file: AhatFile) -> dict[str, Any]:
     """Return the document of a program as JSON data."""
     examples = {
-        key: [written_word(word, file.program.alphabet) for word, wanted in file.examples if wanted is accepted]
+        key: [written_word(word, file.program.alphabet) for word, expected in file.examples if expected is accepted]
         for key, accepted in (("accept", True), ("reject", False))
     }
-    return _told(
+    return _text_of(
         format=FORMAT,
         schema_version=SCHEMA_VERSION,
         title=file.title or None,

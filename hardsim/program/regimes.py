@@ -30,7 +30,7 @@ from typing import Literal
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.numbers import ONE, Rational
-from hardsim.program.model import Affine, Encoding
+from hardsim.program.hard_attention import Affine, Encoding
 
 HALF = Fraction(1, 2)
 

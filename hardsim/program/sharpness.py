@@ -15,7 +15,7 @@ from typing import Any
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import lower
-from hardsim.program.model import Head, Kind, Program
+from hardsim.program.hard_attention import Head, Kind, Program
 from hardsim.program.regimes import REGIMES, expression
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
@@ -90,10 +90,10 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
             f"regime '{regime.name}' is plain softmax: its temperature is 1 by definition, so --tau does not apply",
             hint=f"Use --beta here, or --tau with one of: {able}.",
         )
-    if tau is not None and (foreign := sorted(tau.variables - {regime.variable})):
-        reason = "does not know n" if foreign == ["n"] else "has one temperature for the whole word"
+    if tau is not None and (external := sorted(tau.variables - {regime.variable})):
+        reason = "does not know n" if external == ["n"] else "has one temperature for the whole word"
         raise InputError(
-            f"the temperature {tau} depends on {foreign[0]}, but regime '{regime.name}' {reason}",
+            f"the temperature {tau} depends on {external[0]}, but regime '{regime.name}' {reason}",
             hint=f"Write it with {regime.variable}, such as {regime.temperature}.",
         )
     return Budget(beta or DEFAULT_BETA, tau or expression(regime.temperature), fixed=beta is not None)

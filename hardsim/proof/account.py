@@ -12,7 +12,7 @@ from typing import assert_never
 
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
 from hardsim.lang.valuations import everything
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.proof.cuts import Cuts
 from hardsim.proof.facts import Column, Count, CountPredicate, Facts, TooLarge
 from hardsim.proof.meaning import ProgramMeaning
@@ -42,13 +42,13 @@ class CoreColumns:
         """Return the numbers, in increasing order, of the live nodes and of the nodes that the left operands of
         since and until need.
         """
-        wanted = {*live}
+        live_text = {*live}
         for number in range(len(self.core.nodes) - 1, -1, -1):
             node = self.core.nodes[number]
-            if number in wanted:
-                wanted.update(operands(node))
-                wanted.update({node.left.node} if isinstance(node, Reach) else ())
-        return sorted(wanted)
+            if number in live_text:
+                live_text.update(operands(node))
+                live_text.update({node.left.node} if isinstance(node, Reach) else ())
+        return sorted(live_text)
 
     def of(self, lit: Lit) -> Column:
         """Return the column of a literal: the column of its node, or the negation of that column."""
@@ -78,8 +78,8 @@ class CoreColumns:
                 return cuts.at_least(counts, constant)
             case Numeric(name, params, scale, count, offset):
                 true = self.core.nodes[count.arg.node] == Letters(everything(self.core.alphabet))
-                asked = CountPredicate(name, params, scale, offset)
-                return facts.predicate(asked, self._count(count), true and not count.arg.negated)
+                count_predicate = CountPredicate(name, params, scale, offset)
+                return facts.predicate(count_predicate, self._count(count), true and not count.arg.negated)
             case _:
                 assert_never(node)
 
@@ -121,7 +121,7 @@ class Account:
                 return Lit(max(named, default=found[0]), negated)
         return None
 
-    def hold_output(self) -> None:
+    def require_output(self) -> None:
         """Raise NotProved unless the output coordinate equals the formula's truth at every site where it is read.
         The reason names an operator of the formula that matches no node of the core, if there is one.
         """
@@ -148,12 +148,12 @@ def account_of(facts: Facts, program: Program, core: Core) -> Account:
     """
     try:
         found = Account(facts, program, core)
-        found.hold_output()
+        found.require_output()
     except (NotProved, TooLarge) as failure:
         try:
             # Fresh facts: the diagrams of the first attempt would count towards the limit.
             found = Account(type(facts)(facts.sites, facts.alphabet, facts.users), program, core, whole=True)
-            found.hold_output()
+            found.require_output()
         except TooLarge:
             raise TooLarge(*failure.args[:1]) from None
     return found

@@ -97,12 +97,14 @@ class Cuts:
         self._nears.setdefault(found, (op, left))
         return right if again and found not in self.nodes else found
 
-    def predicate(self, asked: CountPredicate, count: Count) -> Column:
+    def predicate(self, count_predicate: CountPredicate, count: Count) -> Column:
         """Return the column of a predicate of a count. A count of all positions is a position or a length, so its
         predicate may be known without a look-up; that form is returned if the core has it.
         """
-        everything = self.facts.predicate(asked, count, True) if set(count[1]) == {self.facts.diagrams.one} else None
-        return everything if everything in self.nodes else self.facts.predicate(asked, count, False)
+        everything = (
+            self.facts.predicate(count_predicate, count, True) if set(count[1]) == {self.facts.diagrams.one} else None
+        )
+        return everything if everything in self.nodes else self.facts.predicate(count_predicate, count, False)
 
     def at_least(self, counts: Mapping[Count, int], constant: int) -> Column:
         """Return the column of `sum of coefficient * count + constant >= 0`."""

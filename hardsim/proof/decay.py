@@ -41,7 +41,7 @@ from math import floor
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.program.model import Affine, Head, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.lattice import times
 from hardsim.proof.monotone import colder, hotter, rounded
 from hardsim.proof.places import A, N
@@ -451,7 +451,7 @@ class Induction:
         self.checks.append(DecayCheck(what, factor, fading.power, fading.rate, limit, value))
         return True
 
-    def hold(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> None:
+    def require(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> None:
         """Raise NotProved, naming `what`, unless `factor` times a fading function is at most `limit` for n >=
         start; record the inequality.
         """
@@ -516,14 +516,14 @@ class Induction:
             power = max([power, *([large.power] if k else []), *([wide.power] if q else [])])
             # E <= 1 turns the product of two errors, q k E^2, into q k E.
             if q and k:
-                self.hold(f"E of head {head.name}", Fraction(1), error.fading, Fraction(1))
+                self.require(f"E of head {head.name}", Fraction(1), error.fading, Fraction(1))
         factor = round_up(factor, DIGITS)
         # An upper bound of f makes eta/tau larger, so it is safe here; gaps use lower bounds.
         most, steep = above(self.sharp.most)
         over = factor * most
         grown = None if error.fading is None else error.fading.grown(power + steep)
         if factor:
-            self.hold(f"eta/tau of head {head.name}", over, grown, Fraction(1, 2))
+            self.require(f"eta/tau of head {head.name}", over, grown, Fraction(1, 2))
         rate, logarithms, gaps = self._rate(head, known)
         unique = all(row.unique for row in known.rows.values())
         if head.weighting is not Weighting.AVERAGE and not all(row.one_value(head) for row in known.rows.values()):
@@ -633,7 +633,7 @@ class DecayClaim:
             # Half of the distance, so that softmax is on the same side and still away from the threshold.
             found.output = PowerBound(known.factor / 2, known.power)
             fading = None if error.fading is None else error.fading.grown(-known.power)
-            found.hold("the error of the output against its distance", off, fading, known.factor / 2)
+            found.require("the error of the output against its distance", off, fading, known.factor / 2)
         return found
 
     def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:

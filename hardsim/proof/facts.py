@@ -17,11 +17,11 @@ from itertools import accumulate, repeat
 from typing import Any, Literal, TypeAlias, assert_never
 
 from hardsim.lang.predicate import BUILT_IN
-from hardsim.lang.valuations import Alphabet, Holding, Symbols
+from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.store import Users
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.proof.ratios import LinearForm, common, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.sites import Free, Sites
@@ -332,7 +332,7 @@ class Facts:
 
     def letter(self, symbols: Symbols) -> Column:
         """Return the column that is 1 where the symbol at the position is one of `symbols`."""
-        if isinstance(symbols, Holding):
+        if isinstance(symbols, PropositionSymbols):
             return self.everywhere(self.diagrams.one if symbols.name is None else self.proposition(symbols.name))
         if not symbols:
             return self.everywhere(self.diagrams.zero)
@@ -576,15 +576,15 @@ class Facts:
 
     # ---- predicates of counts ----
 
-    def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
+    def predicate(self, count_predicate: CountPredicate, count: Count, everything: bool) -> Column:
         """Return the column of a predicate of a count. `everything` says that all positions are counted."""
 
         def holds(value: int, n: int) -> int:
-            total = asked.scale * value + asked.offset
-            if asked.name == "MOD":
-                return int((total - asked.params[1]) % asked.params[0] == 0)
-            user = self.users.get(asked.name)
-            return int((user[1] if user else BUILT_IN[asked.name])(total, n))
+            total = count_predicate.scale * value + count_predicate.offset
+            if count_predicate.name == "MOD":
+                return int((total - count_predicate.params[1]) % count_predicate.params[0] == 0)
+            user = self.users.get(count_predicate.name)
+            return int((user[1] if user else BUILT_IN[count_predicate.name])(total, n))
 
         zero = [self.diagrams.terminal(holds(0, n)) for n in self.sites.n]
         columns = [tuple(holds(value, n) for value in range(1, n + 1)) for n in self.sites.lengths]

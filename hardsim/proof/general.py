@@ -77,13 +77,13 @@ from flint import arb
 
 from hardsim.lang.core import Core
 from hardsim.network.columns import PredicateColumn
-from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
-from hardsim.program.model import Program
+from hardsim.network.transformer import Terms, Transformer
+from hardsim.program.hard_attention import Program
 from hardsim.proof.arrays import NOTHING, above, ball, working_precision
 from hardsim.proof.facts import Column, Count, CountPredicate, Facts, Near, clip
-from hardsim.proof.heads import Argument, Errors, multiple, reading_of
+from hardsim.proof.head_argument import Argument, Errors, multiple, reading_of
 from hardsim.proof.meaning import threshold
 from hardsim.proof.nearest import NearestReading
 from hardsim.proof.network import one_for_all, prove_meaning, walked
@@ -459,10 +459,12 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
         raise NotProved(f"head {name} does not read the parity of positions", name)
     key = _size_of_keys(task, classes, task.plan.scores[0][1], True)
     _size_of_keys(task, classes, state.terms(head.score[0][1]), False)
-    factor, wanted, offsets = multiple(task)
-    sizes = [value for k in wanted for value in state.means[k].sizes] or classes.sizes(head.mask)
+    factor, expected, offsets = multiple(task)
+    sizes = [value for k in expected for value in state.means[k].sizes] or classes.sizes(head.mask)
     size: Ratio = classes.same(sizes, "the number of positions", name)
-    distance = min(least_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
+    distance = min(
+        least_distance((offset * size).simplest, expected.values(), name) for offset in map(Ratio.of, offsets)
+    )
     growing = "i" in key.names
     # The bound sums over positions up to the query alone.
     if growing and head.mask is not Mask.FUTURE:
@@ -657,24 +659,24 @@ class GeneralFacts(Facts):
 
     # ---- predicates of counts ----
 
-    def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
+    def predicate(self, count_predicate: CountPredicate, count: Count, everything: bool) -> Column:
         """Return the column of a predicate of a count. If all positions are counted, it is a predicate of the
         position or length.
         """
-        (side, what), (text, user) = count, self.users.get(asked.name, ("", None))
+        (side, what), (text, user) = count, self.users.get(count_predicate.name, ("", None))
 
         def encoded(of_i: int, of_n: int, offset: int) -> Column:
-            column = PredicateColumn(asked.name, asked.params, of_i, of_n, offset, text, user)
+            column = PredicateColumn(count_predicate.name, count_predicate.params, of_i, of_n, offset, text, user)
             return self.encoded(self.sites.evaluate(column))
 
-        zero = encoded(0, 0, asked.offset)
+        zero = encoded(0, 0, count_predicate.offset)
         if set(what) == {self.diagrams.zero}:
             return zero
         if everything:  # the formula itself counts `true`; other conditions that are always true are looked up
-            of_i = {"L": asked.scale, "R": -asked.scale, "": 0}[side]
-            extra = asked.scale if side == "R" else 0
-            return encoded(of_i, 0 if side == "L" else asked.scale, asked.offset + extra)
-        read = encoded(asked.scale, 0, asked.offset)
+            of_i = {"L": count_predicate.scale, "R": -count_predicate.scale, "": 0}[side]
+            extra = count_predicate.scale if side == "R" else 0
+            return encoded(of_i, 0 if side == "L" else count_predicate.scale, count_predicate.offset + extra)
+        read = encoded(count_predicate.scale, 0, count_predicate.offset)
         return self.table(count, zero, [self.predicates.get(number) for number in read])
 
     def read_table(self, values: Column, what: str) -> Sequence[Any]:

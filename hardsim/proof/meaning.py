@@ -34,12 +34,12 @@ from math import ceil, floor
 from typing import Any, Literal
 
 from hardsim.network.numbers import ONE, Mask, Rational
-from hardsim.program.model import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.cuts import Cuts
 from hardsim.proof.facts import MASKS, Column, Count, Facts, Near
-from hardsim.proof.heads import looked_up
+from hardsim.proof.head_argument import looked_up
 from hardsim.proof.result import NotProved
-from hardsim.proof.state import hold_names
+from hardsim.proof.state import require_names
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Sign:
     rest: list[Rational]
 
 
-Found = Nearest | LookedUp | Sign
+HeadMeaning = Nearest | LookedUp | Sign
 
 
 def threshold(step: Fraction, offset: Rational) -> int | None:
@@ -103,9 +103,9 @@ class ProgramMeaning:
     def __init__(self, facts: Facts, program: Program, cuts: Cuts) -> None:
         self.facts, self.program, self.cuts = facts, program, cuts
         self.means: dict[str, Count] = {}
-        self.reads: dict[str, Found] = {}
+        self.reads: dict[str, HeadMeaning] = {}
         self.why: dict[str, str] = {}
-        hold_names(program)
+        require_names(program)
         if any(head.mask.strict for head in program.heads):
             raise NotProved("the specification has a head that does not see its own position")
         self.columns = facts.given(program)
@@ -125,7 +125,7 @@ class ProgramMeaning:
 
     # A failure is kept with its coordinate: a coordinate that nothing reads needs no meaning.
     def _layer(self, layer: ProgramLayer) -> None:
-        reads: dict[str, Found] = {}
+        reads: dict[str, HeadMeaning] = {}
         means: dict[str, tuple[Column | None, Count | None]] = {}
         for head in layer.heads:
             try:
@@ -165,7 +165,7 @@ class ProgramMeaning:
             raise NotProved(f"head {head.name} averages values other than 0 and 1")
         return column, None
 
-    def _head(self, head: Head) -> Found:
+    def _head(self, head: Head) -> HeadMeaning:
         what = f"the value of head {head.name}"
         if head.kind is Kind.NEAREST:
             op = NEAREST.get((head.weighting, head.mask))
@@ -300,7 +300,7 @@ class ProgramMeaning:
         side, what = count
         return self.facts.nearest(SOME[side], what, what)
 
-    def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
+    def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a comparison of looked-up counts. Each count is the number that was read, plus 1 if
         any position is counted, minus 1.
         """
@@ -325,7 +325,7 @@ class ProgramMeaning:
         column = tuple([compare(offset, site) for site, offset in enumerate(offsets)])
         return facts.combine([(clips[0].weight, column)], bias)
 
-    def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
+    def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a comparison by the sign of a sum: a head tests the sign where several positions are
         visible, and a clip of the sum where only one is.
         """

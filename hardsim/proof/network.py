@@ -30,13 +30,13 @@ from hardsim.errors import InputError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.reals import lower
-from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
-from hardsim.program.model import Program, ProgramLayer, Unit
+from hardsim.network.transformer import FeedForward, HiddenUnit, Terms, Transformer
+from hardsim.program.hard_attention import Program, ProgramLayer, Unit
 from hardsim.proof.account import account_of
 from hardsim.proof.facts import Column, Facts, TooLarge, clip
-from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, numbers_apart, separate, sign_errors
+from hardsim.proof.head_argument import Argument, attend, look_up_errors, nearest, numbers_apart, separate, sign_errors
 from hardsim.proof.nearest import LocalType, NearestReading
 from hardsim.proof.ratios import common
 from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
@@ -66,7 +66,7 @@ def sites_up_to(
     nothing depends on the length. Raises InputError if there are more than `LARGEST` positions.
     """
     prefix = one_for_all(model, program, core)
-    hold_size(max_n if prefix else min_n, max_n)
+    require_size(max_n if prefix else min_n, max_n)
     if prefix:
         return Sites((max_n,), shortest=min_n), True
     return Sites(tuple(range(min_n, max_n + 1)), only_last=True), False
@@ -88,7 +88,7 @@ def positions(min_n: int, max_n: int) -> int:
     return (max_n * (max_n + 1) - min_n * (min_n - 1)) // 2
 
 
-def hold_size(min_n: int, max_n: int) -> None:
+def require_size(min_n: int, max_n: int) -> None:
     """Raise InputError if one word of each length has too many positions for memory (about 2 kB a position)."""
     sites = positions(min_n, max_n)
     if sites > LARGEST:
@@ -107,8 +107,8 @@ def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
     except NotProved as failure:
         return LinkProof(claim, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
     except TooLarge as failure:
-        told = f". {failure}" if failure.args else ""
-        return LinkProof(claim, f"the formula's Boolean functions are too large for this prover{told}", limit=True)
+        message = f". {failure}" if failure.args else ""
+        return LinkProof(claim, f"the formula's Boolean functions are too large for this prover{message}", limit=True)
     except OverflowError:
         return LinkProof(claim, "a weight or an encoding is too large for this prover", limit=True)
     return LinkProof(claim)
@@ -212,13 +212,13 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
     if not all(unit.clip for unit in plan.units):
         raise NotProved("a feed-forward layer has a hidden unit that is not a clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
-    own, wanted = by_coordinate(state, plan, layer)
+    own, expected = by_coordinate(state, plan, layer)
     biases, specified = dict(plan.biases), {state.place(name): bias for name, bias in layer.biases}
     written: dict[int, tuple[Column, bool]] = {}
-    for out in sorted(own.keys() | wanted.keys() | biases.keys() | specified.keys()):
+    for out in sorted(own.keys() | expected.keys() | biases.keys() | specified.keys()):
         if state.written(out):
             raise NotProved(f"the coordinate '{names[out]}' is written twice, the second time by a clip")
-        bias, units, items = biases.get(out, 0), own.get(out, []), wanted.get(out, [])
+        bias, units, items = biases.get(out, 0), own.get(out, []), expected.get(out, [])
         if bias != specified.get(out, 0) or [weight for weight, _ in units] != [item.weight for item in items]:
             raise NotProved(f"the weights that write the coordinate '{names[out]}' are not the specified ones")
         clips = [_clip(state, unit, item, (out, number), margins)
@@ -245,10 +245,10 @@ def by_coordinate(
     for unit in plan.units:
         for out, weight in unit.outs:
             own.setdefault(out, []).append((weight, unit))
-    wanted: dict[int, list[Unit]] = {}
+    expected: dict[int, list[Unit]] = {}
     for item in layer.units:
-        wanted.setdefault(state.place(item.out), []).append(item)
-    return own, wanted
+        expected.setdefault(state.place(item.out), []).append(item)
+    return own, expected
 
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
@@ -264,14 +264,14 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
             site = next(site for site, pair in enumerate(zip(value, target, strict=True)) if pair[0] != pair[1])
             raise NotProved(f"{what} differs from the specification at {state.sites.place(site)}")
         return value, False
-    (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
-    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
+    (factors, rest), (expected, rest_expected) = separate(unit.form, heads), separate(form, heads)
+    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_expected, what)
     found = [state.attended.get(k) for k in heads]
     if all(isinstance(head, BooleanHead) for head in found):
         booleans = [head for head in found if isinstance(head, BooleanHead)]
-        pairs = [(factors.get(k, 0), wanted.get(k, 0)) for k in heads]
+        pairs = [(factors.get(k, 0), expected.get(k, 0)) for k in heads]
         return _Rounding(state, pairs, booleans, what).column(own, specified), True
-    if own != specified or any(factors.get(k, 0) != wanted.get(k, 0) for k in heads):
+    if own != specified or any(factors.get(k, 0) != expected.get(k, 0) for k in heads):
         raise NotProved(f"{what} reads counts with coefficients other than the specified ones")
     return _counted(state, own, [(k, factors.get(k, 0)) for k in heads], which, what, margins), True
 
@@ -508,9 +508,11 @@ def boolean_case(state: State, head: BooleanHead, site: int, bit: int, error: Fr
         return case
     chosen = attaining(state, head.reading, site, winner, bit)
     runs, symbols = [], {j: dict(kind.example).get(None, "") for j, kind in chosen}
-    for said, part in groupby(chosen, key=lambda item: text(item[1]) + " (should win)" * (item[0] == winner)):
+    for text_of_position, part in groupby(
+        chosen, key=lambda item: text(item[1]) + " (should win)" * (item[0] == winner)
+    ):
         places = [j for j, _ in part]
-        runs.append(TypeRun(places[0], places[-1], said))
+        runs.append(TypeRun(places[0], places[-1], text_of_position))
     word = tuple(symbols.get(j, "") for j in range(1, n + 1))
     return replace(case, winner=winner, types=tuple(runs), symbols=word)
 

@@ -20,7 +20,7 @@ from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.network.numbers import Mask, Rational, plain
-from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Affine, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import (
     Denominator,
     NumberSpan,
@@ -535,19 +535,19 @@ def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) 
     ties are in the denominators of the values it reads (or an empty string). None if there is no such head.
     """
     # Go back from the output through the layers, along the coordinates that it depends on.
-    wanted = {out}
+    needed = {out}
     for layer, law in zip(reversed(program.layers), reversed(layers), strict=True):
         for unit in layer.units:
-            if wanted & {name for name, _ in unit.outs}:
-                wanted |= {name for name, _ in unit.pre.terms}
+            if needed & {name for name, _ in unit.outs}:
+                needed |= {name for name, _ in unit.pre.terms}
         for head in layer.heads:
             for name, form in head.values:
-                if name in wanted and share_of(law.reads[head.name, name][place.order]) is None:
+                if name in needed and share_of(law.reads[head.name, name][place.order]) is None:
                     spans = [span for part, _ in form.terms for span in law.entering[part].values()]
                     inner = [one for span in spans if span.share for one in span.share.denominators]
                     return head.name, str(inner[0].name[0]) if inner else ""
-        wanted |= {
-            part for head in layer.heads for name, form in head.values if name in wanted for part, _ in form.terms
+        needed |= {
+            part for head in layer.heads for name, form in head.values if name in needed for part, _ in form.terms
         }
     return None
 

@@ -359,7 +359,7 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
                 first, second = Ratio.of(walk(left)), Ratio.of(walk(right))
                 if op == "/" and not positive(second, domain) and not positive(-second, domain):
                     raise NoRatio(f"{second} is not known to be other than 0")
-                return _held(ARITHMETIC[op](first, second))
+                return _limited(ARITHMETIC[op](first, second))
             case Application(name, _):
                 raise NoRatio(f"it has the function {name}")
             case Operation("div" | "mod"):
@@ -380,11 +380,11 @@ def _power(base: Value, exponent: Value, sign: Callable[[LinearForm], int]) -> V
         raise NoRatio(f"it has a power whose exponent is not an integer from 0 to {LARGEST_DEGREE}")
     result: Value = 1
     for _ in range(exponent):
-        result = _held(Ratio.of(result) * base)
+        result = _limited(Ratio.of(result) * base)
     return result
 
 
-def _held(value: Ratio) -> Value:
+def _limited(value: Ratio) -> Value:
     """Return the simplest form of a quotient. Raises NoRatio if its degree or its numbers are too large to multiply
     out.
     """

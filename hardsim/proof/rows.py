@@ -46,7 +46,7 @@ from math import floor
 from typing import TypeAlias
 
 from hardsim.network.numbers import Rational
-from hardsim.program.model import Affine, Head
+from hardsim.program.hard_attention import Affine, Head
 from hardsim.proof import shares
 from hardsim.proof.lattice import (
     NumberSpan,

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.columns import PositionFunction, PredicateColumn, real_value
-from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.network.transformer import Transformer
 from hardsim.proof import ratios
 from hardsim.proof.monotone import hotter
 from hardsim.proof.ratios import Domain, LinearForm, NoRatio, Ratio, Value, chain, ratio_of, simplest
@@ -97,8 +97,8 @@ class Sites:
         def value(i: int, n: int) -> Rational:
             found = real_value(function, i, n)
             if isinstance(found, Real):
-                told = f"the encoding {function} is not a rational number at position {i} of {n}"
-                raise NotProved(f"{told}; proofs need exact encodings, though temperatures may be irrational")
+                message = f"the encoding {function} is not a rational number at position {i} of {n}"
+                raise NotProved(f"{message}; proofs need exact encodings, though temperatures may be irrational")
             return plain(found)
 
         return self.tabulate(function.variables, value)

@@ -36,9 +36,9 @@ from hardsim.lang.arith import (
     linear_form,
 )
 from hardsim.lang.valuations import Valuations
-from hardsim.network.model import AttentionHead, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
-from hardsim.program.model import Head, Kind, Program
+from hardsim.network.transformer import AttentionHead, HiddenUnit, Terms, Transformer
+from hardsim.program.hard_attention import Head, Kind, Program
 from hardsim.proof.facts import Column
 from hardsim.proof.general import (
     ALTERNATING,
@@ -53,7 +53,7 @@ from hardsim.proof.general import (
     last_of_ramp,
     least_distance,
 )
-from hardsim.proof.heads import SIDES, multiple, reading_of, separate, sharpness
+from hardsim.proof.head_argument import SIDES, multiple, reading_of, separate, sharpness
 from hardsim.proof.network import by_coordinate, walk
 from hardsim.proof.ratios import NAMES, Ratio, common, line
 from hardsim.proof.result import HeadArgument, NotProved
@@ -89,9 +89,9 @@ class Query:
     def text(self) -> str:
         """Query as text, in an assertion level of its own."""
         # An SMT-LIB string ends at a double quote.
-        told = visible(f"{self.about}: {self.claim}").replace('"', "'")
+        message = visible(f"{self.about}: {self.claim}").replace('"', "'")
         body = "\n".join(self.lines)
-        return f'(push 1)\n; {self.kind}\n(echo "{told}")\n{body}\n(set-info :status unsat)\n(check-sat)\n(pop 1)\n'
+        return f'(push 1)\n; {self.kind}\n(echo "{message}")\n{body}\n(set-info :status unsat)\n(check-sat)\n(pop 1)\n'
 
 
 # ---- terms ----
@@ -181,18 +181,18 @@ def expression(function: Arith) -> str:
             case Operation("+" | "-" | "*" | "/" as op, left, right):
                 return f"({op} {spelled(left)} {spelled(right)})"
             case Indicator(condition):
-                return f"(ite {held(condition)} 1.0 0.0)"
+                return f"(ite {rendered(condition)} 1.0 0.0)"
             case Operation("mod", left, Constant(divisor)) if divisor > 0:
                 return remainder(left, divisor)
             case _:
                 raise NotProved(f"{function} is not a rational function of i, n and powers of -1")
 
-    def held(tree: Expression) -> str:
+    def rendered(tree: Expression) -> str:
         match tree:
             case Complement(arg):
-                return f"(not {held(arg)})"
+                return f"(not {rendered(arg)})"
             case Operation("and" | "or" as op, left, right):
-                return f"({op} {held(left)} {held(right)})"
+                return f"({op} {rendered(left)} {rendered(right)})"
             case Operation("!=", left, right):
                 return f"(not (= {spelled(left)} {spelled(right)}))"
             case Operation("<" | "<=" | "=" | ">=" | ">" as op, left, right):
@@ -391,13 +391,13 @@ class Writer:
                 known[name] = self.define(f"{name}{len(self.defined)}", by_class(state.facts.numbers(column)))
         columns |= {name: column for name, column in others.items() if name not in known}
 
-        def told(name: str, place: str) -> str:
+        def name_at(name: str, place: str) -> str:
             return self.at(known[name], place) if name in known else f"{name}_{place}"
 
         local = [line for place in ("w", "j") for line in
                  self.rows({f"{name}_{place}": column for name, column in columns.items()})]  # fmt: skip
         # Positions with the right value do no harm, so only wrong values are considered.
-        local.append(f"(assert (not (= {told('val', 'w')} {told('val', 'j')})))")
+        local.append(f"(assert (not (= {name_at('val', 'w')} {name_at('val', 'j')})))")
         seen = {Mask.FUTURE: ("w", "i"), Mask.PAST: ("i", "w"), Mask.NONE: ("1.0", "w")}[head.mask]
         masked = [f"(assert (<= {' '.join(seen).replace('w', place)}))" for place in ("w", "j")]
         common = (*places("i", "w", "j"), *masked, *local)
@@ -410,8 +410,8 @@ class Writer:
         far = "(- j 1.0)" if right else "(- n j)"
         back = far if argument.bound == SHARP else "(- j w)" if right else "(- w j)"
         loss = f"(- {self.logit(plan, 'w')} {self.logit(plan, 'j')})"
-        g, selected = number(argument.g), f"(= {told('sel', 'w')} 1.0)"
-        free = f"(= {told('sel', 'j')} 0.0)"
+        g, selected = number(argument.g), f"(= {name_at('sel', 'w')} 1.0)"
+        free = f"(= {name_at('sel', 'j')} 0.0)"
         claim = f"positions {{}} the winner lose at least {argument.g} nats times {{}}"
         yield Query(head.name, "nearest", claim.format("before", near), (
             *common, f"(assert {behind})", f"(assert (or {selected} {free}))",
@@ -447,14 +447,14 @@ class Writer:
         """
         state, name, mask = self.state, task.head.name, task.head.mask
         assert argument.g is not None
-        factor, wanted, offsets = multiple(task)
-        sizes = [value for k in wanted for value in state.means[k].sizes] or state.sites.sizes(mask)
+        factor, expected, offsets = multiple(task)
+        sizes = [value for k in expected for value in state.means[k].sizes] or state.sites.sizes(mask)
         constant = (Ratio.of(offsets[-1]) * Ratio.of(sizes[0])).simplest
         found = line(constant)
-        distance = least_distance(constant, wanted.values(), name) * factor
+        distance = least_distance(constant, expected.values(), name) * factor
         assert found is not None
-        query, size = task.plan.scores[0][0], SIZES[next((state.means[k].mask for k in wanted), mask)]
-        counts, rest = separate(query, wanted)
+        query, size = task.plan.scores[0][0], SIZES[next((state.means[k].mask for k in expected), mask)]
+        counts, rest = separate(query, expected)
         straight = total([number(factor * found.constant), times(factor * found.of_i, "i"),
                           times(factor * found.of_n, "n")])  # fmt: skip
         yield Query(name, "number", "the term added to the counts is linear in i and n", (
@@ -477,7 +477,7 @@ class Writer:
         name, mask, g = task.head.name, task.head.mask, number(argument.g or 0)
         query = task.plan.scores[0][0]
         counts, rest = separate(query, means)
-        asked = total([*(times(c, means[k]) for k, c in counts.items()), *([self.form(rest, "i")] if rest else [])])
+        queries = total([*(times(c, means[k]) for k, c in counts.items()), *([self.form(rest, "i")] if rest else [])])
         common = [*places("i", "w", "j"), *(f"(declare-const {mean} Real)" for mean in means.values())]
         seen = {Mask.FUTURE: "(<= {} i)", Mask.PAST: "(<= i {})", Mask.NONE: "true"}[mask]
         common += [f"(assert {seen.format(place)})" for place in ("w", "j")] + [f"(assert {TWO[mask]})"]
@@ -486,7 +486,7 @@ class Writer:
         for sign, test, bound in sides:
             own = f"(= sw {sign})"
             which = "positive" if bound > 0 else "negative"
-            ask = (*common, f"(assert {test.format(asked, size, number(bound))})")
+            ask = (*common, f"(assert {test.format(queries, size, number(bound))})")
             if argument.bound.startswith(RAMP_BOUND):
                 yield Query(name, "sign", f"{which}: its parity's last two have at least {argument.g} (i - 1)^2/i", (
                     *ask, f"(assert (and {own} (<= (- i 1.0) w)))",
@@ -527,9 +527,9 @@ class Writer:
                      for bit, pair in enumerate(ends)]  # fmt: skip
             lines.append(f"(assert {either(cases)})")
         own = total([number(unit.bias), *(times(c, f"{'a' if k in names else 't'}{k}") for k, c in unit.form)])
-        wanted = total(times(c, f"{'b' if k in names else 'h'}{k}") for k, c in form)
+        expected = total(times(c, f"{'b' if k in names else 'h'}{k}") for k, c in form)
         return Query(f"clip '{out}'", "clip", "it has the specified value, 0 or 1", (
-            *lines, f"(assert {wrong_clip(own, wanted)})"))  # fmt: skip
+            *lines, f"(assert {wrong_clip(own, expected)})"))  # fmt: skip
 
     def comparison(self, unit: HiddenUnit, out: str, heads: list[int]) -> Query:
         """Return the query of a clip that compares counts. Numbers looked up are integers, each with its error.
@@ -541,13 +541,13 @@ class Writer:
         lines += [f"(assert (or (= s{place} 1.0) (= s{place} (- 1.0))))" for place in ("i", "n")]
         columns = self.varying(exact)
         lines += self.rows({f"{name}_i": column for name, column in columns.items()})
-        own, wanted, steps = list[str](), [number(unit.bias)], list[Rational]()
+        own, expected, steps = list[str](), [number(unit.bias)], list[Rational]()
         constants = {k: name for k in exact if (name := self.fixed(k)) is not None}
         for k, c in unit.form:
             if k in constants:
-                wanted.append(times(c, f"({constants[k]} (to_real i) (to_real n) si sn)"))
+                expected.append(times(c, f"({constants[k]} (to_real i) (to_real n) si sn)"))
             elif k in exact:
-                wanted.append(times(c, f"t{k}_i"))
+                expected.append(times(c, f"t{k}_i"))
         for k, c in ((k, c) for k, c in unit.form if k in heads):
             source = state.means.get(k) or state.attended.get(k)
             assert isinstance(source, Counted)
@@ -556,15 +556,15 @@ class Writer:
                 off = number(Fraction(float(source.error.max())))
                 lines += [f"(declare-const e{k} Real)", f"(assert (<= (- {off}) e{k} {off}))"]
                 own.append(times(c, f"e{k}"))
-                wanted.append(number(c * source.base))
+                expected.append(number(c * source.base))
                 steps.append(c * source.slope)
             else:
                 lines += [f"(declare-const m{k} Real)", f"(assert (<= 0.0 m{k} 1.0))"]
                 alone = {Mask.FUTURE: "(= i 1)", Mask.PAST: "(= i n)", Mask.NONE: "(= n 1)"}[source.mask]
                 lines.append(f"(assert (=> {alone} (or (= m{k} 0.0) (= m{k} 1.0))))")
-                wanted.append(times(c, f"m{k}"))
+                expected.append(times(c, f"m{k}"))
         whole, declared, none = integers(steps, "z")
-        wrong = wrong_clip(total([whole, *wanted, *own]), total([whole, *wanted]))
+        wrong = wrong_clip(total([whole, *expected, *own]), total([whole, *expected]))
         return Query(f"clip '{out}'", "clip", "it has the specified value, 0 or 1", (
             *lines, *declared, f"(assert {either([*none, wrong])})"))  # fmt: skip
 
@@ -581,12 +581,12 @@ def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str
     return times(step, f"(to_real {name})"), [f"(declare-const {name} Int)"], parts
 
 
-def wrong_clip(own: str, wanted: str) -> str:
+def wrong_clip(own: str, expected: str) -> str:
     """Return a formula that is true if a clip's input (`own`) is not on the side of the threshold where the
     specified input (`wanted`) is, or if the specified input is on neither side.
     """
     cases = ("(< 0.0 wanted 1.0)", "(and (<= wanted 0.0) (< 0.0 own))", "(and (<= 1.0 wanted) (< own 1.0))")
-    return f"(let ((own {own}) (wanted {wanted})) {either(cases)})"
+    return f"(let ((own {own}) (wanted {expected})) {either(cases)})"
 
 
 def places(*names: str) -> tuple[str, ...]:
@@ -657,8 +657,8 @@ def small(name: str, g: Fraction) -> tuple[str, ...]:
     while len(parts) < MOST_TERMS and (len(parts) < g or parts[-1] * 2**80 > 1):
         parts.append(parts[-1] * g / len(parts))
     terms, series = len(parts), sum(parts, Fraction(0))
-    told = f"; at least e^-g: one over 1 + g + ... + g^{terms - 1}/{terms - 1}!, g = {g}"
-    return told, f"(define-fun {name} () Real (/ 1.0 {number(series)}))"
+    message = f"; at least e^-g: one over 1 + g + ... + g^{terms - 1}/{terms - 1}!, g = {g}"
+    return message, f"(define-fun {name} () Real (/ 1.0 {number(series)}))"
 
 
 def writer(model: Transformer, program: Program) -> Writer:
@@ -672,8 +672,8 @@ def writer(model: Transformer, program: Program) -> Writer:
 def smt_text(made: Writer, title: str) -> str:
     """Return all queries of a network as the text of one file; `title` is its heading."""
     queries, names = list(made.steps()), made.state.model.coordinates
-    told = [f"; c{k} is the coordinate {visible(name)}" for k, name in enumerate(names)]
-    return text_of(queries, title, [*told, *made.defined.values()])
+    message = [f"; c{k} is the coordinate {visible(name)}" for k, name in enumerate(names)]
+    return text_of(queries, title, [*message, *made.defined.values()])
 
 
 def text_of(queries: Sequence[Query], title: str, defined: Iterable[str]) -> str:

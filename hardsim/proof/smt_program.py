@@ -41,9 +41,9 @@ from itertools import product as combinations
 from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import PredicateColumn
-from hardsim.network.model import AttentionHead, HiddenUnit, Layer, Terms, Transformer
 from hardsim.network.numbers import Rational
-from hardsim.program.model import Head, Program, Weighting
+from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
+from hardsim.program.hard_attention import Head, Program, Weighting
 from hardsim.proof.decay import (
     EULER,
     Decay,
@@ -71,7 +71,7 @@ from hardsim.proof.smt_rows import (
     differ,
     key_at,
     length_lines,
-    length_told,
+    length_text,
     less,
     query_lines,
     whole,
@@ -90,9 +90,9 @@ from hardsim.proof.smt_spans import (
     off_share,
     off_zeros,
     outside,
-    told,
-    told_zeros,
+    span_text,
     zero,
+    zeros_text,
 )
 from hardsim.proof.smt_types import TypeQueries
 from hardsim.proof.types import RULE, read_by
@@ -132,9 +132,9 @@ class ProgramWriter:
     def __post_init__(self) -> None:
         for own, layer in zip(self.model.layers, self.program.layers, strict=True):
             made = [(unit.clip, [(self.model.coordinates[k], c) for k, c in unit.outs]) for unit in own.ffn.units]
-            told = [(unit.clip, sorted(unit.outs, key=lambda out: self.index[out[0]])) for unit in layer.units]
+            span_text = [(unit.clip, sorted(unit.outs, key=lambda out: self.index[out[0]])) for unit in layer.units]
             # Queries are stated from the network, spans belong to the program: both need the same hidden units.
-            if made != told:
+            if made != span_text:
                 raise NotProved("the network has other hidden units than the program")
 
     @cached_property
@@ -152,10 +152,10 @@ class ProgramWriter:
     def steps(self) -> Iterator[Query]:
         """Yield all queries, each once."""
         # Heads with equal scores and equal sums lead to equal commands.
-        asked: set[tuple[str, ...]] = set()
+        requested: set[tuple[str, ...]] = set()
         for query in self._steps():
-            if query.lines not in asked:
-                asked.add(query.lines)
+            if query.lines not in requested:
+                requested.add(query.lines)
                 yield query
 
     def _steps(self) -> Iterator[Query]:
@@ -201,7 +201,7 @@ class SpanQueries:
         """
         if wrong:
             own = (*query_lines(self.world, place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
-            yield Query(f"{about} at {place.name}{length_told(self.world)}", kind, claim, own)
+            yield Query(f"{about} at {place.name}{length_text(self.world)}", kind, claim, own)
 
     def input(self) -> Iterator[Query]:
         """Yield the queries about embedding and encodings."""
@@ -251,7 +251,7 @@ class SpanQueries:
                 wrong += [*none, *differ([(FractionTerm(text), added([FractionTerm.of(span.offset), more]))])]
         # Comparisons of 0 with itself carry no information.
         some = [one for one in dict.fromkeys(wrong) if one not in ("(< 0.0 0.0)", "(> 0.0 0.0)")]
-        yield from self.query(f"coordinate '{name}'", place, "input", f"it is {told(span)}", some, lines)
+        yield from self.query(f"coordinate '{name}'", place, "input", f"it is {span_text(span)}", some, lines)
 
     def _embedded(self, k: int, symbol: bool) -> list[Rational]:
         """Return the values that the word embedding can give a coordinate at symbols, or at the beginning of
@@ -309,7 +309,7 @@ class SpanQueries:
                 order = place.order
                 parts = self.writer.parts(unit.form, law.attended, order)
                 wrong = outside(read[order], parts, unit.bias)
-                yield from self.query(about, place, "unit", f"it reads {told(read[order])}", wrong)
+                yield from self.query(about, place, "unit", f"it reads {span_text(read[order])}", wrong)
                 yield from self.zeros(about, place, read[order], parts, unit.bias)
                 yield from self.given(about, place, unit, read[order], given[order])
             for k, c in unit.outs:
@@ -329,7 +329,7 @@ class SpanQueries:
             some = [(c, spans[place.order]) for c, spans in parts if not zero(spans[place.order])]
             span = column[place.order]
             wrong = [] if zero(span) and not some and not bias else outside(span, some, bias)
-            yield from self.query(f"coordinate '{name}'", place, "sum", f"{when} it is {told(span)}", wrong)
+            yield from self.query(f"coordinate '{name}'", place, "sum", f"{when} it is {span_text(span)}", wrong)
             yield from self.zeros(f"coordinate '{name}'", place, span, some, bias)
 
     def zeros(
@@ -337,7 +337,7 @@ class SpanQueries:
     ) -> Iterator[Query]:
         """Yield queries that a sum has the isolated zeros of its span."""
         lines, wrong = off_zeros(span, parts, place.domains, bias)
-        yield from self.query(about, place, "zero", f"it is {told_zeros(span)}", wrong, lines)
+        yield from self.query(about, place, "zero", f"it is {zeros_text(span)}", wrong, lines)
 
     def given(self, about: str, place: Place, unit: HiddenUnit, read: NumberSpan, given: NumberSpan) -> Iterator[Query]:
         """Yield queries that the output of a hidden unit lies in its span."""
@@ -358,7 +358,7 @@ class SpanQueries:
         if given.share is not None:
             wrong += [one for goal in goals for one in off_share(given.share, [], goal)]
             wrong += off_share(given.share, [(1, read)])
-        yield from self.query(about, place, "unit", f"it gives {told(given)}", wrong, lines)
+        yield from self.query(about, place, "unit", f"it gives {span_text(given)}", wrong, lines)
         if given.isolated:
             lines, wrong = number_of("x", read, place.domains)
             for goal in goals:
@@ -366,7 +366,7 @@ class SpanQueries:
                 lines, wrong = [*lines, *more], [*wrong, *none]
             lines.append(f"(define-fun y () Real {result})")
             wrong += [one for isolated in given.isolated for one in between(isolated, "y")]
-            yield from self.query(about, place, "zero", f"it gives {told_zeros(given)}", wrong, lines)
+            yield from self.query(about, place, "zero", f"it gives {zeros_text(given)}", wrong, lines)
 
 
 def listed(span: NumberSpan) -> list[Value]:
@@ -377,7 +377,7 @@ def listed(span: NumberSpan) -> list[Value]:
         known = not isinstance(count, Ratio) and not isinstance(before, Ratio)
         if known and Fraction(before).denominator == 1 and 0 <= count <= MOST_CASES:
             return [plus(span.low, product(span.step, k)) for k in range(int(count) + 1)]
-    raise NotProved(f"an encoding has too many values to list: {told(span)}")
+    raise NotProved(f"an encoding has too many values to list: {span_text(span)}")
 
 
 @dataclass
@@ -413,7 +413,7 @@ class ReadQueries:
         """Yield queries that the head reads the mean of the values at single positions."""
         part = Fraction(1, len(winners))
         parts = [(c * part, read_through(span, order)) for order in winners for c, span in values[order]]
-        yield from self.query("read", f"it reads {told(read)}", outside(read, parts))
+        yield from self.query("read", f"it reads {span_text(read)}", outside(read, parts))
         yield from self.facts.zeros(f"head {self.head.name}", self.place, read, parts)
 
     def tied(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
@@ -436,7 +436,7 @@ class ReadQueries:
             wrong += [] if all(same_everywhere(span) for _, span in parts) and own.power == 1 else ["true"]
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             each = replace(read, share=share)
-            yield from self.query("read", f"the value read at {key.name} is {told(each)}", wrong, lines)
+            yield from self.query("read", f"the value read at {key.name} is {span_text(each)}", wrong, lines)
 
     def each_zero(
         self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
@@ -450,7 +450,7 @@ class ReadQueries:
             lines, wrong = off_zeros(read, self.moved(values[key.order]), seen.domains, 0, count)
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})", *lines]
             claim = (
-                f"the value read at {key.name} is {told_zeros(read)}{'' if count == 1 else f', {count} times as far'}"
+                f"the value read at {key.name} is {zeros_text(read)}{'' if count == 1 else f', {count} times as far'}"
             )
             yield from self.query("zero", claim, wrong, lines)
 
@@ -469,7 +469,7 @@ class ReadQueries:
             parts = values[key.order]
             wrong = beyond(read, parts) if only_ends else outside(read, self.moved(parts))
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
-            yield from self.query("read", f"the value read at {key.name} is {told(read)}", wrong, lines)
+            yield from self.query("read", f"the value read at {key.name} is {span_text(read)}", wrong, lines)
         if not only_ends:
             yield from self.each_zero(read, keys, values)
 
@@ -486,14 +486,14 @@ class ReadQueries:
             exact = NumberSpan.exactly(int(not key.order))
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
             wrong = outside(exact, values[key.order])
-            yield from self.query("read", f"the value read at {key.name} is {told(exact)}", wrong, lines)
+            yield from self.query("read", f"the value read at {key.name} is {span_text(exact)}", wrong, lines)
             # Rows that follow from types have this among their own queries.
             if key.order and self.row.rules != (RULE,):
                 yield from rows.order(0, key.order, 0)
         seen = self.facts.world.count(self.place, self.plan.mask)
         wrong = [f"(< {ratio(read.most)} {ratio(seen)})", f"(> (* {ratio(seen)} {ratio(read.low)}) 1.0)",
                  f"(< {ratio(read.high)} 1.0)"]  # fmt: skip
-        yield from self.query("read", f"it reads {told(read)}", wrong)
+        yield from self.query("read", f"it reads {span_text(read)}", wrong)
         yield from self.counted(keys)
 
     def many(self, key: Place) -> Value:
@@ -522,7 +522,7 @@ class ReadQueries:
                     for side in (0, 1)]  # fmt: skip
             bounds = [FractionTerm.of(count) * FractionTerm.of(end) for end in (read.low, read.high)]
             wrong = less(sums[0], bounds[0]).below_0 + less(bounds[1], sums[1]).below_0
-            yield from self.query("read", f"the mean that it reads is {told(read)}", wrong)
+            yield from self.query("read", f"the mean that it reads is {span_text(read)}", wrong)
         if read.step is not None:
             yield from self.lattice(read, keys, values)
         yield from self.each_zero(read, keys, values, count)
@@ -539,7 +539,7 @@ class ReadQueries:
             parts = values[key.order]
             wrong = off_share(larger, parts) + ([] if all(same_everywhere(span) for _, span in parts) else ["true"])
             lines = ["(declare-const j Real)", f"(assert {key_at(key, self.plan.mask, 'j')})"]
-            claim = f"the value read at {key.name} is {told(NumberSpan(0, 0, share=larger))}"
+            claim = f"the value read at {key.name} is {span_text(NumberSpan(0, 0, share=larger))}"
             yield from self.query("read", claim, wrong, lines)
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
@@ -564,7 +564,7 @@ class ReadQueries:
             rest = plus(rest, part)
         text, wrong = whole(rest, step)
         wrong += differ([(added(offsets), added([FractionTerm.of(count) * FractionTerm.of(read.offset), text]))])
-        yield from self.query("read", f"the mean that it reads is {told(read)}", wrong)
+        yield from self.query("read", f"the mean that it reads is {span_text(read)}", wrong)
 
 
 # ---- errors ----

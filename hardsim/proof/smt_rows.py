@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, pairwise
 
-from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Head
+from hardsim.network.transformer import AttentionHead, Terms
+from hardsim.program.hard_attention import Head
 from hardsim.proof.lattice import multiple, plus
 from hardsim.proof.lattice import times as product
 from hardsim.proof.places import J, Place, World
@@ -170,7 +170,7 @@ def length_lines(world: World) -> tuple[str, ...]:
     return (f"(define-fun n () Real {number(world.n)})",)
 
 
-def length_told(world: World) -> str:
+def length_text(world: World) -> str:
     """Return the length as text for claims; empty if it is a variable."""
     return "" if isinstance(world.n, Ratio) else f", n = {world.n}"
 
@@ -272,9 +272,9 @@ class RowQueries:
         neighbours = all(max(places) - min(places) == len(places) - 1 for places in groups)
         alone = [len(places) == 1 and not self.places[places[0]].several for places in groups]
         pairs = {frozenset(pair) for pair in combinations(range(len(groups)), 2)}
-        told = {frozenset(pair) for pair in self.row.pairs if alone[pair[0]]}
+        ordered_pairs = {frozenset(pair) for pair in self.row.pairs if alone[pair[0]]}
         inner = all(single or rule is not None for single, rule in zip(alone, self.row.inner, strict=True))
-        return neighbours and inner and sorted(chain.from_iterable(groups)) == visible and told == pairs
+        return neighbours and inner and sorted(chain.from_iterable(groups)) == visible and ordered_pairs == pairs
 
     def query(self, kind: str, claim: str, lines: Iterable[str], wrong: Sequence[str]) -> Iterator[Query]:
         """Yield one query that asserts the formulas in `wrong`, any of which denies the claim; yield none if there
@@ -282,7 +282,7 @@ class RowQueries:
         """
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(wrong)})")
-            about = f"head {self.head.name}, query at {self.place.name}{length_told(self.world)}"
+            about = f"head {self.head.name}, query at {self.place.name}{length_text(self.world)}"
             yield Query(about, kind, claim, own)
 
     # ---- from the matrices ----

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hardsim.network.model import AttentionHead, Terms
+from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.proof.lattice import NumberSpan, linear, plus, positive, times
 from hardsim.proof.places import J, Place, World
 from hardsim.proof.rows import Columns, ProductRule, Row
 from hardsim.proof.smt import Query, both, either, ratio
-from hardsim.proof.smt_rows import key_at, length_told, less, query_lines, steps_of
+from hardsim.proof.smt_rows import key_at, length_text, less, query_lines, steps_of
 from hardsim.proof.smt_spans import (
     Part,
     ends,
@@ -28,8 +28,8 @@ from hardsim.proof.smt_spans import (
     off_lattice,
     off_zeros,
     outside,
-    told,
-    told_zeros,
+    span_text,
+    zeros_text,
 )
 
 
@@ -58,7 +58,7 @@ class ProductQueries:
         """
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
-            about = f"head {self.plan.name}, query at {self.place.name}{length_told(self.world)}"
+            about = f"head {self.plan.name}, query at {self.place.name}{length_text(self.world)}"
             yield Query(about, kind, claim, own)
 
     def parts(self, form: Terms, place: Place) -> list[Part]:
@@ -81,9 +81,9 @@ class ProductQueries:
         ((left, right),) = self.plan.scores
         query, domains = self.rule.query, self.place.domains
         own, keys = self.parts(left, self.place), self.keys(right)
-        yield from self.query("product", f"the query is {told(query)}", outside(query, own))
+        yield from self.query("product", f"the query is {span_text(query)}", outside(query, own))
         lines, wrong = off_zeros(query, own, domains)
-        yield from self.query("zero", f"the query is {told_zeros(query)}", wrong, lines)
+        yield from self.query("zero", f"the query is {zeros_text(query)}", wrong, lines)
         lattice = NumberSpan(0, 0, self.rule.keys.offset, self.rule.keys.step)
         for parts, at in keys.values():
             claim = f"keys are in {lattice.offset} + {lattice.step} Z"
@@ -125,8 +125,8 @@ class ProductQueries:
             if order != alone:
                 other = ends(parts)
                 apart = less(own[0], other[1]) if sign > 0 else less(other[0], own[1])
-                told_of = f"keys at {places[alone].name} are {'above' if sign > 0 else 'below'} those at"
-                yield from self.query("order", f"{told_of} {places[order].name}", [f"(<= {apart.text} 0.0)"], at)
+                alphabet_lines = f"keys at {places[alone].name} are {'above' if sign > 0 else 'below'} those at"
+                yield from self.query("order", f"{alphabet_lines} {places[order].name}", [f"(<= {apart.text} 0.0)"], at)
 
     def beats(self, alone: int, keys: dict[int, tuple[list[Part], list[str]]], sign: int) -> bool:
         """Return True if a single key is above (1) or below (-1) all others by the bounds of their spans."""

@@ -226,7 +226,7 @@ def zero(span: NumberSpan) -> bool:
     return bool(span.exact and span.offset == 0)
 
 
-def told(span: NumberSpan) -> str:
+def span_text(span: NumberSpan) -> str:
     """Return a span as text for claims."""
     if span.exact:
         return str(span.offset)
@@ -237,7 +237,7 @@ def told(span: NumberSpan) -> str:
     return f"from {span.low} to {span.high}{lattice}{'' if span.most is None else f', 1/m for m up to {span.most}'}"
 
 
-def told_zeros(span: NumberSpan) -> str:
+def zeros_text(span: NumberSpan) -> str:
     """Return the isolated zeros of a span as text for claims."""
     some = (
         f"{zero.base} or {'above' if zero.sign > 0 else 'below'} it by {' or '.join(map(str, zero.apart))}"

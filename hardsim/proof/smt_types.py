@@ -24,15 +24,15 @@ from itertools import chain
 from typing import Protocol
 
 from hardsim.lang.valuations import Valuations
-from hardsim.network.model import AttentionHead, HiddenUnit, Terms, Transformer
-from hardsim.program.model import Head, Program
+from hardsim.network.transformer import AttentionHead, HiddenUnit, Terms, Transformer
+from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.lattice import NumberSpan
 from hardsim.proof.places import J, Place
 from hardsim.proof.program import Law
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.rows import Row
 from hardsim.proof.smt import Query, both, either, number, ratio, times, total
-from hardsim.proof.smt_rows import W, key_at, length_told, query_lines
+from hardsim.proof.smt_rows import W, key_at, length_text, query_lines
 from hardsim.proof.types import RULE, TypedRows, Types, free, picked_types
 
 PAIR = 2
@@ -294,16 +294,16 @@ class TypeQueries:
         claims = self.claims if self.row.rules == (RULE,) else []
         if self.row.rules == (RULE,) and len(more) < PAIR:
             wrong += self._largest(tags)
-        told = [*claims, *(f"the values for '{out}' are one" for out in self.row.agreed)]
-        yield from self._query("levels", when + "; ".join(told), lines, wrong)
+        claims_text = [*claims, *(f"the values for '{out}' are one" for out in self.row.agreed)]
+        yield from self._query("levels", when + "; ".join(claims_text), lines, wrong)
 
     @property
     def claims(self) -> list[str]:
         """Claims about the scores, as texts."""
         gaps = " or ".join(map(str, self.row.gaps))
-        told = [f"scores differ by {gaps} at least, or not at all" if gaps else "all scores are equal"]
-        told += ["the largest is unique"] * (self.row.unique and bool(gaps))
-        return told + ["the beginning of the sequence has the largest"] * self.row.first
+        claims_text = [f"scores differ by {gaps} at least, or not at all" if gaps else "all scores are equal"]
+        claims_text += ["the largest is unique"] * (self.row.unique and bool(gaps))
+        return claims_text + ["the beginning of the sequence has the largest"] * self.row.first
 
     def _places(self, more: Sequence[PositionTerms]) -> Iterator[str]:
         """Yield lines that declare the positions of the keys at places of several positions."""
@@ -367,5 +367,5 @@ class TypeQueries:
         """Yield one query that asserts the negation of a claim; none if nothing can be wrong."""
         if wrong:
             own = (*query_lines(self.law.world, self.place), *lines, f"(assert {either(wrong)})")
-            about = f"head {self.head.name}, query at {self.place.name}{length_told(self.law.world)}"
+            about = f"head {self.head.name}, query at {self.place.name}{length_text(self.law.world)}"
             yield Query(about, kind, claim, own)

@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hardsim.lang.valuations import Valuations
-from hardsim.network.model import AttentionHead, Terms, Transformer
 from hardsim.network.numbers import ONE, Mask, Rational
-from hardsim.program.model import Affine, Head, Program
+from hardsim.network.transformer import AttentionHead, Terms, Transformer
+from hardsim.program.hard_attention import Affine, Head, Program
 from hardsim.proof.arrays import NOTHING, Array, Columns
 from hardsim.proof.facts import Column, Diagrams, Facts
 from hardsim.proof.nearest import Extremes, NearestReading
@@ -148,7 +148,7 @@ class State:
     """
 
     def __post_init__(self) -> None:
-        hold_names(self.program)
+        require_names(self.program)
         # Variables and facts are named after heads and coordinates, so a name must be unique.
         names = [head.name for head in self.model.heads], self.model.coordinates
         if any(len(set(some)) != len(some) for some in names):
@@ -292,7 +292,7 @@ class HeadTask:
         return BooleanHead(name, tuple(bits), values, (wrong[0], wrong[1]), argument=argument)
 
 
-def hold_names(program: Program) -> None:
+def require_names(program: Program) -> None:
     """Raise NotProved unless every name of a specification (the constant, letters, encodings, outputs of heads and
     units) has one meaning.
     """

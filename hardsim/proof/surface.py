@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 from hardsim.lang import ast
 from hardsim.lang.core import CountOf
 from hardsim.lang.deep import Walk, each, walked
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.pretty import brief_formula
 from hardsim.lang.valuations import Valuations
 from hardsim.proof.cuts import Cuts
@@ -252,10 +252,10 @@ class SurfaceColumns:
         if not counts:
             return self.zero if target else self.one
         last = counts.pop()
-        wanted = range(modulus) if counts else [target]
-        level = {total: self._asked("MOD", (modulus, total), last, left[last], 0) for total in wanted}
+        expected = range(modulus) if counts else [target]
+        level = {total: self._count_predicate("MOD", (modulus, total), last, left[last], 0) for total in expected}
         for count in reversed(counts):
-            residues = [self._asked("MOD", (modulus, value), count, 1, 0) for value in range(modulus)]
+            residues = [self._count_predicate("MOD", (modulus, value), count, 1, 0) for value in range(modulus)]
             level = {
                 total: self.cuts.either([
                     self.cuts.both([residues[value], level[(total - left[count] * value) % modulus]])
@@ -278,7 +278,7 @@ class SurfaceColumns:
         (count, scale), *others = form.counts.items() or [(("L", self.one), 0)]
         if others:
             raise NotProved("the formula applies a predicate to a sum of counts")
-        return self._asked(name, params, count, scale, form.constant)
+        return self._count_predicate(name, params, count, scale, form.constant)
 
-    def _asked(self, name: str, params: tuple[int, ...], count: Count, scale: int, offset: int) -> Column:
+    def _count_predicate(self, name: str, params: tuple[int, ...], count: Count, scale: int, offset: int) -> Column:
         return self.cuts.predicate(CountPredicate(name, params, scale, offset), count)

@@ -30,10 +30,10 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from hardsim.lang.valuations import Holding, Valuations
+from hardsim.lang.valuations import PropositionSymbols, Valuations
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.network.numbers import Rational, plain
-from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Unit
+from hardsim.program.hard_attention import Affine, Head, Letter, Program, ProgramLayer, Unit
 from hardsim.proof.lattice import NumberSpan, nonnegative, plus, positive, times
 from hardsim.proof.places import J, Place, Seen, World
 from hardsim.proof.ratios import Ratio, Value, simplest
@@ -236,7 +236,7 @@ def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
 
 def _of_set(letter: Letter, alphabet: Valuations) -> TypeTable | None:
     """Return the table of one entry of the embedding, if symbols are sets of propositions."""
-    if not isinstance(letter.symbols, Holding):
+    if not isinstance(letter.symbols, PropositionSymbols):
         return None if letter.symbols else TypeTable.constant(0)
     name = letter.symbols.name
     if name is None:

@@ -24,7 +24,7 @@ class StoredFormat:
     fits: Callable[[Stored], bool]
     """Return True if stored data is in this format, correct or not."""
     read: Callable[[Stored], Network]
-    said: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     """Settings other than sizes that determine what the network computes."""
     ignored: tuple[str, ...] = ()
     """Settings that do not affect evaluation; they are listed if they are not 0."""
@@ -64,10 +64,10 @@ def network_of(stored: Stored) -> tuple[Network, str]:
         if form.fits(stored):
             return form.read(stored), form.title
     kind = stored.config.get("model_type")
-    told = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not supported"
+    message = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not supported"
     known = ", ".join(form.title for form in FORMATS)
     hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported formats: {known}.'
-    raise InputError(f"{stored.name}: {stored.config_name}: {told}", hint)
+    raise InputError(f"{stored.name}: {stored.config_name}: {message}", hint)
 
 
 READOUT = ("tokens", "alphabet", "input", "at", "decide")
@@ -100,8 +100,8 @@ def settings_of(stored: Stored, network: Network, title: str) -> tuple[TakenSett
         own = dict.fromkeys(("tokens", "alphabet", "input", "decide"), stored.config_name)
     named = [name for name in stored.files if name in (VOCABULARY, TOKENIZER)]
     own |= {"tokens": " and ".join(named)} if stored.vocabulary is not None and named else {}
-    said = tuple(taken[key] for key in form.said if key in taken)
-    return said + readout_settings(network, own)
+    stated = tuple(taken[key] for key in form.settings if key in taken)
+    return stated + readout_settings(network, own)
 
 
 def restated(

@@ -236,8 +236,8 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
         settings.take(key, name)
         return name
     if name in OTHERS:
-        told = f"{settings.where}: {key} is {name}, {OTHERS[name]}"
-        raise InputError(told, HEADLESS if name == BASE else f"Supported: {', '.join(_HEADS)}.")
+        message = f"{settings.where}: {key} is {name}, {OTHERS[name]}"
+        raise InputError(message, HEADLESS if name == BASE else f"Supported: {', '.join(_HEADS)}.")
     if like := next((head for head in _HEADS if name.endswith(head.removeprefix("GPT2"))), None):
         settings.take(key, like, f"{settings.source}: {name}")  # a user's own class, named after its head
         return like
@@ -245,8 +245,8 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     if found is None and start:
         found = LANGUAGE_MODEL  # a head tied to the embedding has no tensor, but then the body's tensors have a prefix
     if found is None:
-        told = "no tensor of a head, and no architectures: this seems to be GPT2Model, " + OTHERS[BASE]
-        raise InputError(f"{settings.where}: {told}", HEADLESS)
+        message = "no tensor of a head, and no architectures: this seems to be GPT2Model, " + OTHERS[BASE]
+        raise InputError(f"{settings.where}: {message}", HEADLESS)
     settings.take(key, found, "the weights: the names of tensors")
     if name:
         settings.remarks.append(f"{key} is {name}, which is not a class of transformers: read as {found}")

@@ -31,8 +31,16 @@ from hardsim.network.dense import (
 )
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
-from hardsim.network.store import encoding_json, hold_encoding, read_encoding
-from hardsim.reading.readout import Wrong, decide_text, hold_alphabet, hold_tokens, input_text, plain_names, readout_of
+from hardsim.network.store import encoding_json, read_encoding, require_encoding
+from hardsim.reading.readout import (
+    Wrong,
+    decide_text,
+    input_text,
+    plain_names,
+    readout_of,
+    require_alphabet,
+    require_tokens,
+)
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
@@ -62,14 +70,14 @@ def read_network_json(document: Reader) -> Network:
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     document.field("schema_version").integer(1, SCHEMA_VERSION)
     document.only(*KEYS)
-    _hold_sizes(document)
+    _require_sizes(document)
     if document.has("title"):
         document.field("title").text()
     embedding = _matrix(document.field("embedding"), None, None)
     count, width = embedding.shape
     tokens = _names(document.field("tokens"), count, "token")
     layers = tuple(_layer(item, number, width) for number, item in enumerate(document.field("layers").items()))
-    _hold_names(document)
+    _require_names(document)
     unembedding = _matrix(document.field("unembedding"), width, None)
     size = unembedding.shape[1]
     outputs = tokens if size == count else tuple(map(str, range(size)))
@@ -93,7 +101,7 @@ def read_network_json(document: Reader) -> Network:
     )
 
 
-def _hold_sizes(document: Reader) -> None:
+def _require_sizes(document: Reader) -> None:
     """Raise InputError if the sparse matrices together are too large for the memory."""
     total, waiting = 0, [document.value]
     while waiting:
@@ -217,7 +225,7 @@ def _head(data: Reader, name: str, width: int) -> NetworkHead:
     )
 
 
-def _hold_names(document: Reader) -> None:
+def _require_names(document: Reader) -> None:
     """Raise InputError unless each head has a name of its own that can be printed on one line; reports refer to heads
     by name.
     """
@@ -279,14 +287,14 @@ def _positions(document: Reader, width: int, readout: Readout) -> Any:
         item.only("coordinate", "value")
         coordinate, place = item.field("coordinate").integer(0, width - 1), item.field("value")
         value = read_encoding(place)
-        hold_encoding(place, value, len(readout.before), len(readout.after), real=True)
+        require_encoding(place, value, len(readout.before), len(readout.after), real=True)
         found.append((coordinate, value))
     return tuple(found)
 
 
 def _wrong(data: Reader) -> Wrong:
     """Return a function that makes errors of `readout` with this place in the document."""
-    return lambda told, hint: data.refusal(told, hint)
+    return lambda message, hint: data.refusal(message, hint)
 
 
 def _listed(data: Reader) -> list[Token]:
@@ -299,7 +307,7 @@ def _listed(data: Reader) -> list[Token]:
 
 
 def _names(data: Reader, count: int, what: str) -> tuple[Token, ...]:
-    return hold_tokens(_listed(data), count, _wrong(data), what)
+    return require_tokens(_listed(data), count, _wrong(data), what)
 
 
 def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, ...]) -> Readout:
@@ -311,7 +319,7 @@ def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, 
             found = readout_of(**how, tokens=tokens, outputs=outputs, base=found, error=_wrong(data))
     if document.has("alphabet"):
         data = document.field("alphabet")
-        found = replace(found, alphabet=hold_alphabet(_listed(data), tokens, _wrong(data)))
+        found = replace(found, alphabet=require_alphabet(_listed(data), tokens, _wrong(data)))
     return found
 
 
@@ -321,7 +329,7 @@ def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, 
 def network_json(network: Network) -> dict[str, Any]:
     """Return the document of a network, from which the same network is read."""
     readout = network.readout
-    told: dict[str, Any] = {
+    message: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "tokens": list(network.tokens),
@@ -338,11 +346,11 @@ def network_json(network: Network) -> dict[str, Any]:
         "at": readout.at,
         "decide": decide_text(readout),
     }
-    return _without_nulls(told)
+    return _without_nulls(message)
 
 
-def _without_nulls(told: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in told.items() if value is not None}
+def _without_nulls(description: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in description.items() if value is not None}
 
 
 def _number_json(value: Any) -> int | str:
@@ -371,8 +379,8 @@ def _positions_json(network: Network) -> Any:
 def _norm_json(norm: Norm | None) -> dict[str, Any] | None:
     if norm is None:
         return None
-    told = {"kind": norm.kind, "epsilon": _number_json(norm.epsilon)}
-    return _without_nulls({**told, "weight": _written(norm.weight), "bias": _written(norm.bias)})
+    description = {"kind": norm.kind, "epsilon": _number_json(norm.epsilon)}
+    return _without_nulls({**description, "weight": _written(norm.weight), "bias": _written(norm.bias)})
 
 
 def _layer_json(layer: NetworkLayer) -> dict[str, Any]:
@@ -383,14 +391,14 @@ def _layer_json(layer: NetworkLayer) -> dict[str, Any]:
         for head in layer.heads
     ]
     mlp, parts = layer.mlp, ("w_in", "b_in", "w_out", "b_out")
-    told = (
+    message = (
         None if mlp is None else {"activation": mlp.activation.value, **{k: _written(getattr(mlp, k)) for k in parts}}
     )
     return _without_nulls(
         {
             "heads": heads,
             "b_o": _written(layer.b_o),
-            "mlp": None if told is None else _without_nulls(told),
+            "mlp": None if message is None else _without_nulls(message),
             "norm_1": _norm_json(layer.norm_1) if layer.attends else None,
             "norm_2": _norm_json(layer.norm_2) if layer.mlp is not None else None,
             "norms": "after" if layer.post else "before",

@@ -113,7 +113,7 @@ def reread(
     """
     found = network
     if tokens is not None:
-        named = hold_tokens(tokens, len(network.tokens), InputError)
+        named = require_tokens(tokens, len(network.tokens), InputError)
         changed = dict(zip(map(str, network.tokens), named, strict=True))
         readout = network.readout
         before, after = (tuple(changed[str(one)] for one in part) for part in (readout.before, readout.after))
@@ -127,11 +127,11 @@ def reread(
         found = replace(network, tokens=named, outputs=named if same else network.outputs, readout=readout)
     readout = readout_of(input, at, decide, found.tokens, found.outputs, found.readout)
     if alphabet is not None:
-        readout = replace(readout, alphabet=hold_alphabet(alphabet, found.tokens, InputError))
+        readout = replace(readout, alphabet=require_alphabet(alphabet, found.tokens, InputError))
     standing = set(map(str, (*(readout.alphabet or ()), *readout.after)))
     if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
-        told = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
-        raise InputError(told, "Leave it out of the alphabet, and of the tokens after words.")
+        message = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
+        raise InputError(message, "Leave it out of the alphabet, and of the tokens after words.")
     return replace(found, readout=readout)
 
 
@@ -173,7 +173,7 @@ def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int |
     return found
 
 
-def hold_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
+def require_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
     """Return the tokens that words are made of, after checking them.
 
     Raises:
@@ -184,7 +184,7 @@ def hold_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wro
     return tuple(one_of(str(one), tokens, "token", error) for one in alphabet)
 
 
-def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "token") -> tuple[Token, ...]:
+def require_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "token") -> tuple[Token, ...]:
     """Return a vocabulary of `count` tokens (or outputs: `what`) after checking that each has a name of its own that
     can be written in a word.
 

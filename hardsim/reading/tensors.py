@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
-from hardsim.reading.readout import hold_tokens
+from hardsim.reading.readout import require_tokens
 from hardsim.reading.training import (
     ADAPTER_WEIGHTS,
     PAGE,
@@ -103,11 +103,11 @@ class Stored:
         if self.vocabulary is None:
             return tuple(map(str, range(count)))
         if len(self.vocabulary) != count:
-            told = f"the vocabulary names {len(self.vocabulary)} tokens, and the network has {count}"
+            message = f"the vocabulary names {len(self.vocabulary)} tokens, and the network has {count}"
             hint = f"Name every token, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
-            raise InputError(f"{self.name}: {told}", hint)
+            raise InputError(f"{self.name}: {message}", hint)
         hint = f"Rename it, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
-        hold_tokens(self.vocabulary, count, lambda told, _: InputError(f"{self.name}: {told}", hint))
+        require_tokens(self.vocabulary, count, lambda message, _: InputError(f"{self.name}: {message}", hint))
         return self.vocabulary
 
 
@@ -178,9 +178,9 @@ def read_folder(path: str) -> Stored:
     tensors, notes = _read_weights(digest, weights)
     found = unwrapped(tensors, (value for value in config.values() if isinstance(value, str)), path)
     tensors = {found.names[name]: array for name, array in tensors.items()}
-    vocabulary, told = _vocabulary(digest, names), tuple(f"{weights}: {note}" for note in (*notes, *found.notes))
+    vocabulary, message = _vocabulary(digest, names), tuple(f"{weights}: {note}" for note in (*notes, *found.notes))
     files = tuple(digest.names)
-    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), files, told)
+    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), files, message)
 
 
 def _weights_of(path: str, names: set[str]) -> str:
@@ -308,8 +308,8 @@ def _read_parts(digest: _Digest) -> dict[str, NDArray[Any]]:
         tensors = _safetensors(digest.read_weights(part), digest.path(part))
         expected = {name for name, file in listed.items() if file == part}
         if wrong := sorted(expected ^ tensors.keys()):
-            told = "is not there" if wrong[0] in expected else f"is not listed in {INDEX}"
-            raise InputError(f"{digest.path(part)}: the tensor {wrong[0]!r} {told}", "Save the network again.")
+            message = "is not there" if wrong[0] in expected else f"is not listed in {INDEX}"
+            raise InputError(f"{digest.path(part)}: the tensor {wrong[0]!r} {message}", "Save the network again.")
         found |= tensors
     return found
 
@@ -435,8 +435,10 @@ def _tokens(ids: Mapping[str, Any], where: str) -> tuple[str, ...]:
     tokens = sorted(ids, key=lambda token: int(ids[token]))
     wrong = [token for expected, token in enumerate(tokens) if ids[token] != expected]
     if wrong or not tokens:
-        told = f"{wrong[0]!r} has the id {ids[wrong[0]]}, where {tokens.index(wrong[0])} is next" if wrong else "empty"
-        raise InputError(f"{where}: {told}", "The ids of tokens must be 0, 1, 2 and so on, each once.")
+        message = (
+            f"{wrong[0]!r} has the id {ids[wrong[0]]}, where {tokens.index(wrong[0])} is next" if wrong else "empty"
+        )
+        raise InputError(f"{where}: {message}", "The ids of tokens must be 0, 1, 2 and so on, each once.")
     return tuple(tokens)
 
 
@@ -479,20 +481,20 @@ class Tensors:
         """
         found = self._found(name)
         if len(found.shape) != len(shape) or any(w not in (None, h) for w, h in zip(shape, found.shape, strict=True)):
-            told = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
-            raise self.error(told + (f" ({why})" if why else ""), OTHERS)
+            message = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
+            raise self.error(message + (f" ({why})" if why else ""), OTHERS)
         # Numbers wider than float64 would be rounded.
         if (found.dtype.kind != "f" or found.dtype.itemsize > 8) and found.dtype.name not in NARROW:
             raise self.error(
                 f"the tensor {name} is stored as {found.dtype.name}, which is no dtype of weights", FORMATS
             )
-        if any(wanted is None and not size for wanted, size in zip(shape, found.shape, strict=True)):
+        if any(expected is None and not size for expected, size in zip(shape, found.shape, strict=True)):
             raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)
         exact = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
         if not np.isfinite(exact).all():
             place = tuple(int(index) for index in np.argwhere(~np.isfinite(exact))[0])
-            told = f"the tensor {name} holds {exact[place]} at {_shape(place)}"
-            raise self.error(told, "Weights must be numbers: the training of this network went wrong, or the file.")
+            message = f"the tensor {name} holds {exact[place]} at {_shape(place)}"
+            raise self.error(message, "Weights must be numbers: the training of this network went wrong, or the file.")
         return exact
 
     def maybe(self, name: str, *shape: int | None, why: str = "") -> Dense | None:
@@ -514,9 +516,9 @@ class Tensors:
         square = found.shape[-2:] == (size, size) and found.size == size**2
         last = 0 if causal else size
         if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
-            told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
+            message = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
             raise self.error(
-                told, "Other masks are not supported. If the buffer is not used, save the network without it."
+                message, "Other masks are not supported. If the buffer is not used, save the network without it."
             )
 
     def check_filler(self, name: str) -> None:
@@ -529,8 +531,8 @@ class Tensors:
     def done(self) -> None:
         """Raise InputError that names every tensor that was not used, if there are any."""
         if left := [name for name in self.names if name not in self._used]:
-            told = f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {', '.join(left)}"
-            raise self.error(told, "The network computes something unsupported: no tensor is ignored silently.")
+            message = f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {', '.join(left)}"
+            raise self.error(message, "The network computes something unsupported: no tensor is ignored silently.")
 
     def error(self, message: str, hint: str) -> InputError:
         """Return an error about this network."""
@@ -597,8 +599,8 @@ class Settings:
     def take(self, key: str, value: Any, source: str | None = None) -> None:
         """Record a used setting: by default its source is the file, or the library where the file is silent."""
         written = value if isinstance(value, str) else shown(value)
-        told = self.source if self.has(key) else f"default of {self.library}"
-        self.taken[key] = TakenSetting(key, written, source or told)
+        message = self.source if self.has(key) else f"default of {self.library}"
+        self.taken[key] = TakenSetting(key, written, source or message)
 
     def has(self, key: str) -> bool:
         """Return True if a setting is present and not null."""
@@ -686,12 +688,12 @@ class Settings:
         """Raise InputError that names every setting that was not used, except those that are null or false, if there
         are any.
         """
-        said = [key for key, value in self.values.items() if value is not None and value is not False]
-        if left := [key for key in said if key not in self.used]:
-            told = "settings that are" if len(left) > 1 else "a setting that is"
+        given_keys = [key for key, value in self.values.items() if value is not None and value is not False]
+        if left := [key for key in given_keys if key not in self.used]:
+            message = "settings that are" if len(left) > 1 else "a setting that is"
             hint = "If it does not affect what the network computes, remove it: no setting is ignored silently."
             named = ", ".join(f"{key} ({shown(self.values[key])})" for key in left)
-            raise InputError(f"{self.where}: {told} not understood: {named}", hint)
+            raise InputError(f"{self.where}: {message} not understood: {named}", hint)
 
     def error(self, key: str, expected: str) -> InputError:
         """Return the error for a setting that is missing or wrong."""

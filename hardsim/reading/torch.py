@@ -36,7 +36,7 @@ from hardsim.network.dense import (
     Token,
 )
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, plain_names, readout_of, stored_name
+from hardsim.reading.readout import Wrong, plain_names, readout_of, require_alphabet, require_tokens, stored_name
 from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 
 MODEL_TYPE = "torch-encoder"
@@ -145,8 +145,8 @@ def _require_stated(settings: Settings) -> None:
     """
     missing = [key for key in STATED if not settings.has(key)]
     if len(missing) > 1:
-        told = f"{settings.where}: {', '.join(missing)} are missing: weights do not show them"
-        raise InputError(told, " ".join([*(ADVICE[key] for key in missing), "See docs/networks.md."]))
+        message = f"{settings.where}: {', '.join(missing)} are missing: weights do not show them"
+        raise InputError(message, " ".join([*(ADVICE[key] for key in missing), "See docs/networks.md."]))
 
 
 def _name(settings: Settings, weights: Tensors, key: str) -> str:
@@ -162,13 +162,13 @@ def _name(settings: Settings, weights: Tensors, key: str) -> str:
     wrapped = next((one.removesuffix(name) for one in weights.names if one.endswith(f".{name}")), "")
     if wrapped:
         others = [one for one in weights.names if not one.startswith(wrapped)]
-        told = f"{name} is missing: some tensors begin with {wrapped}, and others, as {others[0]}, do not"
+        message = f"{name} is missing: some tensors begin with {wrapped}, and others, as {others[0]}, do not"
         hint = f"Save the weights of the module {wrapped[:-1]} alone: its state_dict()."
-        raise weights.error(told, hint if others else "Name the tensors in the configuration.")
+        raise weights.error(message, hint if others else "Name the tensors in the configuration.")
     near = did_you_mean(name, weights.names)
     called = re.sub(r"did you mean (\S+)\?", r"\1", near) or "NAME"
-    told = f"the tensor {name} is missing, and {settings.source} does not name another one"
-    raise weights.error(told, f'If it has another name, state it, as in "{key}": "{called}". See docs/networks.md.')
+    message = f"the tensor {name} is missing, and {settings.source} does not name another one"
+    raise weights.error(message, f'If it has another name, state it, as in "{key}": "{called}". See docs/networks.md.')
 
 
 def _start(settings: Settings, weights: Tensors) -> str:
@@ -280,16 +280,16 @@ def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) 
     has none.
     """
     name, key = f"{start}norm", "final_norm"
-    stored, said = weights.has(f"{name}.weight"), settings.value(key)
-    if said is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
+    stored, stated = weights.has(f"{name}.weight"), settings.value(key)
+    if stated is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
         settings.take(key, NO_NORM, f"the weights: there is no tensor {name}.weight")
-        said = NO_NORM
-    elif said == NO_NORM:
+        stated = NO_NORM
+    elif stated == NO_NORM:
         settings.take(key, NO_NORM)
-    if said == NO_NORM:
+    if stated == NO_NORM:
         settings.neutral("final_norm_eps")
         return None
-    if said is None and not stored:
+    if stated is None and not stored:
         raise settings.error(key, '"layer", "rms" or "none"')
     kind = _kind(settings, key, weights.has(f"{name}.bias"))
     if encoder.epsilon != DEFAULT_EPSILON and not settings.has("final_norm_eps"):
@@ -311,8 +311,8 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
     else:
         shapes = {one: weights.shape(one) for one in weights.names if _TABLE.search(one)}
         if table := next((one for one, sizes in shapes.items() if len(sizes) > 1 and sizes[-1] == width), ""):
-            told = f"{table} seems to be a table of positions, and {settings.source} does not say so"
-            raise weights.error(told, f'State it: "{key}": "{table}". See docs/networks.md.')
+            message = f"{table} seems to be a table of positions, and {settings.source} does not say so"
+            raise weights.error(message, f'State it: "{key}": "{table}". See docs/networks.md.')
         name = NO_POSITIONS
         settings.take(key, name, f"the weights: there is no tensor {names[0]}")
         settings.remarks.append(
@@ -346,13 +346,13 @@ def _listed(settings: Settings, key: str) -> list[Token]:
 
 def _wrong(settings: Settings) -> Wrong:
     """Return a function that makes errors of `readout` with the name of the configuration."""
-    return lambda told, hint: InputError(f"{settings.where}: {told}", hint)
+    return lambda message, hint: InputError(f"{settings.where}: {message}", hint)
 
 
 def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[Token, ...]:
     if not settings.has("tokens"):
         return stored.tokens(count)
-    found = hold_tokens(_listed(settings, "tokens"), count, _wrong(settings))
+    found = require_tokens(_listed(settings, "tokens"), count, _wrong(settings))
     if stored.vocabulary is not None and stored.vocabulary != tuple(map(str, found)):
         raise settings.error("tokens", "the names in the stored vocabulary, or only one of the two,")
     return found
@@ -362,13 +362,13 @@ def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple
     """Return the names of the outputs, and the readout."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
-        listed = hold_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
+        listed = require_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
         outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
     base = Readout() if count == 1 else Readout(at="each", decide="argmax")
     how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
     readout = readout_of(**how, tokens=tokens, outputs=outputs, base=base, error=_wrong(settings))
     if settings.has("alphabet"):
-        symbols = hold_alphabet(_listed(settings, "alphabet"), tokens, _wrong(settings))
+        symbols = require_alphabet(_listed(settings, "alphabet"), tokens, _wrong(settings))
         readout = replace(readout, alphabet=symbols)
     return outputs, readout
 
@@ -481,8 +481,8 @@ def _stated(module: Any) -> dict[str, Any]:
     for key, value in found[0].items():
         for (name, _), other in zip(named, found, strict=True):
             if other[key] != value:
-                told = f"{name} has {key} {_written(other[key])}, and {named[0][0]} {_written(value)}"
-                raise InputError(told, "Layers must be alike in this.")
+                message = f"{name} has {key} {_written(other[key])}, and {named[0][0]} {_written(value)}"
+                raise InputError(message, "Layers must be alike in this.")
     settings = found[0]
     if whole:
         _only(dict(module.named_children()), {"layers", "norm"}, "the encoder")
@@ -569,13 +569,13 @@ def _activation(layer: Any, name: str) -> str:
     elif home in ("torch.nn.functional", "torch._C._nn", "torch") and called in ("relu", "gelu", "silu"):
         found = called
     else:
-        told = f"{name}.activation is {called or type(given).__name__}, which is not understood"
-        raise InputError(told, "Supported are relu, gelu and silu: functions of torch.nn.functional, or modules.")
+        message = f"{name}.activation is {called or type(given).__name__}, which is not understood"
+        raise InputError(message, "Supported are relu, gelu and silu: functions of torch.nn.functional, or modules.")
     tanh = found == "gelu" and options.get("approximate", "none") == "tanh"
     quick = {1: "relu", 2: "gelu"}.get(getattr(layer, "activation_relu_or_gelu", 0), found)
     if quick != found:  # PyTorch's fast path uses the activation that the layer was made with
-        told = f"{name}.activation is {found}, and was {quick} when the layer was made"
-        raise InputError(told, "Give the activation to nn.TransformerEncoderLayer: PyTorch may compute either.")
+        message = f"{name}.activation is {found}, and was {quick} when the layer was made"
+        raise InputError(message, "Give the activation to nn.TransformerEncoderLayer: PyTorch may compute either.")
     return "gelu_tanh" if tanh else found
 
 
@@ -626,5 +626,5 @@ def _array(tensor: Any, what: str) -> NDArray[Any]:
 
 def _plain(value: Any, what: str) -> str | int | Fraction:
     """Return the name of a token as JSON stores it."""
-    told = "is neither text nor a number", "Name each by text or a number."
-    return stored_name(value, lambda found: InputError(f"{what}: {found!r} {told[0]}", told[1]))
+    message = "is neither text nor a number", "Name each by text or a number."
+    return stored_name(value, lambda found: InputError(f"{what}: {found!r} {message[0]}", message[1]))

@@ -18,7 +18,7 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import hold_tokens, plain_names, stored_name
+from hardsim.reading.readout import plain_names, require_tokens, stored_name
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 CONFIG = "meta.json"
@@ -87,11 +87,11 @@ def _map(encoder: Settings) -> tuple[Token, ...]:
     if len(numbered) < len(pairs) or not all(isinstance(value, str | int | Fraction) for value in values):
         raise encoder.error("map", "values that are text, numbers or truths, numbered 0, 1, 2 and so on,")
 
-    def wrong(told: str, hint: str) -> InputError:
-        return InputError(f"{encoder.where}: {told}", hint)
+    def wrong(message: str, hint: str) -> InputError:
+        return InputError(f"{encoder.where}: {message}", hint)
 
     named = plain_names([value for value in values if isinstance(value, str | int | Fraction)], wrong)
-    return hold_tokens(named, len(pairs), wrong)
+    return require_tokens(named, len(pairs), wrong)
 
 
 def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
@@ -115,7 +115,7 @@ def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) 
         return tuple(token for token in tokens if token not in (bos, PAD))
     by_name = {str(token): token for token in tokens}
     listed = vocabulary if isinstance(vocabulary, list) else []
-    plain = plain_names(listed, lambda told, hint: InputError(f"{settings.where}: vocab: {told}", hint))
+    plain = plain_names(listed, lambda message, hint: InputError(f"{settings.where}: vocab: {message}", hint))
     if not plain or len(set(map(str, plain))) < len(plain) or not all(str(value) in by_name for value in plain):
         raise settings.error("vocab", "some of the tokens of input_encoder, each once")
     return tuple(by_name[str(value)] for value in plain)
@@ -236,5 +236,5 @@ def _encoder(encoder: Any, what: str) -> dict[str, Any]:
 
 def _plain(value: Any, what: str) -> str | int | Fraction:
     """Return a value as JSON stores it."""
-    told = f"of the {what} is neither text nor a number"
-    return stored_name(value, lambda found: InputError(f"the value {found!r} {told}", Missing))
+    message = f"of the {what} is neither text nor a number"
+    return stored_name(value, lambda found: InputError(f"the value {found!r} {message}", Missing))

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from hardsim.errors import InputError
 from hardsim.files import is_directory, names_in, read_head
-from hardsim.lang.foreign_files import ENOUGH, foreign_error
+from hardsim.lang.unread_files import ENOUGH, unread_format_error
 
 PAGE = "docs/networks.md"
 STATE = re.compile(
@@ -56,15 +56,15 @@ def adapter_error(path: str, folder: str, names: Iterable[str], whole: bool) -> 
     stated = _object(os.path.join(folder, ADAPTER)) if ADAPTER in found else {}
     kind, base = stated.get("peft_type", "LORA"), stated.get("base_model_name_or_path")
     if whole:
-        told = f"{path}: an adapter (PEFT, {kind}) is beside the weights, and loading the folder adds it to them"
+        message = f"{path}: an adapter (PEFT, {kind}) is beside the weights, and loading the folder adds it to them"
     else:
-        told = f"{path}: this is an adapter (PEFT, {kind}), which holds only the changes to its base model"
-        told += f", {base}" if isinstance(base, str) and base else ""
+        message = f"{path}: this is an adapter (PEFT, {kind}), which holds only the changes to its base model"
+        message += f", {base}" if isinstance(base, str) and base else ""
     if kind not in MERGED:
         hint = "Adapters of this kind cannot be merged into weights: name a whole network without one."
-        return InputError(told, f"{hint} See {PAGE}.")
+        return InputError(message, f"{hint} See {PAGE}.")
     merged = "PeftModel.from_pretrained(base, DIR).merge_and_unload().save_pretrained(OUT)"
-    return InputError(told, f"Merge the adapter first, in Python: {merged}. Then name OUT. See {PAGE}.")
+    return InputError(message, f"Merge the adapter first, in Python: {merged}. Then name OUT. See {PAGE}.")
 
 
 def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputError | None:
@@ -85,29 +85,29 @@ def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputErro
             "the output folder of a training run" if state or any(map(_is_checkpoint, inside)) else "no network itself"
         )
         shown = ", ".join(os.path.relpath(one, path) for one in inside[-MOST_NAMED:])
-        told = f"{path}: this is {run}: the network{'s are' if len(inside) > 1 else ' is'} in {shown}"
-        return InputError(told + " and others" * (len(inside) > MOST_NAMED), f"Name one: {inside[-1]}")
+        message = f"{path}: this is {run}: the network{'s are' if len(inside) > 1 else ' is'} in {shown}"
+        return InputError(message + " and others" * (len(inside) > MOST_NAMED), f"Name one: {inside[-1]}")
     if pieces := _pieces(names):
         return InputError(f"{path}: {pieces[0]}", f"{pieces[1]} See {PAGE}.")
     if weights:
         return None
     for name in sorted(name for name in names if name.lower().endswith(ENDINGS) and not is_state(name)):
         place = os.path.join(path, name)
-        found = None if is_directory(place) else foreign_error(place, place, read_head(place, ENOUGH))
+        found = None if is_directory(place) else unread_format_error(place, place, read_head(place, ENOUGH))
         if found is not None:
             return found
     if state:
-        told = f"{path}: this is a folder of a training run, without weights: {', '.join(state[:MOST_NAMED])}"
+        message = f"{path}: this is a folder of a training run, without weights: {', '.join(state[:MOST_NAMED])}"
         hint = f"Save the network with trainer.save_model(DIR) or model.save_pretrained(DIR), and name DIR. See {PAGE}."
-        return InputError(f"{told} hold the state of the run", hint)
+        return InputError(f"{message} hold the state of the run", hint)
     return None
 
 
 def _pieces(names: set[str]) -> tuple[str, str] | None:
     """Return the message about weights in several pieces, and a hint."""
     if SHARDS in names:
-        told = f"the weights are in several PyTorch files ({SHARDS}), which is not supported"
-        return told, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
+        message = f"the weights are in several PyTorch files ({SHARDS}), which is not supported"
+        return message, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
     if "zero_to_fp32.py" in names or any(name.startswith("global_step") for name in names):
         return "the weights are pieces of DeepSpeed", "Join them: python zero_to_fp32.py . OUT."
     if any(name.endswith(".distcp") or name.startswith("pytorch_model_fsdp") for name in names):

@@ -287,9 +287,9 @@ def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
     settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
     if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
         # The bridge names the layers of other models in the same way, but does not transpose their weights.
-        told = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
+        message = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
         raise InputError(
-            f"{settings.where}: {told}", "Save that model itself with save_pretrained, and name its folder."
+            f"{settings.where}: {message}", "Save that model itself with save_pretrained, and name its folder."
         )
     # With as many keys as heads there are no groups; only version 4 uses the same names for both.
     settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))

@@ -45,16 +45,18 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
     Raises:
         InputError: if some names, not all, begin with a wrapper, or two tensors would get one name.
     """
-    names, said = {name: name for name in stored}, set(named)
-    spoken = {part for text in said for part in text.split(".") if part in INSIDE}
-    spoken |= {text.split(".")[0] for text in said if text in names or any(one.startswith(f"{text}.") for one in names)}
+    names, given_names = {name: name for name in stored}, set(named)
+    spoken = {part for text in given_names for part in text.split(".") if part in INSIDE}
+    spoken |= {
+        text.split(".")[0] for text in given_names if text in names or any(one.startswith(f"{text}.") for one in names)
+    }
     prefix = ""
     while first := _shared(names.values()):
         if first in spoken and not prefix:
             break
         prefix += f"{first}."
         names = {name: left.removeprefix(f"{first}.") for name, left in names.items()}
-    _hold_all(names, prefix, spoken, where)
+    _require_all(names, prefix, spoken, where)
     notes = [f"every tensor begins with {prefix} ({_kind(prefix)}): the prefix is removed"] if prefix else []
     if inner := sorted({part for left in names.values() for part in left.split(".") if part in INSIDE} - spoken):
         names = {name: ".".join(p for p in left.split(".") if p not in inner) for name, left in names.items()}
@@ -80,15 +82,17 @@ def _shared(names: Iterable[str]) -> str:
     return "" if body or inside[0].partition(".")[0].isdigit() else first
 
 
-def _hold_all(names: Mapping[str, str], prefix: str, spoken: set[str], where: str) -> None:
+def _require_all(names: Mapping[str, str], prefix: str, spoken: set[str], where: str) -> None:
     """Raise an error if some names begin with a wrapper that other names lack."""
     for wrapper in WRAPPERS:
         some = [name for name, left in names.items() if left.startswith(f"{wrapper}.")]
         if some and wrapper not in spoken:
             other = next(name for name, left in names.items() if not left.startswith(f"{wrapper}."))
-            told = f"some tensors begin with {prefix}{wrapper}. ({WRAPPERS[wrapper]}), as {some[0]}, and others do not"
+            message = (
+                f"some tensors begin with {prefix}{wrapper}. ({WRAPPERS[wrapper]}), as {some[0]}, and others do not"
+            )
             hint = "Save what model.state_dict() gives, of the unwrapped module; two state dicts seem to be mixed here."
-            raise InputError(f"{where}: {told}, as {other}", hint)
+            raise InputError(f"{where}: {message}, as {other}", hint)
 
 
 def _kind(prefix: str) -> str:
@@ -116,8 +120,8 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
     if not inside:
         return found, ()
     if len(inside) > 1:
-        told = f"several state dicts are inside: {', '.join(map(repr, inside))}"
-        raise InputError(f"{where}: {told}", "Save only the intended one: torch.save(checkpoint[NAME], FILE).")
+        message = f"several state dicts are inside: {', '.join(map(repr, inside))}"
+        raise InputError(f"{where}: {message}", "Save only the intended one: torch.save(checkpoint[NAME], FILE).")
     others = ", ".join(str(key) for key in found if key != inside[0])
     beside = f"; {others} beside it {'are' if len(found) > 2 else 'is'} not read" if others else ""
     return found[inside[0]], (f"the weights are {inside[0]!r} of a training checkpoint{beside}",)

@@ -11,7 +11,7 @@ from hardsim.checking.result import InputName, Length, Title, count
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.records import Count, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
-from hardsim.report.model import alphabet_line
+from hardsim.report.model_report import alphabet_line
 from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
 

@@ -64,12 +64,12 @@ class Blocks(Screen):
 
     def __init__(self) -> None:
         super().__init__(io.StringIO())
-        self.found: list[Block] = []
+        self.blocks: list[Block] = []
 
     def raw(self, text: str = "") -> None:
         """Add a text to be copied; ignore an empty line, which only separates blocks on a screen."""
         if text:
-            self.found.append(Copied(visible(text)))
+            self.blocks.append(Copied(visible(text)))
 
     def line(self, *parts: str | tuple[str, str], hang: int | None = None, folds: bool = True) -> None:
         """Add a line, with its leading spaces turned into an indentation level."""
@@ -77,29 +77,31 @@ class Blocks(Screen):
         first, style = pairs[0]
         # On a screen indentation is spaces; a page needs the level to make lists.
         depth = (len(first) - len(first.lstrip(" "))) // len(INDENT)
-        self.found.append(
+        self.blocks.append(
             Line(tuple((visible(text), one) for text, one in [(first.lstrip(" "), style), *pairs[1:]]), depth)
         )
 
     def facts(self, facts: Iterable[tuple[str, str | None]], width: int = 9) -> None:
         """Add one block for each fact that is not None; a formula becomes a text to be copied."""
-        told = [(label, visible(fact)) for label, fact in facts if fact is not None]
-        self.found += [Fact(label, words=(fact,)) if label == "formula" else Fact(label, fact) for label, fact in told]
+        shown = [(label, visible(fact)) for label, fact in facts if fact is not None]
+        self.blocks += [
+            Fact(label, words=(fact,)) if label == "formula" else Fact(label, fact) for label, fact in shown
+        ]
 
     def words(self, label: str, words: Sequence[str], width: int = 9) -> None:
         """Add a fact that consists of words."""
-        self.found.append(Fact(label, words=tuple(map(visible, words))))
+        self.blocks.append(Fact(label, words=tuple(map(visible, words))))
 
     def table(
         self, columns: Sequence[Field], rows: Iterable[Sequence[str | None]], styles: Sequence[str | None] = ()
     ) -> None:
         """Add a table without the columns that do not apply."""
         kept, shown = applying(columns, rows)
-        self.found.append(Table(tuple(kept), tuple(map(tuple, shown))))
+        self.blocks.append(Table(tuple(kept), tuple(map(tuple, shown))))
 
 
 def blocks_of(report: Callable[..., None], *arguments: Any) -> tuple[Block, ...]:
     """Call a printing function with some arguments, and return the blocks that it prints."""
     kept = Blocks()
     report(kept, *arguments)
-    return tuple(kept.found)
+    return tuple(kept.blocks)

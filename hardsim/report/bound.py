@@ -96,9 +96,9 @@ def rate_facts(rate: GeneralRate | None) -> list[tuple[str, str | None]]:
     proved = [] if rate.proved is None else [rate.proved if rate.gap is not None else "any temperature"]
     if rate.logarithmic is not None:
         proved.append(f"{rate.logarithmic} = gap(n)/({rate.constant} log(n + 1)), of the theorem's rate {rate.rate}")
-    told = "; ".join(proved) if proved else f"nothing: {rate.reason}"
+    message = "; ".join(proved) if proved else f"nothing: {rate.reason}"
     of_gap = None if rate.gap is None else f"gap(n) >= {rate.gap} from n = 2 on"
-    return [("gap", of_gap), ("proved", f"every length: {told}")]
+    return [("gap", of_gap), ("proved", f"every length: {message}")]
 
 
 def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[str]) -> None:

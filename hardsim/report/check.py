@@ -15,7 +15,7 @@ from typing import Protocol
 from rich.cells import cell_len
 
 from hardsim.checking.bound import BoundHead, BoundResult
-from hardsim.checking.parting import command_line
+from hardsim.checking.divergence import command_line
 from hardsim.checking.result import (
     AUTO,
     FLOAT64,
@@ -328,15 +328,15 @@ def print_void(
         return
     screen.raw()
     if first is None:
-        told = "the error bounds are for the heads that the specification gives; the heads of this network differ"
-        screen.facts([(VOID, told)])
+        message = "the error bounds are for the heads that the specification gives; the heads of this network differ"
+        screen.facts([(VOID, message)])
         return
     few = ", ".join(names) if len(names) <= MOST_NAMED else plural(len(names), "head")
-    told = (
+    message = (
         f"the error bound of {few}, because a bound assumes that earlier heads are right. At length {first.n} head "
         f"{first.head} in layer {first.layer} failed first, on the word"
     )
-    screen.facts([(VOID, told)])
+    screen.facts([(VOID, message)])
     screen.raw(written_word(first.word, alphabet))
 
 
@@ -482,14 +482,14 @@ def print_violation(
         screen.line(f"  Next: {NEXT_CLAIMS}")
 
 
-def next_arithmetic(engine: str, foreign: bool = False) -> str:
+def next_arithmetic(engine: str, external: bool = False) -> str:
     """Return advice on a word for which no answer was reached. `foreign`: the network is an external one."""
     if engine == FLOAT64:
         return (
             f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} continues in ball "
             "arithmetic."
         )
-    if foreign:
+    if external:
         return (
             "Next: two outputs are equal, or one is on its threshold, or they are too close for ball arithmetic to "
             "separate."
@@ -574,13 +574,13 @@ def sharper(model: ModelFacts, stored: bool = False) -> str:
     read from a file.
     """
     changes = {"beta": "raise --beta", "tau": "lower --tau", "epsilon": "lower --epsilon"}
-    told = " or ".join(changes[name] for name in model.given)
+    message = " or ".join(changes[name] for name in model.given)
     if model.regime is not None:
-        return f"{told or 'compile the formula again'}: the defaults are proved sharp enough."
-    if not told:
+        return f"{message or 'compile the formula again'}: the defaults are proved sharp enough."
+    if not message:
         again = "remove the temperature from the file, and the temperature of Theorem 26 is used" if stored else ""
         return f"{again or 'give a lower temperature with --tau'}."
-    return f"{told}: the default temperature is sharp enough."
+    return f"{message}: the default temperature is sharp enough."
 
 
 def _sharper(result: CheckResult) -> str:

@@ -10,7 +10,7 @@ from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.equiv import EquivResult
 from hardsim.checking.export import ExportResult
-from hardsim.checking.heads import HeadsResult
+from hardsim.checking.head_patterns import HeadsResult
 from hardsim.checking.precision import PrecisionResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
@@ -18,13 +18,13 @@ from hardsim.checking.trace import TraceResult
 from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
-from hardsim.report.model import ModelReport
+from hardsim.report.model_report import ModelReport
 from hardsim.report.network import NetworkReport
+from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.summary import RunSummary
-from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.version import __version__
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 Result: TypeAlias = (
     CheckResult

@@ -44,11 +44,11 @@ def _case(suite: Element, command: str, one: Outcome) -> None:
     case = SubElement(suite, "testcase", {**named, "time": _seconds(one.seconds)})
     _properties(case, [(key, value) for key in ("verdict", "reach", "word") if (value := getattr(one, key))])
     if one.ending in ELEMENTS:
-        told = {"message": _line(one.message)}
+        description = {"message": _line(one.message)}
         # Readers of JUnit know no type of a skipped test.
         if one.ending is not Ending.SKIPPED:
-            told["type"] = one.verdict or _TYPES.get(one.code, "bad input")
-        SubElement(case, ELEMENTS[one.ending], told).text = _lines(one.details) or None
+            description["type"] = one.verdict or _TYPES.get(one.code, "bad input")
+        SubElement(case, ELEMENTS[one.ending], description).text = _lines(one.details) or None
 
 
 def _properties(parent: Element, facts: list[tuple[str, str]]) -> None:

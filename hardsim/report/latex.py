@@ -169,10 +169,10 @@ def _block(block: Block) -> str:
             return "\n".join(_table(Table(columns, part)) for part in some)
 
 
-def _styled(said: str, style: str) -> str:
+def _styled(text: str, style: str) -> str:
     if style == MATHS:
-        return maths(said)
-    return rf"\textbf{{{escaped(said)}}}" if style else escaped(said)
+        return maths(text)
+    return rf"\textbf{{{escaped(text)}}}" if style else escaped(text)
 
 
 def _table(table: Table) -> str:

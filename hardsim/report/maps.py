@@ -19,7 +19,7 @@ from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
 from hardsim.records import at_most, short
-from hardsim.report.plot import DOTS, FORMATS, format_of, hold_drawable, picture
+from hardsim.report.plot import DOTS, FORMATS, format_of, picture, require_drawable
 from hardsim.visible import visible
 
 PAGE = ".html"
@@ -42,7 +42,7 @@ COARSE = 100
 """Resolution (dots per inch) of a .png with many positions."""
 
 
-def hold_map(path: str) -> None:
+def require_map(path: str) -> None:
     """Check, before anything is computed, that a picture with this file name can be drawn.
 
     Raises:
@@ -53,7 +53,7 @@ def hold_map(path: str) -> None:
             f"--plot {path}: unknown picture format", "Give a name that ends in .svg, .png, .pdf or .html."
         )
     if not path.endswith(PAGE):
-        hold_drawable()
+        require_drawable()
 
 
 def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | bytes:
@@ -67,8 +67,8 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
     if path.endswith(PAGE):
         return page(result, heads)
     if len(heads) > MOST_DRAWN:
-        told = f"a picture has room for {MOST_DRAWN} heads, but there are {len(heads)}"
-        raise InputError(told, "Choose some with --head, or draw them all as an .html page.")
+        message = f"a picture has room for {MOST_DRAWN} heads, but there are {len(heads)}"
+        raise InputError(message, "Choose some with --head, or draw them all as an .html page.")
     return maps(result, heads, format_of(path))
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from rich.cells import cell_len
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.result import (
     MOST_ROWS,
     CheckResult,
@@ -58,13 +58,13 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     least = result.least_margin
     if least is not None:
         decided = " of the words decided" * any(length.undecided for length in result.judged)
-        told = f"the least{decided} is {short(least.margin)}, at length {least.n:,}"
+        message = f"the least{decided} is {short(least.margin)}, at length {least.n:,}"
         word = shown_word(least.word, alphabet)
-        line = f"{told}, on {word}"
+        line = f"{message}, on {word}"
         if cell_len(visible(line)) + MARGINS_ROOM <= screen.width:
             screen.facts([("margin", line)])
         else:
-            screen.facts([("margin", f"{told}, on the word")])
+            screen.facts([("margin", f"{message}, on the word")])
             screen.raw(word)
     wrong, trend = result.first_wrong, result.trend
     screen.facts(
@@ -110,21 +110,21 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
     """Print the outputs on each word, with a table of positions for each."""
     for one in found:
         screen.raw()
-        said = "not decided" if not one.places else judged_text(one.soft)
+        answer = "not decided" if not one.places else judged_text(one.soft)
         margin = f", margin {short(one.margin)}" if one.margin is not None else ""
         verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
         screen.raw(shown_word(one.word, alphabet))
-        screen.line(f"  answer {said}{verdict}{margin}")
+        screen.line(f"  answer {answer}{verdict}{margin}")
         if one.no_output is not None:
             screen.line(f"  {one.no_output.summary}", hang=2)
         # Without a specification there is no column for expected outputs.
-        wished = any(place.wanted is not None for place in one.places)
+        wished = any(place.expected is not None for place in one.places)
         rows = [
             [
                 str(place.position),
                 place.token,
                 place.answer or "?",
-                (place.wanted or NOTHING) if wished else None,
+                (place.expected or NOTHING) if wished else None,
                 _outputs(place.outputs),
             ]
             for place in one.places
@@ -215,7 +215,7 @@ class NetworkReport(Record):
 
 
 def describe_network(
-    subject: Foreign, described: Sequence[tuple[str, str]], settings: Sequence[TakenSetting] = ()
+    subject: External, described: Sequence[tuple[str, str]], settings: Sequence[TakenSetting] = ()
 ) -> NetworkReport:
     """Return the report on an external network. `described` are labelled facts from its files."""
     network = subject.network
@@ -237,7 +237,7 @@ def describe_network(
     )
 
 
-def reads(subject: Foreign) -> str:
+def reads(subject: External) -> str:
     """Return a text that states which tokens are read around a word, where the answer is read, and how outputs decide
     it.
     """
@@ -257,9 +257,9 @@ def _layer(number: int, layer: NetworkLayer) -> NetworkLayerReport:
     mlp = layer.mlp
     order = "after each sum" if layer.post else "before each part"
     norms = [norm for norm in (layer.norm_1, layer.norm_2) if norm is not None]
-    told = "none" if not norms else f"{' and '.join(dict.fromkeys(map(norm_text, norms)))}, {order}"
+    message = "none" if not norms else f"{' and '.join(dict.fromkeys(map(norm_text, norms)))}, {order}"
     units = None if mlp is None else f"{plural(mlp.w_in.shape[1], 'hidden unit')}, {mlp.activation.value}"
-    return NetworkLayerReport(number, tuple(map(_head, layer.heads)), units, told)
+    return NetworkLayerReport(number, tuple(map(_head, layer.heads)), units, message)
 
 
 def norm_text(norm: Norm) -> str:

@@ -126,8 +126,8 @@ def _cells(left: Sequence[str], row: Sequence[str], copied: Sequence[bool]) -> s
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _styled(said: str, style: str) -> str:
-    inner = text(said)
+def _styled(line_text: str, style: str) -> str:
+    inner = text(line_text)
     if style == MATHS:
         return f'<span class="maths">{re.sub("&[lg]t;=", lambda found: RELATIONS[found[0]], inner)}</span>'
     return f'<b class="{style.removeprefix("bold").strip()}">{inner}</b>' if style else inner

@@ -66,7 +66,7 @@ def format_of(path: str) -> str:
     return found
 
 
-def hold_drawable() -> None:
+def require_drawable() -> None:
     """Import the modules of matplotlib that draw.
 
     Raises:

@@ -68,17 +68,17 @@ def _print_word(screen: Screen, row: FormatRow, alphabet: Sequence[str]) -> None
         return
     screen.raw()
     runs = f", {runs_of(row.word)}" if len(row.word) > LONG else ""
-    says = f"the {row.reference} says {row.wanted}, and {row.arith} says {row.found}"
-    told = f"wrong at length {count(len(row.word))}{runs}: {says}"
+    says = f"the {row.reference} says {row.expected}, and {row.arith} says {row.found}"
+    message = f"wrong at length {count(len(row.word))}{runs}: {says}"
     if row.exactly:
-        told += "; the exact network is wrong there, too, as `hardsim check` shows"
+        message += "; the exact network is wrong there, too, as `hardsim check` shows"
         if row.reference == "specification":
-            told += " (to compare with the exact network, name the network instead of the specification)"
+            message += " (to compare with the exact network, name the network instead of the specification)"
     # A very long word of few runs is readable only as runs; other words are also printed to be copied.
     if len(row.word) > LONGEST and len(runs) <= LONG:
-        screen.line((f"  {row.arith}", "bold"), f" is {told}")
+        screen.line((f"  {row.arith}", "bold"), f" is {message}")
         return
-    screen.word(f"  {row.arith} is {told}", row.word, alphabet)
+    screen.word(f"  {row.arith} is {message}", row.word, alphabet)
 
 
 def _print_judged(screen: Screen, row: FormatRow) -> None:
@@ -87,9 +87,9 @@ def _print_judged(screen: Screen, row: FormatRow) -> None:
         return
     lengths = f"length 1 to {count(row.safe_to)}" if row.safe_to > 1 else "length 1"
     many = f"{plural(row.words, 'word')} of {lengths} {'is' if row.words == 1 else 'are'} judged"
-    told = many if row.words else f"no word of {lengths} is judged, so nothing is known"
+    message = many if row.words else f"no word of {lengths} is judged, so nothing is known"
     screen.raw()
-    screen.line((f"  {row.arith}", "bold"), f": {told} (the specification names the words to judge)")
+    screen.line((f"  {row.arith}", "bold"), f": {message} (the specification names the words to judge)")
 
 
 def runs_of(word: Sequence[str]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from hardsim.checking.confirm import Confirmation
-from hardsim.checking.parting import command_for
+from hardsim.checking.confirmation import Confirmation
+from hardsim.checking.divergence import command_for
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.result import CheckResult, span_text
 from hardsim.proof.decay import HeadDecay, ProgramArgument
@@ -149,17 +149,17 @@ def head_row(head: HeadProof) -> list[str]:
     case = head.worst
     if case is None:
         return [head.name, str(head.layer), *([NOTHING] * 5), "no clip reads it"]
-    wanted = "count" if case.value is None else short(case.value)
+    expected = "count" if case.value is None else short(case.value)
     numbers = [at_most(case.error), at_least(case.margin), str(case.n), str(case.i)]
-    return [head.name, str(head.layer), *numbers, wanted, types_text(case)]
+    return [head.name, str(head.layer), *numbers, expected, types_text(case)]
 
 
 def case_text(case: WorstCase) -> str:
     """Return a failing worst case on one line."""
-    wanted = "a count" if case.value is None else short(case.value)
+    expected = "a count" if case.value is None else short(case.value)
     types = types_text(case)
     return (
-        f"length {case.n}, query {case.i}, should read {wanted}, off by up to {at_most(case.error)}, margin "
+        f"length {case.n}, query {case.i}, should read {expected}, off by up to {at_most(case.error)}, margin "
         f"{at_least(case.margin)}" + (f"; {types}" if case.types else "")
     )
 
@@ -317,10 +317,10 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
             screen.line(f"    read by clip({clip})")
         if head.margin is not None:
             beyond = at_least(head.margin)
-            told = f"is at most -{beyond} or at least 1 + {beyond}"
+            message = f"is at most -{beyond} or at least 1 + {beyond}"
             if head.margin <= 0:
-                told = f"may lie up to {at_most(-head.margin)} inside [0, 1]"
-            screen.line(f"    whose input {told}")
+                message = f"may lie up to {at_most(-head.margin)} inside [0, 1]"
+            screen.line(f"    whose input {message}")
 
 
 def times(rate: Fraction, unit: str) -> str:

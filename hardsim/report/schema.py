@@ -49,7 +49,7 @@ def one_line(text: str | None) -> str:
     return re.sub(r"\bNone\b", "null", " ".join((text or "").split()))
 
 
-def said(kind: type) -> Mapping[str, str]:
+def docstrings_of(kind: type) -> Mapping[str, str]:
     """Return the docstrings of the fields and properties of a record class and its base classes, by name, each on one
     line.
     """
@@ -109,12 +109,12 @@ def wire(kind: Any) -> Any:
 
 def structure(name: str, kind: type, hints: Mapping[str, Any], **how: Any) -> Any:
     """Return a msgspec class for a record, in which every field is required and no other field is allowed."""
-    texts, told = said(kind), how.pop("namespace", {"__doc__": one_line(kind.__doc__)})
+    texts, namespace = docstrings_of(kind), how.pop("namespace", {"__doc__": one_line(kind.__doc__)})
     members = []
     for key, hint in hints.items():
         text = texts.get(key) or described(hint)
         members.append((key, Annotated[wire(hint), msgspec.Meta(description=text)] if text else wire(hint)))
-    return msgspec.defstruct(name, members, namespace=told, forbid_unknown_fields=True, **how)
+    return msgspec.defstruct(name, members, namespace=namespace, forbid_unknown_fields=True, **how)
 
 
 def schema() -> dict[str, Any]:
@@ -126,9 +126,9 @@ def schema() -> dict[str, Any]:
         hints = kinds(Document) | {"seed": int if command in RANDOM else None}
         hints["results"] = Annotated[tuple[Any, ...], Embedded(json.dumps(items | {"type": "array"}))]
         del hints["command"]
-        told = {"__doc__": f"The document that `hardsim {command} --json` writes."}
+        description = {"__doc__": f"The document that `hardsim {command} --json` writes."}
         name = f"{command.capitalize()}Document"
-        documents.append(structure(name, Document, hints, namespace=told, tag_field="command", tag=command))
+        documents.append(structure(name, Document, hints, namespace=description, tag_field="command", tag=command))
     types = [reduce(or_, documents), *(wire(one) for one in get_args(Result))]
     (root, *_), found = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     head = {"$schema": DIALECT, "title": f"hardsim --json, schema version {SCHEMA_VERSION}"}

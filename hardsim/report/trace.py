@@ -18,23 +18,23 @@ DETAILS = columns("position", "<symbol", "<looks at", "weight\nthere", "score\ng
 def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alphabet: Sequence[str]) -> None:
     """Print the word through all layers, or, for the heads in `names`, what each head reads at each position."""
     # An external network has no hard attention to compare with.
-    foreign = result.kind == "network"
+    external = result.kind == "network"
     looked = "softmax weight at the positions where hard attention looks, at least"
-    told = "softmax weight at the largest logits, at least; logits that cannot be told apart count as equal"
+    message = "softmax weight at the largest logits, at least; logits that cannot be told apart count as equal"
     facts = [
         ("word", shown_word(result.word, alphabet)),
         ("network", model_line(result.model)),
-        ("weight", told if foreign else looked),
+        ("weight", message if external else looked),
     ]
     error = "difference between the values of softmax and hard attention, at most"
-    screen.head(result.input, facts if foreign else [*facts, ("error", error)])
+    screen.head(result.input, facts if external else [*facts, ("error", error)])
     if names:
         for head in result.chosen(names):
             _print_head(screen, result, head)
     else:
         for layer in result.layers:
             _print_layer(screen, result, layer)
-    if foreign:
+    if external:
         print_outputs(screen, [result.answers], alphabet)
     else:
         screen.raw()

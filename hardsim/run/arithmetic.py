@@ -10,8 +10,8 @@ from operator import add
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from hardsim.lang.reals import RealNumber
-from hardsim.network.model import Terms
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import Terms
 
 
 class Number(Protocol):

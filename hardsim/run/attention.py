@@ -29,8 +29,8 @@ from typing import Any, Generic
 import numpy as np
 
 from hardsim.lang.reals import Real, RealNumber
-from hardsim.network.model import AttentionHead
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import AttentionHead
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
 from hardsim.run.enclosure import Booleans, Floats, U, rounded
 from hardsim.run.float_rows import Views

@@ -653,7 +653,7 @@ class FloatAttention:
         fine: list[Floats] = []
         fixed: Any = self.out.base
         entered = self.enter(y) if self.heads else None
-        asked = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
+        visible_keys = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
         start = 0
         for number, part in enumerate(self.heads):
             assert entered is not None
@@ -661,7 +661,7 @@ class FloatAttention:
             factors[:, :, number] = mean_factor(self.slip(part, q, entered, at))
             values = slice(start, start + part.value.stop - part.value.start)
             start = values.stop
-            for look in asked[part.head.mask]:
+            for look in visible_keys[part.head.mask]:
                 keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
                 weights = exponentials(q[:, look.rows] @ keys, look.hidden)
                 total = weights @ entered.columns[:, look.keys, part.value_one]

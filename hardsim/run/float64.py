@@ -22,8 +22,8 @@ from itertools import chain
 import numpy as np
 
 from hardsim.errors import InvariantError
-from hardsim.network.model import HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import HiddenUnit, Terms, Transformer
 from hardsim.run.enclosure import (
     Block,
     Booleans,

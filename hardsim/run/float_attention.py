@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from hardsim.lang.reals import RealNumber
 from hardsim.network.integers import Exact, combination
-from hardsim.network.model import AttentionHead
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import AttentionHead
 from hardsim.run.enclosure import (
     EXP_ERROR,
     Block,

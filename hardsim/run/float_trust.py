@@ -79,7 +79,7 @@ def _operations_are_rounded_once() -> bool:
     found = (left + right, left - right, left * right, left / right)
     pairs = [(Fraction(a), Fraction(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
     exact = zip(*((float(a + b), float(a - b), float(a * b), float(a / b)) for a, b in pairs), strict=True)
-    if not all((one == np.array(wanted)).all() for one, wanted in zip(found, exact, strict=True)):
+    if not all((one == np.array(expected)).all() for one, expected in zip(found, exact, strict=True)):
         return False
     squares = np.concatenate([left, right, left * 2.0**-900, right * 2.0**901])
     roots = np.sqrt(squares)

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hardsim.lang.reals import Real, RealNumber
-from hardsim.network.model import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
+from hardsim.network.transformer import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, linear
 from hardsim.run.attention import WordHead, exponentials
 from hardsim.run.float_rows import Views

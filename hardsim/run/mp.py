@@ -19,8 +19,8 @@ from typing import Any
 from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.network.columns import real_value
-from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import Terms, Transformer
 from hardsim.run.arithmetic import is_exact
 from hardsim.run.ball import LARGEST_EXPONENT, dyadic
 from hardsim.run.sizes import largest_inverse, magnitudes
@@ -188,15 +188,15 @@ def digits_needed(model: Transformer, n: int) -> int:
     return ACCURATE_DIGITS + int(amplification(model, n)).bit_length() * 30103 // 100_000 + 2
 
 
-def choose_digits(model: Transformer, n: int, wanted: int | None) -> int:
+def choose_digits(model: Transformer, n: int, digits_wanted: int | None) -> int:
     """Return the precision for words of length n, in decimal digits: `wanted` if it is given, otherwise the number
     needed.
 
     Raises:
         InputError: if more than MOST_DIGITS are needed.
     """
-    if wanted is not None:
-        return wanted
+    if digits_wanted is not None:
+        return digits_wanted
     needed = digits_needed(model, n)
     if needed > MOST_DIGITS:
         raise InputError(

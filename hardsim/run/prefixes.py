@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hardsim.network.model import AttentionHead, Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import AttentionHead, Transformer
 from hardsim.run.enclosure import Block, Integers
 from hardsim.run.float_rows import NO_ROWS, carried
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hardsim.lang.reals import Real, RealNumber, bounds, upper
 from hardsim.network.columns import real_value
-from hardsim.network.model import Terms, Transformer
+from hardsim.network.transformer import Terms, Transformer
 
 
 def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], list[Fraction]]]:

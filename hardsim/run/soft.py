@@ -21,7 +21,7 @@ from math import ceil
 from typing import Any, Literal
 
 from hardsim.errors import Undecided
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.run.arithmetic import Value, is_exact
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.forward import Forward, Trace

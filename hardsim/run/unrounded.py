@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from hardsim.network.model import FeedForward, HiddenUnit, Transformer
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import FeedForward, HiddenUnit, Transformer
 from hardsim.run.arithmetic import Value, lift
 from hardsim.run.forward import HALF, Forward, Trace
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hardsim.hard.exact import Columns, ExactModel, HardTrace, LayerTrace, Word
 from hardsim.hard.hardmax import ONE_VALUE, Rows, visible
 from hardsim.network.integers import Exact
-from hardsim.program.model import Affine, Head, Program
+from hardsim.program.hard_attention import Affine, Head, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,8 @@ def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, t
         return sum((Fraction(value) * columns[name].at(0, place) for name, value in terms.terms), Fraction(0))
 
     seen = np.flatnonzero(visible(head.mask, size, program.bos)[query]).tolist()
-    pairs = [(form(asked, query), key) for asked, key in head.score]
-    scores = {place: sum((asked * form(key, place) for asked, key in pairs), Fraction(0)) for place in seen}
+    pairs = [(form(query_form, query), key) for query_form, key in head.score]
+    scores = {place: sum((query_form * form(key, place) for query_form, key in pairs), Fraction(0)) for place in seen}
     best = [place for place, score in scores.items() if score == max(scores.values())]
     return [(place + program.first, tuple(form(value, place) for _, value in head.values)) for place in best]
 

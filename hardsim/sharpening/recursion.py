@@ -32,9 +32,9 @@ from hardsim.errors import Undecided
 from hardsim.hard.hardmax import visible_sums
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, bounds
-from hardsim.network.model import Schedule, Transformer
 from hardsim.network.numbers import ONE
-from hardsim.program.model import Affine, Encoding, Head, Program, ProgramLayer, Weighting
+from hardsim.network.transformer import Schedule, Transformer
+from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 from hardsim.theory.outward import round_up
 from hardsim.theory.perturbation import FARTHEST, weight_distance

@@ -67,11 +67,11 @@ def least_width(bits: int, depth: int) -> int:
         InputError: if bits or depth is not positive.
     """
     _check(bits=bits, depth=depth)
-    wanted = pieces_for_rounding(bits)
+    expected = pieces_for_rounding(bits)
     low, high = 1, 1 << (-(-bits // depth) - 1)  # 2m = 2^ceil(bits/depth), or m = 1, is enough
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if pieces(depth, middle) >= wanted else (middle + 1, high)
+        low, high = (low, middle) if pieces(depth, middle) >= expected else (middle + 1, high)
     return low
 
 

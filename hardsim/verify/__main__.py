@@ -45,10 +45,10 @@ def check(name: str) -> int:
         reason = verify(document)
     except Exception:
         traceback.print_exc()
-        told = (
+        message = (
             "This is a bug of the checker. Nothing is known of the certificate. Please report these lines and the file."
         )
-        return _failed(f"{name}: internal error", told, BUG)
+        return _failed(f"{name}: internal error", message, BUG)
     if reason is not None:
         return _failed(f"{name}: INVALID: {reason}", "", INVALID)
     print(printable(f"VALID  {name}"), *(f"  {printable(line)}" for line in lines(document)), sep="\n")

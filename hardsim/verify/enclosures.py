@@ -95,11 +95,11 @@ class Enclosure:
 
     def __lt__(self, other: RealValue) -> bool:
         low, high = ends(other)
-        return self._told(self.high < low, self.low >= high)
+        return self._decided(self.high < low, self.low >= high)
 
     def __le__(self, other: RealValue) -> bool:
         low, high = ends(other)
-        return self._told(self.high <= low, self.low > high)
+        return self._decided(self.high <= low, self.low > high)
 
     def __gt__(self, other: RealValue) -> bool:
         return not self <= other
@@ -111,10 +111,10 @@ class Enclosure:
         if not isinstance(other, int | Fraction | Enclosure):
             return NotImplemented
         low, high = ends(other)
-        return self._told(False, self.high < low or high < self.low)
+        return self._decided(False, self.high < low or high < self.low)
 
     @staticmethod
-    def _told(yes: bool, no: bool) -> bool:
+    def _decided(yes: bool, no: bool) -> bool:
         if not (yes or no):
             raise Blurred("an expression compares numbers that are not seen to differ")
         return yes
@@ -171,11 +171,11 @@ def log(x: RealValue, digits: int) -> RealValue:
     return enclosed(_logs(Fraction(low), digits)[0], _logs(Fraction(high), digits)[1], digits)
 
 
-def _domain(surely: bool, maybe: bool, told: str) -> None:
+def _domain(surely: bool, maybe: bool, message: str) -> None:
     """Reject what has no value; it may have one if more digits could tell."""
-    require(maybe, told)
+    require(maybe, message)
     if not surely:
-        raise Blurred(told)
+        raise Blurred(message)
 
 
 def _roots(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:

@@ -119,12 +119,12 @@ class EveryLengthChecker(FormulaChecker):
     """Proves a document's claim for every length, or raises Rejected. `bounds` of a head are its rate, the series, and
     the errors where it should find 0, and 1; nothing of heads that average."""
 
-    def prove(self, told: dict[str, list[Any]] | None) -> None:
+    def prove(self, claimed_bounds: dict[str, list[Any]] | None) -> None:
         """All classes at once."""
         Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)), MINUTE)
         with ratios.charged(self.charge):
             self._prove()
-        self._compare(told, whole=True)
+        self._compare(claimed_bounds, whole=True)
 
     def _prove(self) -> None:
         self.nodes, self.own, self.n = [*self.nodes], len(self.nodes), 0
@@ -186,9 +186,9 @@ class EveryLengthChecker(FormulaChecker):
     def _condition(self, node: int, x: Value, i: int) -> Combination:
         """The truth of a predicate of a number."""
         one = CLASSES[i - 1]
-        return self._told(self.conditions[node][1].tree, {"x": one.known(x), "n": one.known(LENGTH)}, one)
+        return self._truth_of(self.conditions[node][1].tree, {"x": one.known(x), "n": one.known(LENGTH)}, one)
 
-    def _told(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Combination:
+    def _truth_of(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Combination:
         """A truth, as a number or as a fact."""
         found = self._truth(tree, names, one)
         return combine((int(found), {None: 1})) if isinstance(found, bool) else {self.fact(found): 1}
@@ -198,7 +198,7 @@ class EveryLengthChecker(FormulaChecker):
     def _encoded(self, k: str, i: int) -> Combination:
         what, one = self.texts[k][1], CLASSES[i - 1]
         if what.truth:
-            return self._told(what.tree, {"i": one.known(QUERY), "n": one.known(LENGTH)}, one)
+            return self._truth_of(what.tree, {"i": one.known(QUERY), "n": one.known(LENGTH)}, one)
         return combine((1, {None: self._number_of(what.tree, {"i": QUERY, "n": LENGTH}, one)}))
 
     def _sharpen(self) -> None:
@@ -287,10 +287,10 @@ class EveryLengthChecker(FormulaChecker):
             found = self._truth(parts[0], names, one)
             return not found if isinstance(found, bool) else ("not", found)
         if op in PREDICATES:
-            asked = self._number_of(parts[0], names, one)
-            form = line(asked)
+            query = self._number_of(parts[0], names, one)
+            form = line(query)
             require(form is not None and all(part.denominator == 1 for part in form), f"{op} is asked of no integer")
-            return (op, asked) if isinstance(asked, Ratio) else PREDICATES[op](int(asked))
+            return (op, query) if isinstance(query, Ratio) else PREDICATES[op](int(query))
         first, *others = parts
         if others[0][0] in ("and", "or"):
             return self._logical(others[0][0], [first, *(part for _, part in others)], names, one)
@@ -396,12 +396,12 @@ class EveryLengthChecker(FormulaChecker):
         require(
             all({*query} <= {None} for row in queries for query in row), f"the query of head {name} depends on the word"
         )
-        asked = dict.fromkeys(tuple(query.get(None, 0) for query in row) for row in queries)
+        query_number = dict.fromkeys(tuple(query.get(None, 0) for query in row) for row in queries)
         types = dict.fromkeys(kind for j in self.places
                               for kind in self._types(name, claim, values[j - 1], keys[j - 1], j))  # fmt: skip
-        require(len(types) ** 2 * len(asked) <= MOST_QUERIES, f"too large: head {name} reads too much at once")
+        require(len(types) ** 2 * len(query_number) <= MOST_QUERIES, f"too large: head {name} reads too much at once")
         before, after = dict[Value, None](), dict[Value, None]()
-        for query, (won, value, *key), (lost, wrong, *other) in product(asked, types, types):
+        for query, (won, value, *key), (lost, wrong, *other) in product(query_number, types, types):
             if value != wrong and (won or not lost):
                 self.spend(STEP * (1 + len(key)))
                 parts = (

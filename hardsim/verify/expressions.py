@@ -211,9 +211,9 @@ class _Reader:
             return Expression(False, lambda names: int(bool(part.run(names))), ("[", part.tree))
         if token in PREDICATES:
             self.take("(")
-            asked, predicate = self.number(self.inside(_OR)), PREDICATES[token]
+            query, predicate = self.number(self.inside(_OR)), PREDICATES[token]
             self.take(")")
-            return Expression(True, lambda names: predicate(_whole(asked.run(names))), (token, asked.tree))
+            return Expression(True, lambda names: predicate(_whole(query.run(names))), (token, query.tree))
         if token in FUNCTIONS:
             require(self.functions, f"{self.wrong()}: {token} is no exact number, which only a temperature need not be")
             self.take("(")

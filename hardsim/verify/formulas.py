@@ -56,7 +56,7 @@ TOGETHER = 16
 class FormulaChecker(Claim, Costs):
     """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
 
-    def __init__(self, document: dict[str, Any], told: dict[str, list[Any]] | None = None) -> None:
+    def __init__(self, document: dict[str, Any], claimed_bounds: dict[str, list[Any]] | None = None) -> None:
         super().__init__(document)
         Costs.__init__(self, self.size * sum(n * n for n in self.lengths), chain(*(row.values() for row in self.rows)))
         self.values: dict[tuple[Any, ...], Fraction] = {}
@@ -64,13 +64,13 @@ class FormulaChecker(Claim, Costs):
         self.cache: dict[Any, Any] = {}
         self.numbers: dict[str, Any] = {}
         self.together, self.joined, self.apart = True, False, False
-        self.prove(told)
+        self.prove(claimed_bounds)
 
-    def prove(self, told: dict[str, list[Any]] | None) -> None:
+    def prove(self, claimed_bounds: dict[str, list[Any]] | None) -> None:
         """One length after the other, or where nothing depends on the length the longest one."""
         prefix = self._looks_back()
         for done, n in enumerate(self.lengths[-1:] if prefix else self.lengths):
-            self._compare(told)
+            self._compare(claimed_bounds)
             self.joined = False
             try:
                 self._length(n)
@@ -84,7 +84,7 @@ class FormulaChecker(Claim, Costs):
                 self._length(n)
             for i in range(self.lengths[0] if prefix else n, n + 1):
                 require(self._right(i), f"the output '{self.output}' is not the root of the formula at length {i}")
-        self._compare(told, whole=True)
+        self._compare(claimed_bounds, whole=True)
 
     def _looks_back(self) -> bool:
         """Whether nothing depends on what follows a position, or on the length: then what holds at a position of a word
@@ -101,13 +101,16 @@ class FormulaChecker(Claim, Costs):
             op, _, *rest = self.nodes[k]
             seen = rest[-2] if op in ("at least", "predicate") else [[1, "R"]] if op in ("X", "U") else []
             sides |= {side for _, side in seen}
-        told = [*self.texts.values(), self.temperature, *(self.conditions[k] for k in live if k in self.conditions)]
-        return sides <= {"L"} and not any("n" in what.names for _, what in told)
+        message = [*self.texts.values(), self.temperature, *(self.conditions[k] for k in live if k in self.conditions)]
+        return sides <= {"L"} and not any("n" in what.names for _, what in message)
 
-    def _compare(self, told: dict[str, list[Any]] | None, whole: bool = False) -> None:
+    def _compare(self, claimed_bounds: dict[str, list[Any]] | None, whole: bool = False) -> None:
         """Hold bounds that are claimed against those found up to now: what is wrong shows at the first length."""
-        require(told is None or told.keys() == self.bounds.keys(), "bounds: there is not one list for each head")
-        for name, rows in (told or {}).items():
+        require(
+            claimed_bounds is None or claimed_bounds.keys() == self.bounds.keys(),
+            "bounds: there is not one list for each head",
+        )
+        for name, rows in (claimed_bounds or {}).items():
             fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
             require(fine, f"bounds of head {name}: they are not what follows from the weights")
 
@@ -155,7 +158,7 @@ class FormulaChecker(Claim, Costs):
         nodes = tuple(sorted(off.keys() - {None}, key=str))
         if not off or not all(isinstance(k, int) for k in nodes):
             return not off
-        rows = (dict(zip(nodes, told, strict=True)) | {None: 1} for told in self.possible(nodes, i))
+        rows = (dict(zip(nodes, message, strict=True)) | {None: 1} for message in self.possible(nodes, i))
         return not any(sum(a * row[k] for k, a in off.items()) for row in rows)
 
     def _walk(self) -> None:
@@ -180,8 +183,8 @@ class FormulaChecker(Claim, Costs):
         if len(set(values)) > 1:
             require(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
             (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
-            told = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
-            fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
+            message = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
+            fine = self.nodes[node][0] == "letters" and values == message and k not in self.texts
             require(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
 
     def _encoded(self, k: str, i: int) -> Combination:
@@ -289,8 +292,8 @@ class FormulaChecker(Claim, Costs):
             self.spend(len(self.alphabet) * len(letters))
             here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet} or {()}
             self.spend(len(here) * (len(known) + len(nodes) + 4 * len(inner) + len(free)) << len(free))
-            for told, chosen in product(here, product((0, 1), repeat=len(free))):
-                truth = known | dict(zip(free, chosen, strict=True)) | dict(zip(letters, told, strict=True))
+            for message, chosen in product(here, product((0, 1), repeat=len(free))):
+                truth = known | dict(zip(free, chosen, strict=True)) | dict(zip(letters, message, strict=True))
                 for k in inner:
                     truth[k] = self.join(
                         self.nodes[k][0], [bool(truth[self.alias(a, i)]) != b for a, b in self.lits[k]]
@@ -307,8 +310,8 @@ class FormulaChecker(Claim, Costs):
         keys = [[self.apply(key, j) for _, key in pairs] for j in self.places]
         used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
         if not any(query and key for query, key in pairs):
-            told = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
-            require(told or not used, f"head {name} does not average what is claimed")
+            message = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
+            require(message or not used, f"head {name} does not average what is claimed")
             self.spend(0 if used else self.n * self.n)
             numbers = [value.get(None, 0) for value in values]
             return [combine((Fraction(1) / self.extent(side, i), {(side, claim["what"]): 1} if used else
@@ -329,14 +332,19 @@ class FormulaChecker(Claim, Costs):
         work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
-        asked = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
+        query_number = [
+            [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places
+        ]
         if kind == "number":
-            self.numbers[name] = asked, read
-        if kind == "nearest" and (found := self._at_once(name, (side, claim["backwards"]), asked, read)) is not None:
+            self.numbers[name] = query_number, read
+        if (
+            kind == "nearest"
+            and (found := self._at_once(name, (side, claim["backwards"]), query_number, read)) is not None
+        ):
             self.bounds[name].append(found)
             return [found] * self.n
         before: Any = None
-        for i, queries in enumerate(asked, start=1):
+        for i, queries in enumerate(query_number, start=1):
             size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
             same = (queries, self.stretch[i - 1], size, self.seen(side, i), i * (kind == "sign"))
             again = wrong[-1:] if same == before else list[list[Any]]()
@@ -360,8 +368,8 @@ class FormulaChecker(Claim, Costs):
         nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
         rows = self.possible(nodes, j)
         self.spend(len(rows) * (len(nodes) + sum(map(len, (value, *keys)))))
-        for told in rows:
-            truth: Combination = dict(zip(nodes, told, strict=True)) | {None: 1}
+        for message in rows:
+            truth: Combination = dict(zip(nodes, message, strict=True)) | {None: 1}
             own, *key = (sum((a * truth[k] for k, a in part.items()), 0) for part in (value, *keys))
             selected, what = (truth[k] ^ negated for k, negated in lits)
             require(own == what, f"head {name} does not read what is claimed")
@@ -369,12 +377,12 @@ class FormulaChecker(Claim, Costs):
         self.keep(len(found) * (1 + len(keys)))
         return frozenset(found)
 
-    def _at_once(self, name: str, way: tuple[str, bool], asked: list[Any], read: list[Any]) -> list[Any] | None:
+    def _at_once(self, name: str, way: tuple[str, bool], queries: list[Any], read: list[Any]) -> list[Any] | None:
         """A bound for all positions that see those up to them, or from them on, and ask alike; None for others."""
-        alike = all(query == asked[0] for query in asked) and len({*self.stretch}) == 1
+        alike = all(query == queries[0] for query in queries) and len({*self.stretch}) == 1
         if not self.together or way not in (("L", False), ("R", True)) or not alike:
             return None
-        weights, far = self._weights(self._query(name, asked[0]), read[::-1] if way[1] else read, self.stretch[0])
+        weights, far = self._weights(self._query(name, queries[0]), read[::-1] if way[1] else read, self.stretch[0])
         if far:
             return None
         self.joined = True
@@ -486,11 +494,11 @@ class FormulaChecker(Claim, Costs):
         heads = sorted(key for key in used if isinstance(key, str) and key)
         lemmas = [name for name in heads if self._lemma(node, name, i)]
         edge = self._edge(op, i)
-        told = f"the coordinate '{k}' is not what is claimed, {op}, {self.where(i)}"
-        require(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), told)
+        message = f"the coordinate '{k}' is not what is claimed, {op}, {self.where(i)}"
+        require(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), message)
         if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
             sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
-            self._table((k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes), i)
+            self._table((k, op, bias, forms, message), (heads, lemmas, edge), (line, sizes), i)
         return self.truth((node, negated), i)
 
     def _fixed(self, form: Combination, i: int) -> Any:
@@ -507,7 +515,7 @@ class FormulaChecker(Claim, Costs):
 
     def _table(self, clips: Any, read: Any, counted: Any, i: int) -> None:
         """Hold for each truth of what clips read that they give the truth of the node that is claimed."""
-        (k, op, bias, forms, told), (heads, lemmas, edge), (line, sizes) = clips, read, counted
+        (k, op, bias, forms, message), (heads, lemmas, edge), (line, sizes) = clips, read, counted
         node, negated = self.claims[k]
         rest = self.nodes[node][2:]
         used = {key for _, form in forms for key in form}
@@ -543,7 +551,7 @@ class FormulaChecker(Claim, Costs):
                 ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
             if all(ends.values()):
                 total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)
-                require(total == ((goal and not edge) != negated), told)
+                require(total == ((goal and not edge) != negated), message)
         if not self.apart:  # which goes by more than bounds
             self.cache[key] = True
 
@@ -637,10 +645,10 @@ class FormulaChecker(Claim, Costs):
 
     def _looked_up(self, name: str, i: int) -> tuple[Any, tuple[Any, ...]]:
         """The count that a head looks up at a position, and how: its queries, how far counts go, what it sees."""
-        (side, claim, *_), (asked, read) = self.heads[name], self.numbers[name]
+        (side, claim, *_), (query_number, read) = self.heads[name], self.numbers[name]
         args, terms = claim["count"]
         symbol = next((key for key in self.linear(args, terms, 0, i) if key is not None), None)
-        queries = tuple((query.get(None, 0), query.get(symbol, 0)) for query in asked[i - 1])
+        queries = tuple((query.get(None, 0), query.get(symbol, 0)) for query in query_number[i - 1])
         seen = tuple((int(value), *(key.get(None, 0) for key in keys))
                      for value, keys in (read[j - 1] for j in self.seen(side, i)))  # fmt: skip
         return symbol, (queries, len(self.seen(terms[0][1], i)), seen, self.stretch[i - 1])

@@ -83,14 +83,14 @@ class ProgramChecker(ShareSigns):
     def _lengths(self, document: dict[str, Any]) -> None:
         self.lengths, self.start = document["lengths"], document["start"]
         fine = self.lengths == sorted({*self.lengths}) and (self.lengths or self.start is not None)
-        told = f"lengths: they should be different ones from 1 to {MOST_POSITIONS}, in order"
-        require(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), told)
+        message = f"lengths: they should be different ones from 1 to {MOST_POSITIONS}, in order"
+        require(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), message)
         require(
             self.start is None or 2 <= self.start <= MOST_POSITIONS, "start: it should be a length from 2 on, or null"
         )
         given = document["temperature"]
-        told = "temperature: an expression, or one for each length where no others are claimed"
-        require(type(given) is str or (self.start is None and len(given) == len(self.lengths)), told)
+        message = "temperature: an expression, or one for each length where no others are claimed"
+        require(type(given) is str or (self.start is None and len(given) == len(self.lengths)), message)
         self.temperatures = dict(zip(self.lengths, given, strict=True)) if type(given) is list else given
 
     def _sized(self) -> None:
@@ -288,11 +288,11 @@ class ProgramChecker(ShareSigns):
         for (clip, bias, form, outs), claim in zip(units, claims["units"], strict=True):
             before, after = (self._claimed(spans, f"a unit of {sorted(outs)!a}") for spans in claim)
             for place in self.world.places:
-                here, told = place.order, f"of {sorted(outs)!a} is not seen to be what is claimed {place}"
+                here, message = place.order, f"of {sorted(outs)!a} is not seen to be what is claimed {place}"
                 inputs = [(factor, self.columns[name][here]) for name, factor in form.items()]
-                require(self.sums_to(inputs, bias, before[here], place.domain), f"facts: the input of a unit {told}")
+                require(self.sums_to(inputs, bias, before[here], place.domain), f"facts: the input of a unit {message}")
                 fine = self.active(before[here], after[here], clip, place.domain)
-                require(fine, f"facts: the output of a unit {told}")
+                require(fine, f"facts: the output of a unit {message}")
             margins = {p.order: self.margin(before[p.order], clip, p.domain) for p in self.world.places}
             own.append(UnitLaw(clip, form, outs, margins, {order: span.high for order, span in before.items()}))
             given.append(after)
@@ -344,10 +344,10 @@ class ProgramChecker(ShareSigns):
             len(claim["rows"]) == (0 if head.uniform else len(self.world.places)), f"facts: head {head.name} needs rows"
         )
         picks: dict[int, Picks] = {}
-        for place, told in zip(self.world.places, claim["rows"], strict=False):
+        for place, message in zip(self.world.places, claim["rows"], strict=False):
             reader = readers[place.order] = ScoreRows(self, self.world, head, place, self.columns)
             types = TypedRows(self.types, head.mask, head.pairs, place)
-            facts = rows[place.order] = self._row(head, place, told, reader, types)
+            facts = rows[place.order] = self._row(head, place, message, reader, types)
             outs = [out for out, form in head.values.items() if facts.unique or types.agrees(form)]
             picks[place.order] = facts.winners if facts.unique else (), frozenset(outs)
         self.picks[head.name] = picks
@@ -370,26 +370,26 @@ class ProgramChecker(ShareSigns):
                 require(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
         return HeadLaw(head, rows, sizes, values), reads
 
-    def _row(self, head: Head, place: Place, told: Any, reader: ScoreRows, types: TypedRows) -> Row:
+    def _row(self, head: Head, place: Place, message: Any, reader: ScoreRows, types: TypedRows) -> Row:
         """The row of a head for queries at a place, by the rule that the certificate names."""
-        if "product" in told:
-            query, *lattice = told["product"]
+        if "product" in message:
+            query, *lattice = message["product"]
             parts = [*map(self._function, lattice)]
             self._values(parts, f"the keys of head {head.name}", place)
             return reader.product(self._claim(query, f"the query of head {head.name}", place), *parts)
-        if "kinds" in told:
+        if "kinds" in message:
             found = types.row()
             require(found is not None, f"head {head.name} has scores whose order is not seen {place}")
             assert found is not None
             visible = self.world.count(place, head.mask)
             return Row(visible, found.gaps, found.unique, found.equal, found.winners, found.begins)
-        inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in told["inner"]]
-        require(len(inner) == len(told["groups"]), f"facts: head {head.name} needs a rule for each group")
-        pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in told["pairs"]]
+        inner = [None if rule is None else (rule[0], *map(self._function, rule[1:])) for rule in message["inner"]]
+        require(len(inner) == len(message["groups"]), f"facts: head {head.name} needs a rule for each group")
+        pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in message["pairs"]]
         for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
             fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
             require(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
-        return reader.row(told["groups"], inner, pairs)
+        return reader.row(message["groups"], inner, pairs)
 
     def _reads(
         self,
@@ -606,9 +606,9 @@ class ProgramChecker(ShareSigns):
         if found := self.far(span, threshold, place.domain):
             return found
         step, offset = span.step, span.offset
-        told = f"the output '{name}' may lie on the threshold {place}"
+        message = f"the output '{name}' may lie on the threshold {place}"
         if step is None or isinstance(step, Ratio) or isinstance(offset, Ratio) or not step:
-            require(False, told)
+            require(False, message)
         distance = min((abs(point - threshold) for point in nearest(span, threshold)), default=HALF)
-        require(distance > 0, told)
+        require(distance > 0, message)
         return (distance,)

@@ -288,12 +288,12 @@ class ScoreRows:
         apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
         known = one.form.known - other.form.known
         fine = self._unknown((*one.parts, *other.parts), step) and self._of_row(apart, step)
-        told = "has scores that are not what is claimed of a single key"
-        self.need(fine and self.signs.multiple(known - rest, step), told)
+        message = "has scores that are not what is claimed of a single key"
+        self.need(fine and self.signs.multiple(known - rest, step), message)
         if rest == 0 and step == 0:
             return (), True, 0
         if sign is not None:
-            self.need(sign in (1, -1), told)
+            self.need(sign in (1, -1), message)
             for ends in self._ends(one, other):
                 end = ends[0] if sign == 1 else -1 * ends[1]
                 self.need(
@@ -322,8 +322,8 @@ class ScoreRows:
                 offset = 0 if span.step is None else span.offset
                 ends = [(span.low - offset) * factor, (span.high - offset) * factor]
                 if not self.signs.nonnegative(factor, other.sight.domains):
-                    told = "has scores of which the order is not seen"
-                    self.need(self.signs.nonnegative(-1 * factor, other.sight.domains), told)
+                    message = "has scores of which the order is not seen"
+                    self.need(self.signs.nonnegative(-1 * factor, other.sight.domains), message)
                     ends.reverse()
                 low, high = low + ends[0], high + ends[1]
             yield low, high

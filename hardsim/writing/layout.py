@@ -32,7 +32,7 @@ from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
 from hardsim.network.dense import Activation, Dense, Network, Norm
-from hardsim.network.model import (
+from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
     LengthTable,

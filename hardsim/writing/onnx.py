@@ -35,13 +35,13 @@ TOKENS, OUTPUTS = "tokens", "outputs"
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
-def hold_onnx() -> None:
+def require_onnx() -> None:
     """Raise InputError, which says how to install it, if the library onnx is not installed."""
     try:
         import onnx  # noqa: F401  # asked for alone
     except ImportError:
-        told = "--to onnx needs the library onnx, which is not installed"
-        raise InputError(told, install_hint("onnx")) from None
+        message = "--to onnx needs the library onnx, which is not installed"
+        raise InputError(message, install_hint("onnx")) from None
 
 
 def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None) -> bytes:
@@ -51,7 +51,7 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
         InputError: if the library is not installed, or a table would be too large.
         OutOfRange: if a number of the network is beyond float64, or has no value at a length.
     """
-    hold_onnx()
+    require_onnx()
     from onnx import TensorProto, helper
 
     graph = _Graph(layout, DTYPES[dtype], max_n, length)
@@ -115,8 +115,8 @@ class _Graph:
             kept: NDArray[Any] = array.astype(self.dtype)
         lost = array[np.isinf(kept) & np.isfinite(array)]
         if lost.size:
-            told = f"a number of the network is beyond {np.dtype(self.dtype).name} ({lost[0]:.3g})"
-            raise OutOfRange(told, "Use --dtype float64, or scale the network.")
+            message = f"a number of the network is beyond {np.dtype(self.dtype).name} ({lost[0]:.3g})"
+            raise OutOfRange(message, "Use --dtype float64, or scale the network.")
         return kept
 
     def number(self, value: float) -> str:
@@ -178,8 +178,8 @@ class _Graph:
         height = longest + self.layout.fixed if "i" in by else 1
         size = (len(self.lengths()) if whole else 1) * height * columns
         if size > LARGEST_TABLE:
-            told = f"{name} would be a table of {size:,} numbers in the graph, and {LARGEST_TABLE:,} are the most"
-            raise InputError(told, f"Use --max-n below {self.max_n}, or --length for words of one length.")
+            message = f"{name} would be a table of {size:,} numbers in the graph, and {LARGEST_TABLE:,} are the most"
+            raise InputError(message, f"Use --max-n below {self.max_n}, or --length for words of one length.")
         found = np.zeros((len(self.lengths()) if whole else 1, height, columns))
         for place, n in enumerate(self.lengths() if whole else (longest,)):
             for column, values in enumerate(numbers(n)):
@@ -196,7 +196,7 @@ class _Graph:
 
     def whole(self) -> None:
         """Add all nodes of the network."""
-        told, layout = self.layout.description, self.layout
+        description, layout = self.layout.description, self.layout
         x = self.embedded()
         if POSITIONS in layout.arrays:
             x = self.op("Add", x, self.op("Gather", str(self.array(POSITIONS)), self.rows(), axis=0))
@@ -204,10 +204,10 @@ class _Graph:
             places = [place for place, _ in layout.encoded(self.lengths()[-1]) if layout.encoded_by[place] == by]
             x = self.op("Add", x, self.encoding(by, places))
         heads = 0
-        for number, layer in enumerate(told["layers"]):
+        for number, layer in enumerate(description["layers"]):
             x = self.layer(f"layers.{number}.", layer, x, heads)
             heads += len(layer["heads"])
-        x = self.norm(told.get("final_norm"), "final_norm.", x)
+        x = self.norm(description.get("final_norm"), "final_norm.", x)
         bias = self.array(UNEMBEDDING_BIAS)
         product = ("MatMul", x, str(self.array(UNEMBEDDING)))
         if bias is None:
@@ -255,20 +255,20 @@ class _Graph:
         """Return x W + b."""
         return self.plus(self.op("MatMul", x, str(self.array(weight))), bias)
 
-    def layer(self, prefix: str, told: dict[str, Any], x: str, head: int) -> str:
+    def layer(self, prefix: str, description: dict[str, Any], x: str, head: int) -> str:
         """Add a layer: attention, then hidden units."""
-        after = told["norms"] == "after"
-        if told["heads"] or f"{prefix}b_o" in self.layout.arrays:
-            norm = told.get("norm_1"), f"{prefix}norm_1."
+        after = description["norms"] == "after"
+        if description["heads"] or f"{prefix}b_o" in self.layout.arrays:
+            norm = description.get("norm_1"), f"{prefix}norm_1."
             y = x if after else self.norm(*norm, x)
-            for place, one in enumerate(told["heads"]):
+            for place, one in enumerate(description["heads"]):
                 x = self.op("Add", x, self.head(f"{prefix}heads.{place}.", one["mask"], y, head + place))
             x = self.plus(x, f"{prefix}b_o")
             x = self.norm(*norm, x) if after else x
-        if told["mlp"] is not None:
-            norm = told.get("norm_2"), f"{prefix}norm_2."
+        if description["mlp"] is not None:
+            norm = description.get("norm_2"), f"{prefix}norm_2."
             entered = self.product(x if after else self.norm(*norm, x), f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
-            hidden = self.activated(told["mlp"], entered, f"{prefix}mlp.cap")
+            hidden = self.activated(description["mlp"], entered, f"{prefix}mlp.cap")
             x = self.plus(
                 self.op("Add", x, self.op("MatMul", hidden, str(self.array(f"{prefix}mlp.w_out")))),
                 f"{prefix}mlp.b_out",
@@ -336,14 +336,14 @@ class _Graph:
         small = self.op("Mul", self.op("Exp", self.op("Neg", square)), self.op("Mul", x, found))
         return self.op("Mul", small, self.number(2 / math.sqrt(math.pi)))
 
-    def norm(self, told: dict[str, Any] | None, prefix: str, x: str) -> str:
+    def norm(self, description: dict[str, Any] | None, prefix: str, x: str) -> str:
         """Apply a norm, if there is one."""
-        if told is None:
+        if description is None:
             return x
-        if told["kind"] == "layer":
+        if description["kind"] == "layer":
             x = self.op("Sub", x, self.op("ReduceMean", x, axes=[-1], keepdims=1))
         square = self.op("ReduceMean", self.op("Mul", x, x), axes=[-1], keepdims=1)
-        root = self.op("Sqrt", self.op("Add", square, self.number(float(Fraction(told["epsilon"])))))
+        root = self.op("Sqrt", self.op("Add", square, self.number(float(Fraction(description["epsilon"])))))
         x = self.op("Div", x, root)
         weight = self.array(f"{prefix}weight")
         return self.plus(x if weight is None else self.op("Mul", x, weight), f"{prefix}bias")

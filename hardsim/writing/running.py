@@ -70,9 +70,13 @@ def onnx_runner(data: bytes, layout: ExportLayout, dtype: str) -> Runner:
 
 def encoded_word(layout: ExportLayout, word: Sequence[str], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a word as a layout reads it: token ids, or rows of zeros and ones of propositions."""
-    told = layout.description
-    if "tokens" in told:
-        ids = {name: number for number, name in enumerate(told["tokens"])}
-        return np.array([*told["before"], *(ids[symbol] for symbol in word), *told["after"]], dtype=np.int64)
-    held = [set(), *map(set, map(members_of, word))] if told["before"] else [set(members_of(one)) for one in word]
-    return np.array([[name in one for name in told["propositions"]] for one in held], dtype=dtype)
+    description = layout.description
+    if "tokens" in description:
+        ids = {name: number for number, name in enumerate(description["tokens"])}
+        return np.array(
+            [*description["before"], *(ids[symbol] for symbol in word), *description["after"]], dtype=np.int64
+        )
+    held = (
+        [set(), *map(set, map(members_of, word))] if description["before"] else [set(members_of(one)) for one in word]
+    )
+    return np.array([[name in one for name in description["propositions"]] for one in held], dtype=dtype)

@@ -140,8 +140,8 @@ def test_a_check_is_timed_beside_the_proof() -> None:
 def test_times_are_medians_and_their_ratio() -> None:
     times = checks.Times()
     times.seconds, times.proofs = [9.0, 3.0, 4.0], [2.0, 1.0, 8.0]
-    told = times.told(Figure("g", "what", "case", None, "s"))
-    assert (told.value, told.proofs) == (4.0, 2.0)
+    message = times.figure_of(Figure("g", "what", "case", None, "s"))
+    assert (message.value, message.proofs) == (4.0, 2.0)
 
 
 def test_a_proof_without_proof_is_timed_and_one_that_fails_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +164,8 @@ def test_long_words_are_answered() -> None:
 
 def test_the_main_job_is_measured_as_it_was_asked_for() -> None:
     rows = [*checks.ROWS, checks.LONG]
-    asked = {(row.check.file.removeprefix("formulas/"), *row.check.options[1::2]): row.target for row in rows}
-    assert asked == {
+    requested = {(row.check.file.removeprefix("formulas/"), *row.check.options[1::2]): row.target for row in rows}
+    assert requested == {
         ("flipflop.ltl", "64"): 3,
         ("induction_head_3hop.ltl", "64"): 4,
         ("dyck2.srasp", "64"): 6,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.critical import MARK, RESULTS, ROWS, Found, Row, bracket_of, read_results, render, root, squares
+from benchmarks.critical import MARK, RESULTS, ROWS, CriticalRow, Row, bracket_of, read_results, render, root, squares
 from benchmarks.table import END
 from hardsim.checking.critical import FINE, WIDTH
 from hardsim.program.regimes import PROVEN
@@ -82,9 +82,9 @@ def test_a_table_of_few_rows() -> None:
     row = Row("T", "a T b")
     about = ("a T b", "ab", False, None)
     found = [
-        Found(*about, "temperature", right="2", wrong="1.9995", n=2, word="ab"),
-        Found(*about, "position", right="2", wrong="1.9995", n=2, word="ab"),
-        Found(
+        CriticalRow(*about, "temperature", right="2", wrong="1.9995", n=2, word="ab"),
+        CriticalRow(*about, "position", right="2", wrong="1.9995", n=2, word="ab"),
+        CriticalRow(
             *about,
             "causal-temperature",
             right="2",
@@ -95,7 +95,7 @@ def test_a_table_of_few_rows() -> None:
             inside="1.9995",
             inside_word="a",
         ),
-        Found(*about, "causal-position", refused="'T' looks up, and regime 'causal-position' has none"),
+        CriticalRow(*about, "causal-position", refused="'T' looks up, and regime 'causal-position' has none"),
     ]
     other = Row("R", "a R b")
     found += [replace(one, formula="a R b") for one in found]

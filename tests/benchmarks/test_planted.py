@@ -18,7 +18,7 @@ from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
 from benchmarks.planted import MARK, RESULTS, WAYS, Outcome, first_wrong, read_results, render
 from benchmarks.table import END
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.result import Verdict
 from hardsim.run.dense_exact import DenseForward
 from hardsim.run.mp import MpArithmetic
@@ -41,7 +41,7 @@ FAULTS = {
 LONGEST, SAMPLES = 40, 30
 
 
-def faulty(kind: str) -> Foreign:
+def faulty(kind: str) -> External:
     name, change, size = FAULTS[kind]
     subject = SUBJECTS[name]
     return replace(subject, network=change.made(subject.network, size))
@@ -101,9 +101,9 @@ def test_the_plain_pass_is_the_definition_up_to_float64() -> None:
     network = made(rows=9)
     tokens = np.array([[0, 3, 2, 1, 1, 2], [1, 1, 0, 3, 0, 0]])
     exact = DenseForward(network, MpArithmetic(30))
-    wanted = [exact.run(6, row.tolist(), [place])[0] for row, place in zip(tokens, (5, 2), strict=True)]
+    expected = [exact.run(6, row.tolist(), [place])[0] for row, place in zip(tokens, (5, 2), strict=True)]
     found = outputs(network, tokens, np.array([5, 2]))
-    assert np.abs(found - np.array(wanted, dtype=np.float64)).max() < 1e-12
+    assert np.abs(found - np.array(expected, dtype=np.float64)).max() < 1e-12
 
 
 @pytest.mark.parametrize("each", WAYS)

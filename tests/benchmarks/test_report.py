@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import alternatives, foreign, prover, startup, throughput
+from benchmarks import alternatives, external, prover, startup, throughput
 from benchmarks.cases import CASES, PASSES
 from benchmarks.results import Figure, PassCost, Results, Target, new_results
 from benchmarks.table import BEGIN, END, amount, into_page, render, summary
@@ -200,7 +200,7 @@ def test_a_quick_run_measures_what_agrees(tmp_path: Path, capsys: pytest.Capture
     assert command.main(["--quick", "--json", str(path)]) == 0
     found = Results.from_json(path.read_text(encoding="utf-8"))
     assert found.quick
-    assert found.groups == [startup.GROUP, alternatives.GROUP, throughput.GROUP, foreign.GROUP]
+    assert found.groups == [startup.GROUP, alternatives.GROUP, throughput.GROUP, external.GROUP]
     passes = [cost for cost in found.passes if cost.group == throughput.GROUP]
     assert [(cost.case, cost.name) for cost in passes] == [(case.name, name) for case in CASES for name in PASSES]
     # At length 16 even plain float64 is right, and nothing is undecided.

@@ -36,13 +36,13 @@ from tests.subjects import at_temperature, compiled, known, subject_of
 OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")
 
 
-def report(subject: Subject, max_n: int = 4, wanted: BoundOptions | None = None) -> BoundResult:
-    return bound_report(bound_subject(subject), replace(OPTIONS, max_n=max_n), wanted or BoundOptions())
+def report(subject: Subject, max_n: int = 4, expected: BoundOptions | None = None) -> BoundResult:
+    return bound_report(bound_subject(subject), replace(OPTIONS, max_n=max_n), expected or BoundOptions())
 
 
 def hunter(subject: Subject, words: list[tuple[str, ...]], whole: bool) -> Hunter:
-    wanted = dict(zip(words, HardRunner(subject).answers(words), strict=True))
-    return Hunter(subject, subject.program, lambda factor: parse_arith(str(factor)), wanted, whole, seed=0)
+    expected = dict(zip(words, HardRunner(subject).answers(words), strict=True))
+    return Hunter(subject, subject.program, lambda factor: parse_arith(str(factor)), expected, whole, seed=0)
 
 
 def words(n: int) -> list[tuple[str, ...]]:
@@ -182,17 +182,17 @@ def test_growth_is_fitted_without_its_logarithm(tmp_path: Path) -> None:
 
 
 def test_progress_and_interruption(tmp_path: Path) -> None:
-    told: list[Progress] = []
+    message: list[Progress] = []
 
     def stop(state: Progress) -> None:
-        told.append(state)
+        message.append(state)
         if (state.n, state.done) == (2, 18):
             raise KeyboardInterrupt
 
     result = bound_report(bound_subject(subject_of(tmp_path, some_a())), OPTIONS, BoundOptions(), stop)
     # Half a word when hard attention has run, and half when it is reported on.
     halves = [(1, 1), (2, 3), (3, 7), (4, 15), (1, 16), (2, 18)]
-    assert [(state.n, state.done, state.total) for state in told] == [(n, done, 30) for n, done in halves]
+    assert [(state.n, state.done, state.total) for state in message] == [(n, done, 30) for n, done in halves]
     assert result.partial
     assert [length.n for length in result.lengths] == [1, 2]
 

@@ -19,8 +19,8 @@ from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
-from hardsim.program.model import Affine
+from hardsim.lang.ltl_parser import parse_text
+from hardsim.program.hard_attention import Affine
 from hardsim.program.regimes import PROVEN
 from tests.strategies import all_words
 from tests.subjects import compiled, evaluations, known
@@ -221,12 +221,12 @@ def test_a_wrong_program_is_a_mismatch_between_hard_attention_and_the_oracle() -
 
 def test_accepted_words_of_all_three() -> None:
     words = all_words("abc", 4)
-    wanted = [word for word in words if holds("".join(word))]
+    expected = [word for word in words if holds("".join(word))]
     judges: tuple[Literal["oracle", "hard", "soft"], ...] = ("oracle", "hard", "soft")
     for by in judges:
-        assert list(accepted_words(since(), words, by, CheckOptions())) == wanted
+        assert list(accepted_words(since(), words, by, CheckOptions())) == expected
     flat = since(beta=Fraction(1, 2))
-    assert len(list(accepted_words(flat, words, "soft", CheckOptions()))) < len(wanted)
+    assert len(list(accepted_words(flat, words, "soft", CheckOptions()))) < len(expected)
 
 
 def test_no_attention_no_gap() -> None:

@@ -143,16 +143,16 @@ def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("hardsim.checking.checkpoint.time.monotonic", lambda: now[0])
     path = tmp_path / "run"
     memory = opened(path).memory("since.ltl", None)
-    asked: list[float] = []
+    requested: list[float] = []
 
     def state() -> list[Tally]:
-        asked.append(now[0])
-        return [Tally(len(asked))]
+        requested.append(now[0])
+        return [Tally(len(requested))]
 
     for tenth in range(35):
         now[0] = 100 + tenth / 10
         memory.keep(state, tenth)
-    assert asked == [101.0, 102.0, 103.0]
+    assert requested == [101.0, 102.0, 103.0]
     del memory
     found = opened(path).memory("since.ltl", None)
     assert (found.state, found.words, found.result) == ([Tally(3)], 30, None)
@@ -179,14 +179,14 @@ def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "9.9.9")
         refused(path, r"version of hardsim .* there, 9\.9\.9 here")
-    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 8)
-    refused(path, "schema_version 7 there, 8 here")
+    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 9)
+    refused(path, "schema_version 8 there, 9 here")
 
 
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text('{"format": "hardsim-checkpoint", "schema_version": 1, "runs": {}}\n', encoding="ascii")
-    refused(path, "belongs to another request: schema_version 1 there, 7 here")
+    refused(path, "belongs to another request: schema_version 1 there, 8 here")
 
 
 def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:
@@ -256,12 +256,14 @@ def test_a_write_that_fails_leaves_what_was_there(path: Path, monkeypatch: pytes
 def test_a_write_that_fails_is_told_once_and_the_file_is_not_complete(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, told = opened(path), list[InputError]()
-    made.lost = told.append
+    made, message = opened(path), list[InputError]()
+    made.lost = message.append
     monkeypatch.setattr(Checkpoint, "_open", lambda _: sqlite3.connect("file:nowhere/x?mode=rw", uri=True))
     made.memory("since.ltl", None).finish(RESULT)
     made.memory("since.ltl", "position").finish(RESULT)
-    assert [error.message for error in told] == [f"--resume {path}: cannot be written (unable to open database file)"]
+    assert [error.message for error in message] == [
+        f"--resume {path}: cannot be written (unable to open database file)"
+    ]
     monkeypatch.undo()
     made.memory("since.ltl", "position").finish(RESULT)  # a later row may be written again
     made.finish()

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.combined import check_with_proof
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.open import read_input, store_program
+from hardsim.checking.proof_before_words import check_with_proof
 from hardsim.checking.prove import confirmed, prove_attention, prove_subject
 from hardsim.checking.result import CheckResult, Verdict
 from hardsim.checking.sharpening import without_budget
@@ -77,7 +77,7 @@ def opened(path: Path, options: ModelOptions) -> Subject | None:
         return None
 
 
-def hold(subject: Subject, result: CheckResult) -> None:
+def require(subject: Subject, result: CheckResult) -> None:
     """What a result says of words is so, by the definition of softmax attention."""
     network, runner = subject.model, HardRunner(subject)
     wrong: list[tuple[str, ...]] = []
@@ -123,7 +123,7 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     assert subject.structural is (name in STILL_COMPILED)
     result = check_with_proof(subject, CheckOptions(max_n=LONGEST))
     assert result.verdict is not Verdict.PROVED
-    hold(subject, result)
+    require(subject, result)
     if subject.structural:
         assert prove_subject(subject, LONGEST, heads_only=True).verdict is Verdict.REFUTED
         return
@@ -185,7 +185,7 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
             assert 0 < off <= result.lengths[-1].bound
         return
     if result.verdict is not Verdict.PROVED:
-        hold(subject, result)
+        require(subject, result)
     else:
         assert not any(length.mismatches for length in result.lengths)
         assert options not in (ModelOptions(tau=parse_arith("1")), ModelOptions(beta=Fraction(1, 2)))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.combined import check_with_proof
 from hardsim.checking.constant import hahn_limited
 from hardsim.checking.open import read_expression
+from hardsim.checking.proof_before_words import check_with_proof
 from hardsim.checking.result import CheckResult, ConstantReach, Verdict
 from hardsim.checking.subject import ModelOptions
 from hardsim.lang.arith import parse_arith
@@ -43,12 +43,12 @@ def reached(beta: float) -> int:
 @pytest.mark.parametrize("options", [{"regime": "none"}, {"tau": "1"}])
 def test_the_length_that_a_beta_reaches(beta: int | str, options: dict[str, Any]) -> None:
     given: dict[str, Any] = {key: parse_arith(value) if key == "tau" else value for key, value in options.items()}
-    found, wanted = reach("O a", 12, "a b", beta=Fraction(beta), **given), reached(float(Fraction(beta)))
-    assert (found.right_to, found.wrong_at, found.limited) == (wanted, wanted + 1, True)
+    found, expected = reach("O a", 12, "a b", beta=Fraction(beta), **given), reached(float(Fraction(beta)))
+    assert (found.right_to, found.wrong_at, found.limited) == (expected, expected + 1, True)
     farther = known(found.farther_beta)
-    assert (found.farther_n, reached(float(farther)) >= 2 * (wanted + 1)) == (2 * (wanted + 1), True)
+    assert (found.farther_n, reached(float(farther)) >= 2 * (expected + 1)) == (2 * (expected + 1), True)
     # It is at most a sixteenth, or a quarter, above one that does not reach so far.
-    assert reached(float(farther - max(Fraction(1, 4), farther / 16))) < 2 * (wanted + 1)
+    assert reached(float(farther - max(Fraction(1, 4), farther / 16))) < 2 * (expected + 1)
 
 
 def test_a_large_beta_is_proved_to_the_longest_length_that_is_asked() -> None:

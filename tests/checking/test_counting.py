@@ -13,7 +13,7 @@ from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.result import CheckResult, HeadResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
-from hardsim.program.model import Kind
+from hardsim.program.hard_attention import Kind
 from tests.strategies import all_words
 from tests.subjects import compiled, judge_of, known
 

@@ -16,9 +16,9 @@ from hardsim.checking.execution import Job, LocalCrew
 from tests.checking.test_execution import counting, shards
 
 
-@pytest.mark.parametrize(("shutdown", "told"), [(True, False), (False, True)])
+@pytest.mark.parametrize(("shutdown", "message"), [(True, False), (False, True)])
 def test_an_error_of_the_thread_of_processes_that_are_ended_is_nothing_to_hear_of(
-    shutdown: bool, told: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shutdown: bool, message: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> None:
         raise KeyError(9)
@@ -29,7 +29,7 @@ def test_an_error_of_the_thread_of_processes_that_are_ended_is_nothing_to_hear_o
     with quiet(whole=False):
         thread.start()
         thread.join()
-    assert ("KeyError: 9" in capsys.readouterr().err) == told
+    assert ("KeyError: 9" in capsys.readouterr().err) == message
     assert threading.excepthook is threading.__excepthook__
 
 

@@ -15,7 +15,7 @@ from hardsim.checking.critical import FINE, WIDTH, Bracket, CriticalResult, at_b
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import count_words
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle
 from hardsim.proof.network import prove_network
 from hardsim.proof.sites import Sites

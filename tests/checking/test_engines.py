@@ -35,7 +35,7 @@ from hardsim.checking.tally import DIGITS, Extreme, Tally, extreme, rounded_outw
 from hardsim.errors import InvariantError, Undecided, Unsupported
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.pretty import format_formula
-from hardsim.network.model import Layer, Matrix
+from hardsim.network.transformer import Layer, Matrix
 from hardsim.program.regimes import PROVEN
 from hardsim.run.enclosure import Integers
 from hardsim.run.float64 import BatchTrace
@@ -43,7 +43,7 @@ from hardsim.run.mp import MpArithmetic, exact
 from tests.counting_strategies import counting_formulas
 from tests.networks import EXTREME, context, scaled
 from tests.strategies import all_words, formulas
-from tests.subjects import compiled, evaluations, judge_of, known, said_to_be
+from tests.subjects import compiled, evaluations, judge_of, known, stated_to_be
 
 ACCURATE = Fraction(1, 10**19)
 """mpmath's attended values are right to 10^-20; sums of counts add a few of them."""
@@ -67,7 +67,7 @@ def numbers(answer: SoftAnswer) -> dict[str, Any]:
     return {" ".join(map(str, place)): bounds for place, bounds in answer.numbers.items()}
 
 
-def hold(subject: Subject, words: list[tuple[str, ...]]) -> None:
+def require(subject: Subject, words: list[tuple[str, ...]]) -> None:
     """mpmath's numbers lie in the balls, and what balls find meets the float enclosures."""
     hard, found = judge_of(subject).hard.run(words), dict[str, list[SoftAnswer]]()
     for name in ENGINES:
@@ -95,7 +95,7 @@ def hold(subject: Subject, words: list[tuple[str, ...]]) -> None:
 def test_mpmath_lies_in_every_enclosure(text: str, beta: Fraction | None) -> None:
     for regime in regimes(text):
         for n in (1, 4):
-            hold(compiled(text, regime, beta), list(product("ab", repeat=n))[-8:])
+            require(compiled(text, regime, beta), list(product("ab", repeat=n))[-8:])
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -112,7 +112,7 @@ def test_mpmath_lies_in_every_enclosure_of_random_formulas(
         subject = compiled(format_formula(formula), regime, beta)
     except Unsupported:
         return
-    hold(subject, words)
+    require(subject, words)
 
 
 def figures(result: CheckResult) -> list[Any]:
@@ -330,7 +330,7 @@ def test_auto_uses_no_mpmath(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_mismatch_of_the_hard_heads_is_certain_in_every_engine() -> None:
-    other = said_to_be(compiled("a S b", letters="abc"), "b S a")
+    other = stated_to_be(compiled("a S b", letters="abc"), "b S a")
     for engine in ENGINES:
         assert check_subject(other, CheckOptions(max_n=1, engine=engine)).verdict is Verdict.REFUTED
 
@@ -349,8 +349,8 @@ def test_large_coefficients_agree_in_every_engine_or_are_undecided(left: int, ri
     for engine in ENGINES:
         result = check_subject(subject, CheckOptions(max_n=3, engine=engine))
         assert result.mismatch is None
-        wanted = Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED
-        assert result.verdict in ((wanted, Verdict.UNDECIDED) if engine == "float64" else (wanted,))
+        expected = Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED
+        assert result.verdict in ((expected, Verdict.UNDECIDED) if engine == "float64" else (expected,))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -381,9 +381,9 @@ def test_rescaled_networks_are_answered_alike_or_not_at_all(power: int, factor: 
     subject = compiled("a S b", beta=beta, letters="abc")
     scaled = rescaled(subject, Fraction(factor) * Fraction(10) ** power)
     words = list(product("abc", repeat=3))
-    wanted = [one.soft for one in evaluations(subject, words, "ball")]
+    expected = [one.soft for one in evaluations(subject, words, "ball")]
     for engine in ENGINES:
-        for one, answer in zip(evaluations(scaled, words, engine), wanted, strict=True):
+        for one, answer in zip(evaluations(scaled, words, engine), expected, strict=True):
             assert one.soft is answer if one.decided else engine == "float64"
 
 

@@ -14,20 +14,20 @@ from hardsim.checking.open import Semantics, of_formula, read_input
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError, Interrupted, SourceError
 from hardsim.lang.ast import Formula, FormulaFile
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.regex import automaton as automata
 from tests.cli.conftest import interrupt, written
 from tests.strategies import formulas
 
 
-def said(path: Path, name: str, text: str) -> Semantics:
+def text_of(path: Path, name: str, text: str) -> Semantics:
     """What a file with this text says."""
     return Semantics.of(read_input(str(written(path / name, text))))
 
 
 def regex(path: Path, expression: str, alphabet: str = "a b", header: str = "") -> Semantics:
     """A regular expression."""
-    return said(path, f"{len([*path.iterdir()])}.re", f"alphabet: {alphabet}\n{header}{expression}\n")
+    return text_of(path, f"{len([*path.iterdir()])}.re", f"alphabet: {alphabet}\n{header}{expression}\n")
 
 
 def formula(text: str, alphabet: str = "a b") -> Semantics:
@@ -163,14 +163,14 @@ def test_a_long_alphabet_is_shortened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("flipflop.ahat.json", "is a hard-attention model"),
         ("sort.srasp", "maps words to words"),
     ],
 )
-def test_what_says_nothing_of_words_is_refused(name: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_what_says_nothing_of_words_is_refused(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         Semantics.of(read_input(name))
 
 
@@ -182,7 +182,7 @@ def test_a_compiled_formula_is_refused(tmp_path: Path) -> None:
 
 def test_wrong_examples_of_a_formula_are_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the formula rejects 'a'"):
-        said(tmp_path, "x.ltl", "alphabet: a b\naccept: a\nb\n")
+        text_of(tmp_path, "x.ltl", "alphabet: a b\naccept: a\nb\n")
 
 
 def test_an_interruption_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,9 +200,9 @@ def test_nothing_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    hardsim.load("b", "a b").equiv(hardsim.load("!a", "a b"), max_n=3, progress=lambda *at: told.append(at))
-    assert told == [(2, 14), (6, 14), (14, 14)]
+    message: list[tuple[int, int]] = []
+    hardsim.load("b", "a b").equiv(hardsim.load("!a", "a b"), max_n=3, progress=lambda *at: message.append(at))
+    assert message == [(2, 14), (6, 14), (14, 14)]
 
 
 def test_a_result_is_shown_in_a_line(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 
 from hardsim.checking.export import Export, export_of, folder_files
 from hardsim.checking.exported import layout_of, transformer_of
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.external import External
 from hardsim.checking.open import Input, read_input
 from hardsim.checking.subject import ModelOptions, Subject, Target
 from hardsim.errors import InputError
@@ -26,7 +26,7 @@ from hardsim.reading.network_json import network_json
 from tests.attention_models import majority, sided, some_a, write
 from tests.cli.conftest import written
 from tests.dense_networks import made
-from tests.foreign import mean_of_a
+from tests.external import mean_of_a
 from tests.mistakes import raised
 from tests.subjects import FORMULAS, known
 from tests.writing.runs import network_export, to_export
@@ -44,14 +44,14 @@ def put(export: Export, folder: Path, goal: Any = "torch") -> Path:
 
 def target_of(found: Input) -> Target:
     """What was read."""
-    return known(found.foreign or found.made)
+    return known(found.external or found.made)
 
 
-def hold_same(export: Export, found: Input) -> None:
+def require_same(export: Export, found: Input) -> None:
     """Hold that what is read is what was written."""
     one, other = export.target, target_of(found)
-    if isinstance(one, Foreign):
-        assert isinstance(other, Foreign)
+    if isinstance(one, External):
+        assert isinstance(other, External)
         assert network_json(one.network) == network_json(other.network)
         assert one.network.readout == other.network.readout
     else:
@@ -74,7 +74,7 @@ def test_formulas(regime: str, goal: str, tmp_path: Path) -> None:
     export = export_of(given, ModelOptions(regime, beta=Fraction(37, 3)), 64)
     assert isinstance(export.target, Subject)
     assert transformer_of(given.compile(ModelOptions(regime, beta=Fraction(37, 3)))) == transformer_of(export.target)
-    hold_same(export, read_input(str(put(export, tmp_path / "out", goal))))
+    require_same(export, read_input(str(put(export, tmp_path / "out", goal))))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_formulas(regime: str, goal: str, tmp_path: Path) -> None:
 )
 def test_formulas_with_all_that_they_may_have(text: str, tau: str | None, tmp_path: Path) -> None:
     export = to_export(written(tmp_path / "one.ltl", text), tau)
-    hold_same(export, read_input(str(put(export, tmp_path / "out"))))
+    require_same(export, read_input(str(put(export, tmp_path / "out"))))
 
 
 @pytest.mark.parametrize(
@@ -98,19 +98,19 @@ def test_formulas_with_all_that_they_may_have(text: str, tau: str | None, tmp_pa
 @pytest.mark.parametrize("tau", ["1/(3*n)", "1/sqrt(n + 1)", None])
 def test_models(document: Any, tau: str | None, tmp_path: Path) -> None:
     export = to_export(write(tmp_path, document), tau, max_n=5)
-    hold_same(export, read_input(str(put(export, tmp_path / "out"))))
+    require_same(export, read_input(str(put(export, tmp_path / "out"))))
 
 
 def test_models_of_other_weightings(tmp_path: Path) -> None:
     for number, document in enumerate([majority(), sided("leftmost"), sided("rightmost")]):
         export = to_export(write(tmp_path, document), "1/n", max_n=5)
-        hold_same(export, read_input(str(put(export, tmp_path / str(number)))))
+        require_same(export, read_input(str(put(export, tmp_path / str(number)))))
 
 
 @pytest.mark.parametrize("name", ["reverse.srasp", "majority_rules.srasp", "increment.srasp"])
 def test_programs(name: str, tmp_path: Path) -> None:
     export = to_export(FORMULAS / name, "1/(8*n)", max_n=5)
-    hold_same(export, read_input(str(put(export, tmp_path / "out"))))
+    require_same(export, read_input(str(put(export, tmp_path / "out"))))
 
 
 NETWORKS: list[Network] = [
@@ -128,7 +128,7 @@ NETWORKS: list[Network] = [
 def test_networks_of_others(network: Network, tmp_path: Path) -> None:
     assert network_export(network).document == network_json(network)
     export = network_export(network)
-    hold_same(export, read_input(str(put(export, tmp_path / "out"))))
+    require_same(export, read_input(str(put(export, tmp_path / "out"))))
 
 
 def test_what_is_read_back_is_written_the_same(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_is_read_back_is_written_the_same(tmp_path: Path) -> None:
 
 def test_a_file_of_weights_stands_for_its_folder(tmp_path: Path) -> None:
     export = to_export(FORMULAS / "since.ltl")
-    hold_same(export, read_input(str(put(export, tmp_path / "out") / WEIGHTS)))
+    require_same(export, read_input(str(put(export, tmp_path / "out") / WEIGHTS)))
 
 
 # ---- what was changed ----
@@ -160,7 +160,7 @@ def compiled() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def foreign() -> dict[str, bytes]:
+def external() -> dict[str, bytes]:
     """The files of a network that others made."""
     return folder_files(network_export(made(fractions=True)), "torch")
 
@@ -214,12 +214,12 @@ TENSORS = [
 ]
 
 
-def test_every_number_counts(compiled: dict[str, bytes], foreign: dict[str, bytes], tmp_path: Path) -> None:
-    for place, files in enumerate((compiled, foreign)):
+def test_every_number_counts(compiled: dict[str, bytes], external: dict[str, bytes], tmp_path: Path) -> None:
+    for place, files in enumerate((compiled, external)):
         for name in load(files[WEIGHTS]):
-            told = refused(tmp_path / f"{place}-{name}", with_tensors(files, nudged(name)))
-            assert f"the tensor {name!r} has " in told
-            assert "where the exact network has " in told
+            message = refused(tmp_path / f"{place}-{name}", with_tensors(files, nudged(name)))
+            assert f"the tensor {name!r} has " in message
+            assert "where the exact network has " in message
 
 
 @pytest.mark.parametrize(("change", "said"), TENSORS)
@@ -262,13 +262,13 @@ def test_configurations(place: int, compiled: dict[str, bytes], tmp_path: Path) 
 
 
 def test_the_document_is_of_these_tensors(
-    compiled: dict[str, bytes], foreign: dict[str, bytes], tmp_path: Path
+    compiled: dict[str, bytes], external: dict[str, bytes], tmp_path: Path
 ) -> None:
     other = folder_files(to_export(FORMULAS / "since.ltl", beta=Fraction(9, 2)), "torch")
     assert load(other[WEIGHTS]).keys() == load(compiled[WEIGHTS]).keys()
     assert "'layers.0.heads.0.w_" in refused(tmp_path / "beta", {**compiled, WEIGHTS: other[WEIGHTS]})
-    assert "the tensor " in refused(tmp_path / "others", {**compiled, WEIGHTS: foreign[WEIGHTS]})
-    both = json.loads(compiled[CONFIG]) | {"hardsim": json.loads(foreign[CONFIG])["hardsim"]}
+    assert "the tensor " in refused(tmp_path / "others", {**compiled, WEIGHTS: external[WEIGHTS]})
+    both = json.loads(compiled[CONFIG]) | {"hardsim": json.loads(external[CONFIG])["hardsim"]}
     assert "'network'" in refused(tmp_path / "documents", {**compiled, CONFIG: json.dumps(both).encode()})
 
 

@@ -18,7 +18,7 @@ from hardsim.checking import failures
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
 from hardsim.network.dense import Readout, Token
-from tests.foreign import mean_of_a, model_of
+from tests.external import mean_of_a, model_of
 from tests.mistakes import raised
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
@@ -165,18 +165,18 @@ def test_what_is_no_reference(function: Any, options: Any, message: str) -> None
 
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [(99, "99"), ("yes", "yes"), (-1, "-1"), (0.5, "0.5"), (np.int64(7), "7"), (inf, "inf"), ({7, 8}, "{7 8}")],
 )
-def test_a_value_that_no_output_has_is_a_mismatch(value: Any, told: str, engine: str) -> None:
+def test_a_value_that_no_output_has_is_a_mismatch(value: Any, message: str, engine: str) -> None:
     found = labels().check(against=lambda word: [value] * len(word), max_n=2, engine=engine)
     assert (found.verdict, found.mismatch is not None) == (Verdict.REFUTED, True)
     assert found.mismatch is not None
     wrong = found.mismatch.no_output
     assert wrong is not None
-    assert (found.mismatch.word, found.mismatch.oracle, found.mismatch.soft) == (("a",), (told,), ("1",))
-    assert (wrong.wanted, wrong.position, wrong.possible, wrong.count) == (told, 1, ("0", "1"), 2)
-    shown = f"no output is {told}, which is expected at position 1: the possible outputs are 0 1"
+    assert (found.mismatch.word, found.mismatch.oracle, found.mismatch.soft) == (("a",), (message,), ("1",))
+    assert (wrong.expected, wrong.position, wrong.possible, wrong.count) == (message, 1, ("0", "1"), 2)
+    shown = f"no output is {message}, which is expected at position 1: the possible outputs are 0 1"
     assert shown in found.reach
     assert shown in repr(found)
     assert shown in found.mismatch.summary
@@ -227,8 +227,8 @@ def test_a_number_names_an_output_that_is_text(kind: Callable[[int], Any]) -> No
 
 def test_text_with_an_output_for_each_symbol_is_no_single_output() -> None:
     texts = labels("each")
-    told = raised(InputError, lambda: texts.check(against=lambda word: "".join(map(str, every(word))), max_n=2))
-    assert told.message == "on the word aa: '11' is one text, and not one output for each symbol"
+    message = raised(InputError, lambda: texts.check(against=lambda word: "".join(map(str, every(word))), max_n=2))
+    assert message.message == "on the word aa: '11' is one text, and not one output for each symbol"
     assert texts.check(against=lambda word: "23", words=["ab"]).verdict is Verdict.REFUTED  # no text of outputs
     once = labels("last")
     assert once.check(against=lambda word: "11", words=["ab"]).verdict is Verdict.REFUTED
@@ -236,8 +236,8 @@ def test_text_with_an_output_for_each_symbol_is_no_single_output() -> None:
 
 def test_a_list_by_position_says_nothing_of_a_token_after_the_word() -> None:
     model = labels("last", after=("a",))
-    told = raised(InputError, lambda: model.check(against=lambda word: [1] * len(word), max_n=2))
-    assert told.message == (
+    message = raised(InputError, lambda: model.check(against=lambda word: [1] * len(word), max_n=2))
+    assert message.message == (
         "on the word b: the network is read at a after the word, and a list by position is about the symbols"
     )
 
@@ -371,23 +371,23 @@ def test_a_number_beyond_the_range_of_outputs_hides_no_mismatch(how: Any) -> Non
 
 
 def test_a_reference_that_always_fails_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    requested = []
 
     def fails(word: Word) -> Any:
-        asked.append(word)
+        requested.append(word)
         raise KeyError(word)
 
     raised(KeyError, lambda: labels().check(against=fails, max_n=9))
-    assert max(map(len, asked)) <= 4  # 2 + 4 + 8 failures are enough
+    assert max(map(len, requested)) <= 4  # 2 + 4 + 8 failures are enough
     monkeypatch.setattr(failures, "GO_ON", 5)
-    asked.clear()
+    requested.clear()
 
     def once(word: Word) -> Any:
-        asked.append(word)
+        requested.append(word)
         return 1 / 0 if word == ("a",) else every(word)
 
     raised(ZeroDivisionError, lambda: labels().check(against=once, max_n=9))
-    assert max(map(len, asked)) <= 4  # 4 + 8 more words were tried
+    assert max(map(len, requested)) <= 4  # 4 + 8 more words were tried
 
 
 def test_eval_keeps_the_mismatch_of_another_word() -> None:

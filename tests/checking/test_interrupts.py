@@ -10,7 +10,7 @@ import pytest
 START = """
 import os, signal, sys, time
 from hardsim.checking import interrupts
-from hardsim.checking.interrupts import answer_signals, held, interruptible, leave_signals, settle_signals
+from hardsim.checking.interrupts import answer_signals, uninterrupted, interruptible, leave_signals, settle_signals
 
 def ask(number=signal.SIGINT):
     os.kill(os.getpid(), number)
@@ -33,10 +33,10 @@ CASES = {
         "ask()\ndef work():\n    with interruptible():\n        print('entered')\nprint(outcome(work))",
         "raised",
     ),
-    "held": (
+    "uninterrupted": (
         "def work():\n"
         "    with interruptible():\n"
-        "        with held():\n"
+        "        with uninterrupted():\n"
         "            print(outcome(ask))\n"
         "        print('left')\n"
         "print(outcome(work))",
@@ -44,7 +44,7 @@ CASES = {
     ),
     "work within a report": (
         "def work():\n"
-        "    with held():\n"
+        "    with uninterrupted():\n"
         "        try:\n"
         "            with interruptible():\n"
         "                ask()\n"

@@ -15,7 +15,7 @@ from hardsim.checking.labels import SAYS, UNCONFIRMED, regimes_of
 from hardsim.checking.open import compile_formula, read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import REGIMES
 
 SINCE = "alphabet: a b c\na S b\n"
@@ -139,15 +139,17 @@ LABELS = [
 
 
 @pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize(("key", "value", "told"), LABELS)
-def test_a_label_of_a_head_is_that_of_its_weights(tmp_path: Path, hard: bool, key: str, value: str, told: str) -> None:
+@pytest.mark.parametrize(("key", "value", "message"), LABELS)
+def test_a_label_of_a_head_is_that_of_its_weights(
+    tmp_path: Path, hard: bool, key: str, value: str, message: str
+) -> None:
     given = read_input(str(weights(tmp_path, setting(key, value, head_of), hard)))
     made = given.made
     assert made is not None
     (head,) = made.program.heads
     assert (head.purpose, head.theorem) == ("a S b, read at the last position with !a | b", "Theorems 12a and 15a")
     (note,) = given.notes
-    assert note.startswith(f"the file says that {told}, the weights are those of '")
+    assert note.startswith(f"the file says that {message}, the weights are those of '")
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -171,9 +173,9 @@ def test_many_labels_are_not_all_listed(tmp_path: Path) -> None:
 
     given = read_input(str(weights(tmp_path, edit, False, COUNTS)))
     assert given.made is not None
-    told = [note for note in given.notes if "PARITY" in note]
+    message = [note for note in given.notes if "PARITY" in note]
     heads = len(given.made.program.heads)
-    assert len(told) == min(3, heads)
+    assert len(message) == min(3, heads)
     assert (f"{heads - 3} more labels of the file are not those of its weights" in given.notes) == (heads > 3)
 
 

@@ -21,7 +21,7 @@ from hardsim.checking.result import Opened, Verdict
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
-from hardsim.program.model import Kind
+from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import PROVEN
 from tests.strategies import all_words
 from tests.subjects import evaluations, known

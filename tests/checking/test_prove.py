@@ -11,7 +11,7 @@ from hardsim.checking.subject import Subject
 from hardsim.network.numbers import Mask
 from hardsim.proof.result import WorstCase
 from tests.networks import edited_head
-from tests.subjects import compiled, evaluations, known, said_to_be
+from tests.subjects import compiled, evaluations, known, stated_to_be
 
 
 def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> Subject:
@@ -51,7 +51,7 @@ def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
 
 
 def test_heads_only_claims_nothing_about_the_formula() -> None:
-    lie = said_to_be(subject_of("a S b"), "b S a")
+    lie = stated_to_be(subject_of("a S b"), "b S a")
     assert prove_subject(lie, 6, heads_only=True).verdict is Verdict.PROVED
     found = prove_subject(lie, 6)
     assert (found.verdict, known(found.mismatch).kind) == (Verdict.REFUTED, "hard/oracle")

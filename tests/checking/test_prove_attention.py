@@ -247,7 +247,7 @@ def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tau", "told"),
+    ("tau", "message"),
     [
         ("0", "is 0 at i = 0, n = 1"),
         ("1/(n-3)", "is -1/2 at i = 0, n = 1"),
@@ -255,9 +255,9 @@ def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
         ("n/(n-1)", "division by zero in 1 / 0, at n = 1"),
     ],
 )
-def test_a_temperature_that_is_none_is_refused_before_every_length_is_asked_for(tau: str, told: str) -> None:
+def test_a_temperature_that_is_none_is_refused_before_every_length_is_asked_for(tau: str, message: str) -> None:
     model = hardsim.load("formulas/reverse.srasp")
-    assert told in str(raised(InputError, model.prove, all_n=True, tau=tau))
+    assert message in str(raised(InputError, model.prove, all_n=True, tau=tau))
 
 
 def test_words_are_tried_where_a_given_temperature_has_no_proof_for_every_length() -> None:

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.combined import check_with_proof
 from hardsim.checking.equiv import EquivOptions, compare
 from hardsim.checking.open import Members, Semantics, of_formula, read_input
+from hardsim.checking.proof_before_words import check_with_proof
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import InputError
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.valuations import (
     Alphabet,
     Exclusion,
@@ -66,18 +66,18 @@ def subsets() -> list[frozenset[str]]:
     return [frozenset(some) for size in range(4) for some in combinations(NAMES, size)]
 
 
-def meant(alphabet: Alphabet) -> set[frozenset[str]]:
+def symbols_of(alphabet: Alphabet) -> set[frozenset[str]]:
     """The sets that are the symbols of an alphabet."""
     return {frozenset(members_of(symbol)) for symbol in alphabet}
 
 
 @given(alphabets(), alphabets())
 def test_alphabets_are_the_same_if_they_have_the_same_sets(one: Alphabet, other: Alphabet) -> None:
-    assert same_symbols(one, other) == (meant(one) == meant(other))
+    assert same_symbols(one, other) == (symbols_of(one) == symbols_of(other))
     if same_symbols(one, other):
         assert {*one} == {*other} or not same_spelling(one, other)
     if isinstance(one, Valuations) and isinstance(other, Valuations):
-        assert one.within(other) == (meant(one) <= meant(other))
+        assert one.within(other) == (symbols_of(one) <= symbols_of(other))
 
 
 @given(alphabets())
@@ -86,7 +86,7 @@ def test_a_symbol_has_its_number_in_whatever_order_its_propositions_are(alphabet
     for some in subsets():
         for names in permutations(some):
             symbol = "{" + ",".join(names) + "}"
-            if some in meant(alphabet):
+            if some in symbols_of(alphabet):
                 assert frozenset(members_of(listed[numbers[symbol]])) == some
                 assert numbers.own(symbol) == listed[numbers[symbol]]
             else:
@@ -120,10 +120,10 @@ def test_expressions_are_compared_over_alphabets_written_differently(
         regex(tmp_path, "b.re", right, over_sets(other, False)),
     )
     result = compare(a, b, EquivOptions())
-    wanted = first_apart(one, other, a.alphabet)
-    if wanted is not None:
-        assert (result.verdict, result.word) == (Verdict.REFUTED, wanted)
-        assert (result.answer, result.other_answer) == (a.oracle(wanted), not a.oracle(wanted))
+    expected = first_apart(one, other, a.alphabet)
+    if expected is not None:
+        assert (result.verdict, result.word) == (Verdict.REFUTED, expected)
+        assert (result.answer, result.other_answer) == (a.oracle(expected), not a.oracle(expected))
     else:
         assert result.word is None or len(result.word) > len(WORDS[-1])
 

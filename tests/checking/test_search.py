@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
 from hardsim.checking.checkpoint import Checkpoint
 from hardsim.checking.execution import LocalCrew
-from hardsim.checking.foreign import Foreign, NetworkJudge, judging
+from hardsim.checking.external import External, NetworkJudge, judging
 from hardsim.checking.result import CheckResult, Verdict, Word
 from hardsim.checking.search import OPERATIONS, SEEDS, LengthSearch, Start, nearest, waves
 from hardsim.checking.shrink import shrunk
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.parse import parse_regex
-from tests.foreign import mean_of_a, model_of
+from hardsim.lang.regex.regex_parser import parse_regex
+from tests.external import mean_of_a, model_of
 from tests.subjects import known
 
 LONG = 40
@@ -48,13 +48,13 @@ class Fewer:
         return word.count("a") < self.most
 
 
-def foreign(oracle: Any, bias: str = "-37/41", **how: Any) -> Foreign:
-    made = model_of(mean_of_a(Fraction(bias), **how))._input.foreign
+def external(oracle: Any, bias: str = "-37/41", **how: Any) -> External:
+    made = model_of(mean_of_a(Fraction(bias), **how))._input.external
     assert made is not None
     return judging(made, oracle, "what is wanted", accepts=True)
 
 
-def checked(subject: Foreign, **options: Any) -> CheckResult:
+def checked(subject: External, **options: Any) -> CheckResult:
     return check_subject(subject, CheckOptions(**{"max_n": LONG, "exhaustive": 64, **options}))
 
 
@@ -113,7 +113,7 @@ def test_a_search_tries_its_words_once_and_the_same_again() -> None:
             tried.extend(words)
             return super().searched(words)
 
-    subject = foreign(Rare(7))
+    subject = external(Rare(7))
     tallies = [LengthSearch(subject, Watched(subject), LONG, Start(300, 1)).run() for _ in range(2)]
     assert tallies[0] == tallies[1]
     assert tallies[0].words == 300
@@ -125,7 +125,7 @@ def test_a_search_tries_its_words_once_and_the_same_again() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_changes_take_any_word(operation: Any) -> None:
-    subject = foreign(Rare(7))
+    subject = external(Rare(7))
     for n in (1, 2, 3, 30):
         search = LengthSearch(subject, NetworkJudge(subject), n, Start(1, 0))
         search.run()
@@ -141,7 +141,7 @@ def test_changes_take_any_word(operation: Any) -> None:
 def test_what_is_wrong_on_rare_words_is_found_and_shrunk() -> None:
     # Wrong are the words with b at place 7 and more than 37/41 a: of length 40 those with at most two more b's among 39
     # symbols, 781 of 2^40.
-    result = checked(foreign(Rare(7)), max_n=LONG)
+    result = checked(external(Rare(7)), max_n=LONG)
     assert result.verdict is Verdict.REFUTED
     assert result.mismatch is not None
     # One of n symbols is b, less than 4/41 of them: n is 11 at least.
@@ -151,31 +151,31 @@ def test_what_is_wrong_on_rare_words_is_found_and_shrunk() -> None:
 
 def test_words_that_are_judged_are_found_where_few_are() -> None:
     # Judged is one word of each length divisible by 3 that is a power of aab, accepted; the network has 2/3 for it.
-    def wanted(word: Word) -> bool | None:
+    def expected(word: Word) -> bool | None:
         return True if "".join(word) == "aab" * (len(word) // 3) else None
 
-    result = checked(foreign(wanted, "-1/2"), max_n=30, exhaustive=64, samples=40)
+    result = checked(external(expected, "-1/2"), max_n=30, exhaustive=64, samples=40)
     assert [length.n for length in result.judged if length.words] == [*range(3, 31, 3)]
     assert result.verdict is Verdict.CERTIFIED
     assert {length.words for length in result.judged} == {0, 1}
 
 
 def test_random_words_of_the_same_number_are_right() -> None:
-    subject, rng = foreign(Rare(7)), Random(0)
+    subject, rng = external(Rare(7)), Random(0)
     words = [tuple(rng.choices("ab", k=n)) for n in range(7, LONG + 1) for _ in range(400)]
     result = check_subject(subject, CheckOptions(max_n=LONG, words=tuple(words)))
     assert result.verdict is Verdict.CERTIFIED
 
 
 def test_the_result_does_not_depend_on_processes() -> None:
-    subject = foreign(Rare(7))
+    subject = external(Rare(7))
     options = CheckOptions(max_n=20, exhaustive=64, samples=60)
     alone = check_subject(subject, options)
     assert check_subject(subject, options, crew=LocalCrew(2)) == alone
 
 
 def test_another_seed_tries_other_words() -> None:
-    found = [checked(foreign(Fewer(99)), max_n=14, samples=50, seed=seed) for seed in (0, 1)]
+    found = [checked(external(Fewer(99)), max_n=14, samples=50, seed=seed) for seed in (0, 1)]
     assert found[0].judged[-1].words == found[1].judged[-1].words == 50
     assert found[0].judged[-1] != found[1].judged[-1]
 
@@ -183,7 +183,7 @@ def test_another_seed_tries_other_words() -> None:
 def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
     monkeypatch.setattr("hardsim.checking.checkpoint.SHARE", 0)
-    subject, options = foreign(Rare(7)), CheckOptions(max_n=20, exhaustive=64, samples=60)
+    subject, options = external(Rare(7)), CheckOptions(max_n=20, exhaustive=64, samples=60)
     inputs = [("net", "0" * 64, ("a", "b"))]
 
     def stop(progress: Progress) -> None:
@@ -196,17 +196,17 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Any, monkeypatch: 
     del first  # and with it the lock
     again = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
     assert again.words > 600
-    told: list[Progress] = []
-    assert check_subject(subject, options, told.append, memory=again) == check_subject(subject, options)
-    assert told[0].before == again.words
+    message: list[Progress] = []
+    assert check_subject(subject, options, message.append, memory=again) == check_subject(subject, options)
+    assert message[0].before == again.words
 
 
 # ---- prefixes are words of their own ----
 
 
-def prefixed(oracle: Any) -> Foreign:
+def prefixed(oracle: Any) -> External:
     # Before every word b is read: of n symbols and it more than 20/41 have to be a.
-    made = foreign(oracle, "-20/41")
+    made = external(oracle, "-20/41")
     readout = replace(made.network.readout, before=("b",), at="each", alphabet=("a", "b"))
     network = replace(made.network, readout=readout)
     return replace(made, network=network, domain=language("(a|b)*"), prefixes=True, shortest=0, alphabet=("a", "b"))
@@ -227,10 +227,10 @@ def test_words_are_judged_at_their_end_from_the_empty_one_on() -> None:
 
 
 def test_a_wrong_prefix_of_a_searched_word_is_the_mismatch() -> None:
-    def wanted(word: Word) -> list[bool]:
+    def expected(word: Word) -> list[bool]:
         return [one != (n > 8 and word[n - 1] == "b") for n, one in enumerate(enough(word))]
 
-    subject = prefixed(wanted)
+    subject = prefixed(expected)
     tally = LengthSearch(subject, NetworkJudge(subject), 30, Start(40, 0)).run()
     assert tally.words == 40
     assert tally.mismatch is not None
@@ -271,10 +271,10 @@ def test_prefixes_that_are_worse_than_what_was_tried_of_their_length_are_tried_t
 
 def test_a_mismatch_is_shrunk_as_far_as_it_goes() -> None:
     # Five a's or more are wrong, however many b's stand between them: the network rejects everything.
-    def wanted(word: Word) -> bool:
+    def expected(word: Word) -> bool:
         return word.count("a") >= 5 and "b" in word
 
-    subject = foreign(wanted, "-2")
+    subject = external(expected, "-2")
     judge = NetworkJudge(subject)
     word = tuple("abbbabbabbbbabababbbab")
     found = judge.tally([word]).mismatch
@@ -287,7 +287,7 @@ def test_a_mismatch_is_shrunk_as_far_as_it_goes() -> None:
 
 
 def test_the_simplest_word_stays_what_it_was() -> None:
-    subject = foreign(Fewer(0), "1/10")
+    subject = external(Fewer(0), "1/10")
     found = NetworkJudge(subject).tally([("a",)]).mismatch
     assert found is not None
     assert shrunk(subject, found) == found
@@ -302,10 +302,10 @@ def test_nothing_shorter_than_one_symbol_is_searched() -> None:
 
 
 def test_a_word_of_a_language_is_shrunk_within_it() -> None:
-    def wanted(word: Word) -> bool:
+    def expected(word: Word) -> bool:
         return len(word) >= 6
 
-    subject = replace(foreign(wanted), domain=language("(ab)*"))
+    subject = replace(external(expected), domain=language("(ab)*"))
     found = NetworkJudge(subject).tally([tuple("ab" * 20)]).mismatch
     assert found is not None
     assert shrunk(subject, found).word == tuple("ababab")

@@ -274,11 +274,11 @@ def test_kinds_of_heads(tmp_path: Path) -> None:
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
-    told: list[Progress] = []
-    check_subject(subject_of(tmp_path, some_a()), CheckOptions(max_n=3, engine="ball"), told.append)
+    message: list[Progress] = []
+    check_subject(subject_of(tmp_path, some_a()), CheckOptions(max_n=3, engine="ball"), message.append)
     # Half a word when hard attention has run, and half when softmax has answered.
     halves = [(1, 1), (2, 3), (3, 7), (1, 8), (2, 10), (3, 14)]
-    assert [(state.n, state.done, state.total) for state in told] == [(n, done, 14) for n, done in halves]
+    assert [(state.n, state.done, state.total) for state in message] == [(n, done, 14) for n, done in halves]
 
 
 def test_a_refuting_word_is_kept_before_an_undecided_one(tmp_path: Path) -> None:
@@ -341,10 +341,10 @@ def test_right_below_the_critical_temperature_and_wrong_above(tmp_path: Path) ->
 def given_up(word: str, run: Any) -> Any:
     """Balls that reach no answer on one word."""
 
-    def tried(self: SoftModel, asked: Word, settled: Any) -> Any:
-        if "".join(asked) == word:
+    def tried(self: SoftModel, requested: Word, settled: Any) -> Any:
+        if "".join(requested) == word:
             raise Undecided(f"the word {word} is undecided")
-        return run(self, asked, settled)
+        return run(self, requested, settled)
 
     return tried
 
@@ -420,12 +420,12 @@ def test_exact_hard_attention_runs_once_on_every_word(name: str, max_n: int, mon
 @pytest.mark.slow
 def test_what_workers_measure_is_what_this_process_would(tmp_path: Path) -> None:
     subject = program_of(tmp_path, "alphabet: a b\npad: len + 1\nY(i) := in(i)\n")
-    options, told = CheckOptions(max_n=5, exhaustive=100), list[Progress]()
+    options, message = CheckOptions(max_n=5, exhaustive=100), list[Progress]()
     with LocalCrew(2) as crew:
-        shared = check_subject(subject, options, told.append, crew)
+        shared = check_subject(subject, options, message.append, crew)
     assert shared == check_subject(subject, options)
-    assert (told[-1].done, told[-1].total) == (62, 62)
-    assert any(state.done < state.total // 2 for state in told), "measuring is told too"
+    assert (message[-1].done, message[-1].total) == (62, 62)
+    assert any(state.done < state.total // 2 for state in message), "measuring is told too"
 
 
 @pytest.mark.parametrize("name", ["dyck1.srasp", "flipflop.ahat.json", "no_repeats.ahat.json"])

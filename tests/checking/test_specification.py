@@ -16,15 +16,15 @@ import pytest
 
 import hardsim
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.expected import UNKNOWN
+from hardsim.checking.external import External, judging
 from hardsim.checking.open import expand_paths, read_input
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.specification import read_specification
-from hardsim.checking.wanted import UNKNOWN
 from hardsim.errors import InputError, OutOfRange, SourceError
 from hardsim.network.dense import Readout
 from tests.cli.conftest import written
-from tests.foreign import hooked_folder, mean_of_a, model_of
+from tests.external import hooked_folder, mean_of_a, model_of
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "output 0: #L[a] >= #L[b]\n"
@@ -47,8 +47,8 @@ def spec(folder: Path, text: str, name: str = "x.spec") -> Path:
     return written(folder / name, text)
 
 
-def bound(folder: Path, text: str) -> Foreign:
-    found = read_input(str(spec(folder, text))).foreign
+def bound(folder: Path, text: str) -> External:
+    found = read_input(str(spec(folder, text))).external
     assert found is not None
     return found
 
@@ -155,7 +155,7 @@ def test_programs_lie_beside_it(folder: Path, output: str) -> None:
     written(folder / "p" / "most.srasp", PROGRAM.format(alphabet="b a", output=output))
     line = "output 0: most\n" if output == "as" else ""
     found = hardsim.load(spec(folder, f"network: net\nalphabet: a b\nprogram: p/most.srasp\n{line}"))
-    assert (found.check(max_n=4).verdict, found._input.foreign and found._input.foreign.accepts) == (
+    assert (found.check(max_n=4).verdict, found._input.external and found._input.external.accepts) == (
         Verdict.CERTIFIED, True
     )  # fmt: skip
 
@@ -254,7 +254,7 @@ def test_another_network_is_asked_where_it_is_read() -> None:
 
 
 def test_what_nobody_knows_is_undecided() -> None:
-    network = other("-20/41")._input.foreign
+    network = other("-20/41")._input.external
     assert network is not None
 
     def reference(word: Word) -> Any:  # as of another network whose answer to one word is not certain
@@ -280,7 +280,7 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         (
             "network: bare\n" + MOST,
@@ -376,12 +376,12 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, told: str) -> None:
-    assert refused(folder, lines) == told
+def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, message: str) -> None:
+    assert refused(folder, lines) == message
 
 
 @pytest.mark.parametrize(
-    ("network", "told"),
+    ("network", "message"),
     [
         ("p", "p: the folder has no weights\n  network: p\n           ^\n  Put model.safetensors "),
         (
@@ -392,17 +392,17 @@ def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, told: str) -
         ("loop.json", "there is no loop.json\n  network: loop.json\n           ^^^^^^^^^\n"),
     ],
 )
-def test_a_network_that_cannot_be_read_is_told_at_its_line(folder: Path, network: str, told: str) -> None:
+def test_a_network_that_cannot_be_read_is_told_at_its_line(folder: Path, network: str, message: str) -> None:
     (folder / "p").mkdir()
     os.mkfifo(folder / "pipe.json")
     (folder / "loop.json").symlink_to("loop.json")
-    assert refused(folder, f"network: {network}\n{MOST}").startswith(f"x.spec:1:10: error: {told}")
+    assert refused(folder, f"network: {network}\n{MOST}").startswith(f"x.spec:1:10: error: {message}")
 
 
 def test_a_program_over_other_symbols_is_refused(folder: Path) -> None:
     written(folder / "p.srasp", PROGRAM.format(alphabet="a b c", output="most"))
-    told = refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n")
-    assert "x.spec:3:10: error: the program has the symbols a b c, and words here have a b\n" in told
+    message = refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n")
+    assert "x.spec:3:10: error: the program has the symbols a b c, and words here have a b\n" in message
     written(folder / "p.srasp", "alphabet: a b\nx(i) = 1\n")
     assert refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n").startswith("p.srasp:2:")
 
@@ -429,7 +429,7 @@ def test_a_program_says_what_is_accepted(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         ("tokens: a b\noutput x: a\n", "x.spec:1:1: error: tokens: is for external networks"),
         ("input: *\noutput x: a\n", "x.spec:1:1: error: input: is for external networks"),
@@ -443,10 +443,10 @@ def test_a_program_says_what_is_accepted(folder: Path) -> None:
         ("decide: argmax\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and accepts a word"),
     ],
 )
-def test_what_does_not_apply_to_it_is_refused(folder: Path, lines: str, told: str) -> None:
+def test_what_does_not_apply_to_it_is_refused(folder: Path, lines: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         hardsim.load("O a", alphabet="a b").check(against=spec(folder, lines), max_n=2)
-    assert str(caught.value).replace(f"{folder}/", "").startswith(told)
+    assert str(caught.value).replace(f"{folder}/", "").startswith(message)
 
 
 def test_what_maps_words_says_not_which_are_accepted(folder: Path) -> None:
@@ -462,7 +462,7 @@ def test_names_of_outputs_may_have_colons(tmp_path: Path) -> None:
     found = hardsim.load(path).check(max_n=4)
     assert found.verdict is Verdict.CERTIFIED
     (one,) = hardsim.load(path).eval("ab")
-    assert one.places[-1].wanted == "{a:1=True a:2=False}"
+    assert one.places[-1].expected == "{a:1=True a:2=False}"
 
 
 def test_a_network_is_not_saved_over_what_it_was_read_from(folder: Path) -> None:

@@ -21,7 +21,7 @@ from hardsim.checking.subject import ModelOptions
 from hardsim.checking.trace import LONGEST_TRACED, TraceHead, TraceResult, trace_of
 from hardsim.errors import InputError, Remark
 from hardsim.lang import ast
-from tests.foreign import falling, mean_of_a, model_of
+from tests.external import falling, mean_of_a, model_of
 from tests.hard_runs import hard_run
 from tests.strategies import formulas
 from tests.subjects import shipped
@@ -72,7 +72,7 @@ def test_plain_softmax_reads_too_little() -> None:
     assert result.answers.agree is False
 
 
-def hold(result: TraceResult, program: Any, prepared: Any) -> None:
+def require(result: TraceResult, program: Any, prepared: Any) -> None:
     """Hard attention is what the exact interpreter says, softmax is the mean by its own weights, bounds are bounds."""
     known = hard_run(program, prepared)
     for head in result.heads:
@@ -103,7 +103,7 @@ def test_formulas_are_traced_as_they_are_run(data: st.DataObject) -> None:
     file = ast.FormulaFile(("a", "b"), data.draw(formulas("ab", 3)))
     subject = compile_formula(file, ModelOptions())
     word = tuple(data.draw(st.lists(st.sampled_from(subject.alphabet), min_size=1, max_size=6)))
-    hold(trace_of(subject, word), subject.program, subject.prepared(word))
+    require(trace_of(subject, word), subject.program, subject.prepared(word))
 
 
 @pytest.mark.sweep
@@ -117,7 +117,7 @@ def test_formulas_are_traced_as_they_are_run(data: st.DataObject) -> None:
 def test_programs_and_models_are_traced_as_they_are_run(name: str, word: str) -> None:
     subject = shipped(name)
     symbols = tuple(symbol for symbol in word if symbol in subject.alphabet)
-    hold(trace_of(subject, symbols), subject.program, subject.prepared(symbols))
+    require(trace_of(subject, symbols), subject.program, subject.prepared(symbols))
 
 
 def test_ties_are_looked_at_together() -> None:
@@ -141,9 +141,9 @@ def test_bounds_stay_bounds_when_they_are_rounded() -> None:
     (errors,) = [row for value in result.values if value.coordinate == "S4.read" for row in value.rows[2:]]
     assert errors == ["  error", "0", "0.12", "0.12"]
     (sharp,) = SINCE.trace("cba", beta=30).heads
-    told = sharp.reads[1].at_least
-    assert told.startswith("1 - ")
-    assert 1 - Fraction(told.removeprefix("1 - ")) <= sharp.reads[1].weight < 1
+    message = sharp.reads[1].at_least
+    assert message.startswith("1 - ")
+    assert 1 - Fraction(message.removeprefix("1 - ")) <= sharp.reads[1].weight < 1
 
 
 def test_a_coordinate_into_which_several_symbols_are_embedded_says_all_of_it(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def next_symbols(alphabet: str, prefix: str, whole: str) -> Any:
     """By position the tokens that may come next, of a prefix of some word of the language: `prefix` matches those of
     the prefixes, `whole` those of the words. Any other word is not judged."""
 
-    def wanted(word: tuple[str, ...]) -> list[set[str]] | None:
+    def expected(word: tuple[str, ...]) -> list[set[str]] | None:
         text = "".join(word)
         if re.fullmatch(prefix, text) is None:
             return None
@@ -41,7 +41,7 @@ def next_symbols(alphabet: str, prefix: str, whole: str) -> Any:
             for end in range(1, len(text) + 1)
         ]
 
-    return wanted
+    return expected
 
 
 @pytest.mark.parametrize(

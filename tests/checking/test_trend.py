@@ -12,15 +12,15 @@ import pytest
 
 from hardsim.api import Model
 from hardsim.checking.campaign import CheckOptions, check_subject, judge, shortest, words_tried
-from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.external import External, judging
 from hardsim.checking.open import of_network
 from hardsim.checking.options import LARGEST_LENGTH
 from hardsim.checking.result import CheckResult, JudgedLength, LeastMargin, MarginTrend, Mismatch, Verdict
 from hardsim.checking.trend import margin_trend
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.network.dense import Network
-from tests.foreign import falling, mean_of_a, model_of
+from tests.external import falling, mean_of_a, model_of
 from tests.subjects import known
 
 PART = Fraction(1, 10**9)
@@ -43,9 +43,9 @@ def some_a(word: tuple[str, ...]) -> bool | None:
     return True if "a" in word else None
 
 
-def trend_of(model: Model, wanted: Callable[..., Any], max_n: int = 8) -> MarginTrend:
+def trend_of(model: Model, expected: Callable[..., Any], max_n: int = 8) -> MarginTrend:
     """How the margin of a network falls, as a check finds it."""
-    return known(model.check(against=wanted, max_n=max_n).trend)
+    return known(model.check(against=expected, max_n=max_n).trend)
 
 
 # ---- the law ----
@@ -79,10 +79,10 @@ def test_a_margin_that_falls_by_an_eighth_is_a_line() -> None:
 
 def test_margins_that_stay_are_a_power_law_that_does_not_fall() -> None:
     """The share of a's less 1/2 on words of b alone: -1/2, wrong above 0, at every length; both laws are the same."""
-    wanted = trend_of(model_of(mean_of_a(Fraction(-1, 2))), lambda word: None if "a" in word else False)
-    assert (wanted.law, wanted.rate, wanted.level, wanted.at_n) == ("power", 0, None, None)
-    assert wanted.constant == pytest.approx(1 / 2, rel=1e-5)
-    assert wanted.summary.endswith("an extrapolation, not a bound): it does not fall")
+    expected = trend_of(model_of(mean_of_a(Fraction(-1, 2))), lambda word: None if "a" in word else False)
+    assert (expected.law, expected.rate, expected.level, expected.at_n) == ("power", 0, None, None)
+    assert expected.constant == pytest.approx(1 / 2, rel=1e-5)
+    assert expected.summary.endswith("an extrapolation, not a bound): it does not fall")
 
 
 def test_what_is_wrong_is_not_fitted_and_where_a_line_ended_is_not_told() -> None:
@@ -153,10 +153,10 @@ def test_where_something_is_wrong_no_law_says_that_it_comes_later() -> None:
 
 
 def test_a_law_that_says_the_same_at_all_lengths_is_a_number() -> None:
-    told = "margin ~ 0.005 (fitted to lengths 1 to 3; an extrapolation, not a bound)"
-    assert MarginTrend("line", 0.005, 5e-11, 1, 3).summary == f"{told}: it does not fall"
-    assert MarginTrend("power", 0.005, 0.0, 1, 3).summary == f"{told}: it does not fall"
-    assert MarginTrend("line", 0.005, -5e-11, 1, 3).summary == told
+    message = "margin ~ 0.005 (fitted to lengths 1 to 3; an extrapolation, not a bound)"
+    assert MarginTrend("line", 0.005, 5e-11, 1, 3).summary == f"{message}: it does not fall"
+    assert MarginTrend("power", 0.005, 0.0, 1, 3).summary == f"{message}: it does not fall"
+    assert MarginTrend("line", 0.005, -5e-11, 1, 3).summary == message
     assert "n^-0.01" in MarginTrend("power", 0.005, -0.01, 1, 3).summary
 
 
@@ -188,10 +188,10 @@ def language(expression: str) -> Automaton:
     return parse_regex(f"alphabet: a b\n{expression}\n", "<language>").automaton
 
 
-def held(network: Network, domain: Automaton, **other: Any) -> Foreign:
+def held(network: Network, domain: Automaton, **other: Any) -> External:
     """A network of which it is wanted that outputs on the words of a language are above 0."""
-    foreign = known(of_network(network, "net", "0" * 64, "by hand").foreign)
-    subject = judging(foreign, lambda word: True if domain.accepts(word) else None, "a language")
+    external = known(of_network(network, "net", "0" * 64, "by hand").external)
+    subject = judging(external, lambda word: True if domain.accepts(word) else None, "a language")
     return replace(subject, domain=domain, **other)
 
 
@@ -265,8 +265,8 @@ def test_the_empty_word_is_counted_where_it_is_judged() -> None:
     # Without it nothing is known to be whole.
     assert words_tried(lengths[1:], 2, least=0) == "6 of 6 words of lengths 1 to 2"
     # What is possible is not always what is judged.
-    told = words_tried(lengths[1:], 2, "judged word", 0, counted=False)
-    assert told == "6 judged words among the 6 words of lengths 1 to 2"
+    message = words_tried(lengths[1:], 2, "judged word", 0, counted=False)
+    assert message == "6 judged words among the 6 words of lengths 1 to 2"
     given = [judged(n, 1, words=1, exhaustive=False) for n in (4, 16, 17)]
     assert words_tried(given[:2], 17) == "2 of 65,552 words of lengths 4 and 16"
     assert words_tried(given, 17) == "3 of 196,624 words of 3 lengths from 4 to 17"

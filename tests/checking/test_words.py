@@ -188,14 +188,14 @@ def test_no_pairs_where_there_are_none() -> None:
 
 
 def test_the_oracle_is_asked_a_bounded_number_of_times() -> None:
-    asked: list[Word] = []
+    requested: list[Word] = []
 
     def never(word: Word) -> bool:
-        asked.append(word)
+        requested.append(word)
         return False
 
     plan_words("abcde", 200, Effort(10, 20), 0, never, [("a",) * 200])
-    assert len(asked) <= 1000
+    assert len(requested) <= 1000
 
 
 def test_changed_once() -> None:

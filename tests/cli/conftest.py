@@ -41,7 +41,7 @@ class Outcome:
     err: str
 
     @property
-    def told(self) -> str:
+    def told_text(self) -> str:
         """Standard output as one line: where lines fold is a matter of how wide a terminal is."""
         return unfolded(self.out)
 
@@ -75,7 +75,7 @@ class Outcome:
 
     def prints(self, *texts: str) -> Outcome:
         """All of these texts are on standard output, wherever lines fold."""
-        assert [text for text in texts if unfolded(text) not in self.told] == [], self.out
+        assert [text for text in texts if unfolded(text) not in self.told_text] == [], self.out
         return self
 
     def says(self, *texts: str) -> Outcome:
@@ -85,7 +85,7 @@ class Outcome:
 
     def lacks(self, *texts: str) -> Outcome:
         """None of these texts is on standard output."""
-        assert [text for text in texts if unfolded(text) in self.told] == [], self.out
+        assert [text for text in texts if unfolded(text) in self.told_text] == [], self.out
         return self
 
     def unsaid(self, *texts: str) -> Outcome:

@@ -40,9 +40,9 @@ def alone(inputs: list[Path]) -> Any:
     return json.loads(process("check", *inputs, *WORDS, "--workers", 1, "--json", "-").out)
 
 
-def same(done: Outcome, wanted: Any) -> None:
+def same(done: Outcome, expected: Any) -> None:
     """A run gave this document, and said nothing."""
-    assert json.loads(done.clean().out) == wanted
+    assert json.loads(done.clean().out) == expected
 
 
 def backend_of(cluster: Cluster) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hardsim as python
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.canonical import FORMATTERS, canonical_formula
-from hardsim.lang.parse import parse_expression, parse_text, parse_word
+from hardsim.lang.ltl_parser import parse_expression, parse_text, parse_word
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import MENTIONED, Valuations
@@ -93,9 +93,9 @@ def test_names_in_sets_may_be_quoted() -> None:
     assert alphabet == Valuations(LOG)
     for symbol in alphabet:
         assert parse_word(symbol, alphabet) == (symbol,)
-    wanted = ("{register request,pay}", "{}", "{it's done}")
-    assert parse_word("{pay, 'register request'}{}{'it''s done'}", alphabet) == wanted
-    assert parse_word("{register request,pay} { } {it's done}", alphabet) == wanted
+    expected = ("{register request,pay}", "{}", "{it's done}")
+    assert parse_word("{pay, 'register request'}{}{'it''s done'}", alphabet) == expected
+    assert parse_word("{register request,pay} { } {it's done}", alphabet) == expected
 
 
 FILE = f"""props: {WRITTEN}

@@ -219,16 +219,18 @@ def test_the_theorems_temperature_for_general_heads(
             assert parse_arith(known(logarithmic).replace("log(n+1)", "1")).evaluate(n=n) == product
         for tau in (known(logarithmic), proved):
             hardsim("prove", name, "--all-n", "--tau", tau, "--max-n", "1").exits(0)
-        told = hardsim("bound", name, "--gap", "--max-n", "2").exits(0).out
-        row = next(line for line in told.splitlines() if line.startswith(name) and known(logarithmic) in line)
+        message = hardsim("bound", name, "--gap", "--max-n", "2").exits(0).out
+        row = next(line for line in message.splitlines() if line.startswith(name) and known(logarithmic) in line)
         assert row.split()[1:] == [gap, constant, logarithmic, *([proved] if proved in row else [])]
-        assert "of rate tau(n) = Omega(gap(n)/log n), without a constant" in " ".join(told.split())
+        assert "of rate tau(n) = Omega(gap(n)/log n), without a constant" in " ".join(message.split())
 
 
 def test_what_is_not_proved_is_said_with_the_gaps(hardsim: Any, since: Path) -> None:
     outcome = hardsim("bound", "tieless_until_7.ahat.json", since, "--gap", "--max-n", "2").exits(0)
-    told = " ".join(outcome.out.split())
-    assert "tieless_until_7.ahat.json: no temperature is proved: the output accept may be exactly the threshold" in told
+    message = " ".join(outcome.out.split())
+    assert (
+        "tieless_until_7.ahat.json: no temperature is proved: the output accept may be exactly the threshold" in message
+    )
     document = hardsim("bound", since, "--gap", "--max-n", "2", "--json", "-").exits(0)
     assert document.result["general"] is None
     full = " ".join(hardsim("bound", "majority_ties.ahat.json", "--max-n", "2").exits(0).out.split())
@@ -241,7 +243,7 @@ def test_gaps_of_what_cannot_be_read_hold_nowhere(hardsim: Any, tmp_path: Path, 
     assert hardsim("bound", "--gap", missing).exits(2).out == ""
     outcome = hardsim("bound", "--gap", missing, model, "--max-n", "2").exits(2)
     last = "1 result: every declared gap holds on the words tried; 1 file could not be read"
-    assert outcome.told.endswith(last)
+    assert outcome.told_text.endswith(last)
     assert hardsim("bound", "--gap", model, "--max-n", "2").exits(0).out.endswith("holds on the words tried\n")
 
 
@@ -416,7 +418,9 @@ def test_a_bound_after_a_head_that_failed_is_void(hardsim: Any, command: str, op
         1, "void", "a bound assumes that earlier heads are right"
     )
     outcome.lacks("defect", "report it", "error bound of head S18.read does not hold")
-    (head,) = re.findall(r"At length (\d+) head (\S+) in layer (\d+) failed first, on the word ([01]+)", outcome.told)
+    (head,) = re.findall(
+        r"At length (\d+) head (\S+) in layer (\d+) failed first, on the word ([01]+)", outcome.told_text
+    )
     assert int(head[0]) == len(head[3])
     result = hardsim(command, "tomita_3", *options, "--max-n", "4", "--json", "-").exits(1).result
     assert result["failed_first"] == {

@@ -58,7 +58,7 @@ def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pyte
     def undecided(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         raise Undecided("no answer within 7 seconds")
 
-    monkeypatch.setattr("hardsim.checking.combined.check_subject", undecided)
+    monkeypatch.setattr("hardsim.checking.proof_before_words.check_subject", undecided)
     assert hardsim("check", since).refused(code=3).err == f"error: {since}: no answer within 7 seconds\n"
 
 
@@ -105,7 +105,7 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
 def test_every_input_runs_and_the_worst_code_wins(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, code: int
 ) -> None:
-    from hardsim.checking import combined
+    from hardsim.checking import proof_before_words
 
     def faulty(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         if "undecided" in subject.name:
@@ -114,7 +114,7 @@ def test_every_input_runs_and_the_worst_code_wins(
             raise InvariantError("a score gap is too small")
         return check_subject(subject, options)
 
-    monkeypatch.setattr(combined, "check_subject", faulty)
+    monkeypatch.setattr(proof_before_words, "check_subject", faulty)
     paths = [tmp_path / f"{kind}.ltl" for kind in kinds.split()]
     for path in paths:
         if path.stem != "missing":
@@ -141,7 +141,7 @@ def test_a_defect_is_exit_code_4_without_traceback(
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("hardsim.checking.combined.check_subject", fail)
+    monkeypatch.setattr("hardsim.checking.proof_before_words.check_subject", fail)
     outcome = hardsim("check", since).refused("test_check.py:", "Please report", code=4).unsaid("Traceback")
     assert outcome.err.startswith(f"internal error on {since}: {type(error).__name__}")
     monkeypatch.setenv("HARDSIM_DEBUG", "1")
@@ -203,7 +203,7 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
 
     monkeypatch.setattr("hardsim.cli.estimate.seconds_of", timed)
     with monkeypatch.context() as patch:
-        patch.setattr("hardsim.checking.combined.check_subject", Mock(side_effect=Undecided("stopped")))
+        patch.setattr("hardsim.checking.proof_before_words.check_subject", Mock(side_effect=Undecided("stopped")))
         outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000", "--workers", "1")
     # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
     assert "29,523 words of up to 9 symbols: about " in outcome.err
@@ -255,7 +255,7 @@ def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
     hardsim("check", since, "--require", "observed").refused("--require must be proved or certified, not 'observed'")
 
 
-def cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def undecidable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let float64 decide nothing about words of length 2."""
     from hardsim.checking.engines import FloatEngine
 
@@ -273,7 +273,7 @@ def cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_undecided_words_are_exit_code_3_and_printed(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cannot_tell(monkeypatch)
+    undecidable(monkeypatch)
     outcome = hardsim("check", since, "--max-n", "3", "--engine", "float64")
     reach = "no answer of the softmax network was reached on 9 of 39 words; the others agree"
     lines = outcome.exits(3, "UNDECIDED ", reach, "--engine auto continues in ball").out.splitlines()
@@ -291,7 +291,7 @@ def test_undecided_words_are_exit_code_3_and_printed(
 
 
 def test_eval_says_what_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cannot_tell(monkeypatch)
+    undecidable(monkeypatch)
     outcome = hardsim("eval", since, "ba", "cba", "--engine", "float64")
     outcome.exits(3).says("1 of 2 words are undecided: float64 cannot tell")
     rows = outcome.out.splitlines()[-2:]
@@ -335,8 +335,8 @@ def test_what_mpmath_sees_is_no_refutation(hardsim: Any, since: Path) -> None:
     outcome = hardsim("check", since, "--max-n", "2", "--json", "-", *arguments)
     result = outcome.result
     assert (outcome.code, result["verdict"], result["mismatch"]["kind"]) == (1, "OBSERVED", "soft/hard")
-    told = hardsim("check", since, "--max-n", "2", *arguments)
-    told.prints("OBSERVED ", "a mismatch in mpmath", "--engine ball").lacks("REFUTED")
+    message = hardsim("check", since, "--max-n", "2", *arguments)
+    message.prints("OBSERVED ", "a mismatch in mpmath", "--engine ball").lacks("REFUTED")
     one = hardsim("eval", since, "ba", *arguments)
     assert (one.code, "OBSERVED, not certified" in one.err) == (1, True)
     assert (
@@ -380,7 +380,7 @@ def test_reports_fit_every_terminal_and_break_no_word(
     hardsim: Any, arguments: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(formulas_directory())
-    wide = hardsim(*arguments).told.split()
+    wide = hardsim(*arguments).told_text.split()
     monkeypatch.setattr("hardsim.report.screen.FILE_WIDTH", width)
     outcome = hardsim(*arguments)
     longest = {line for line in outcome.out.splitlines() if len(line) > width}
@@ -389,7 +389,7 @@ def test_reports_fit_every_terminal_and_break_no_word(
     if len([one for one in arguments if "." in one]) > 1 and arguments[0] == "check":
         return  # a row of several leaves out the numbers for which it has no room
     # Every word of the report at 80 columns is there, whole.
-    assert set(wide) - set(outcome.told.split()) <= {one for one in wide if set(one) == {"\u2500"}}
+    assert set(wide) - set(outcome.told_text.split()) <= {one for one in wide if set(one) == {"\u2500"}}
 
 
 def test_symbols_that_look_like_markup_are_shown_and_quoted(hardsim: Any, tmp_path: Path) -> None:
@@ -406,17 +406,17 @@ def test_symbols_that_look_like_markup_are_shown_and_quoted(hardsim: Any, tmp_pa
 
 @pytest.mark.parametrize("options", [("--regime", "none"), ("--tau", "1")])
 def test_how_far_a_constant_temperature_reaches(hardsim: Any, options: tuple[str, ...]) -> None:
-    asked = ("check", "-e", "O a", "--alphabet", "a b", *options, "--beta", "4", "--max-n", "8")
-    outcome = hardsim(*asked).exits(
+    requested = ("check", "-e", "O a", "--alphabet", "a b", *options, "--beta", "4", "--max-n", "8")
+    outcome = hardsim(*requested).exits(
         1, "At beta 4, with a constant temperature, every word to length 6 is right (all were"
     )
     outcome.prints("and one of length 7 is wrong.", "No constant beta reaches every length (Hahn's limit).")
     outcome.lacks("must fail", "defect")
-    found = hardsim(*asked, "--json", "-").exits(1).result["constant"]
+    found = hardsim(*requested, "--json", "-").exits(1).result["constant"]
     assert (found["right_to"], found["proved"], found["wrong_at"], found["limited"]) == (6, False, 7, True)
     # What is printed as reaching twice as far does.
     beta = found["farther_beta"]["exact"]
-    hardsim(*asked[:-4], "--beta", beta, "--max-n", "14").exits(0, "PROVED", f"At beta {float(Fraction(beta)):g}")
+    hardsim(*requested[:-4], "--beta", beta, "--max-n", "14").exits(0, "PROVED", f"At beta {float(Fraction(beta)):g}")
 
 
 def test_what_has_no_heads_is_right_at_every_length(hardsim: Any) -> None:

@@ -160,7 +160,7 @@ def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tau", "told"),
+    ("tau", "message"),
     [
         ("[n=3]", "the temperature [n = 3] is 0 at i = 2, n = 2"),
         ("n-2", "the temperature n-2 is 0 at i = 2, n = 2"),
@@ -169,8 +169,8 @@ def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
         ("log(n/2)", "the temperature log(n/2) is 0 at i = 2, n = 2"),
     ],
 )
-def test_show_refuses_a_temperature_that_is_not_positive(hardsim: Any, since: Path, tau: str, told: str) -> None:
-    assert told in hardsim("show", since, "--tau", tau, "--max-n", "2").exits(2).err
+def test_show_refuses_a_temperature_that_is_not_positive(hardsim: Any, since: Path, tau: str, message: str) -> None:
+    assert message in hardsim("show", since, "--tau", tau, "--max-n", "2").exits(2).err
 
 
 # ---- compile ----

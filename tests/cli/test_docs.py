@@ -130,7 +130,7 @@ def _between(words: list[str], mark: str) -> Iterator[list[str]]:
     yield words
 
 
-def wanted_code(command: str, output: str = "") -> int:
+def expected_code(command: str, output: str = "") -> int:
     """The exit code that the page promises."""
     said = CODE.search(command.partition("  # ")[2])
     return int(said[1]) if said else int(bool(re.search("^REFUTED", output, re.MULTILINE)))
@@ -145,14 +145,14 @@ def test_a_console_example_prints_what_the_page_shows(text: str, hardsim: Cli, d
     found = run(hardsim, prompt.removeprefix("$ "))
     assert found is not None
     assert found.out.strip("\n") == output.strip("\n")
-    assert found.code == wanted_code(prompt, output), found.err
+    assert found.code == expected_code(prompt, output), found.err
 
 
 @pytest.mark.parametrize("text", of_kind("sh"))
 def test_commands_end_as_they_should(text: str, hardsim: Cli, directory: Path) -> None:
     for command in re.sub(r"\|\n\s*", "| ", text).splitlines():
         found = run(hardsim, command)
-        assert found is None or found.code == wanted_code(command), (command, found.out, found.err)
+        assert found is None or found.code == expected_code(command), (command, found.out, found.err)
 
 
 def steps_of(data: Any) -> Iterator[str]:
@@ -183,8 +183,8 @@ def test_the_commands_of_a_workflow_are_right(text: str, whole: bool, hardsim: C
     assert any(step.startswith("hardsim check ") for step in steps)
     for step in steps:
         found = run(hardsim, step if whole else on_one(step))
-        wanted = 3 if whole and "--require proved" in step else 0
-        assert found is None or found.code == wanted, (step, found.out, found.err)
+        expected = 3 if whole and "--require proved" in step else 0
+        assert found is None or found.code == expected, (step, found.out, found.err)
 
 
 @pytest.mark.parametrize("text", of_kind("make"))
@@ -226,7 +226,7 @@ def test_the_pages_have_examples_of_each_kind() -> None:
 def test_a_wrong_example_is_seen(hardsim: Cli, directory: Path) -> None:
     found = run(hardsim, "hardsim eval formulas/since.ltl ab  # exit code 1")
     assert found is not None
-    assert found.code != wanted_code("hardsim eval formulas/since.ltl ab  # exit code 1")
+    assert found.code != expected_code("hardsim eval formulas/since.ltl ab  # exit code 1")
     with pytest.raises(AssertionError, match="hardsmi"):
         run(hardsim, "hardsmi check formulas/since.ltl")
 
@@ -373,8 +373,8 @@ def test_the_notebook_is_small_and_holds_nothing_that_changes() -> None:
 
 def test_a_cell_shows_what_it_prints_and_its_last_value() -> None:
     cell = {"cell_type": "code", "source": ["import hardsim\n", "print('x')\n", "hardsim.load('since')"]}
-    told = {"cell_type": "markdown", "source": ["text"]}
-    printed, value = notebook.renewed({"cells": [told, cell | {"outputs": []}]})["cells"][1]["outputs"]
+    description = {"cell_type": "markdown", "source": ["text"]}
+    printed, value = notebook.renewed({"cells": [description, cell | {"outputs": []}]})["cells"][1]["outputs"]
     assert printed == {"name": "stdout", "output_type": "stream", "text": ["x\n"]}
     assert value["data"]["text/plain"] == ["<hardsim.Model since: formula, a S b, over a b c>"]
     assert value["data"]["text/html"][0].startswith("<table>")
@@ -495,7 +495,7 @@ def test_the_commands_for_a_cluster_of_ray_are_right(token: bool, ray_home: Path
     lines = [line for path in PAGES for block in blocks_of(path) for line in block.text.splitlines()]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    start, plain, telling = (
+    start, plain, result_text = (
         line.replace("6379", port).split()
         for line in lines
         if line.startswith(("ray start", "RAY_ADDRESS=", "RAY_AUTH_MODE="))
@@ -514,4 +514,4 @@ def test_the_commands_for_a_cluster_of_ray_are_right(token: bool, ray_home: Path
 
     if token:
         check(plain).exits(2).says("no ray cluster there", "RAY_AUTH_MODE=token")
-    check(telling if token else plain).clean("PROVED")
+    check(result_text if token else plain).clean("PROVED")

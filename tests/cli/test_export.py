@@ -19,7 +19,7 @@ import pytest
 from hardsim.reading.network_json import network_json
 from tests.attention_models import some_a, some_a_by_words, with_head, write
 from tests.cli.conftest import SINCE, Cli, Outcome, interrupt, process, written
-from tests.foreign import hooked_folder, mean_of_a
+from tests.external import hooked_folder, mean_of_a
 from tests.writing.runs import session_of
 
 FILES = ["config.json", "model.py", "model.safetensors"]
@@ -197,8 +197,8 @@ def test_names_that_no_text_has(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_a_program_that_pads(hardsim: Cli) -> None:
     """The program maps ab to abab: in four positions, of which two are filled up."""
-    told = "the files written do not pad words with #: pad them as the program does"
-    hardsim("export", "map_duplicate", "--to", "onnx", "-o", "a.onnx", "--max-n", "5").exits(0).says(told)
+    message = "the files written do not pad words with #: pad them as the program does"
+    hardsim("export", "map_duplicate", "--to", "onnx", "-o", "a.onnx", "--max-n", "5").exits(0).says(message)
     session = session_of(Path("a.onnx").read_bytes())
     described = json.loads(session.get_modelmeta().custom_metadata_map["hardsim"])
     ids = [*described["before"], *map(described["tokens"].index, "ab##")]
@@ -270,8 +270,8 @@ def test_a_refusal_in_a_document(hardsim: Cli, untouched: None) -> None:
 
 
 def test_a_table_that_has_no_room_for_words(hardsim: Cli, tmp_path: Path) -> None:
-    told = network_json(mean_of_a(rows=1, tokens=("a", "b", "s"))) | {"input": "s *"}
-    path = written(tmp_path / "full.json", json.dumps(told))
+    message = network_json(mean_of_a(rows=1, tokens=("a", "b", "s"))) | {"input": "s *"}
+    path = written(tmp_path / "full.json", json.dumps(message))
     for goal in GOALS:
         hardsim("export", path, "--to", goal, "-o", "out").refused("words have at most 0 symbols, not 1")
     assert os.listdir() == ["full.json"]
@@ -288,15 +288,15 @@ def test_without_what_runs_it(hardsim: Cli, since: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("hardsim.writing.running.find_spec", lambda name: None)
     for goal, library in (("torch", "torch"), ("onnx", "onnxruntime")):
         found = hardsim("export", since, "--to", goal, "-o", goal).exits(0).lacks("run by")
-        told = "is not installed, so the files written were not run"
-        assert found.err == f"note: {library} {told}\n"
+        message = "is not installed, so the files written were not run"
+        assert found.err == f"note: {library} {message}\n"
         assert Path(goal).exists()
 
 
 def test_float64_may_be_too_narrow(hardsim: Cli, tmp_path: Path) -> None:
     """The output is 2^53 + 1 less 2^53, and no float64 is 2^53 + 1."""
-    told = network_json(mean_of_a()) | {"tokens": ["a"], "layers": [], "embedding": [[0, 2**53 + 1]]}
-    path = written(tmp_path / "large.json", json.dumps(told | {"unembedding_bias": [-(2**53)]}))
+    message = network_json(mean_of_a()) | {"tokens": ["a"], "layers": [], "embedding": [[0, 2**53 + 1]]}
+    path = written(tmp_path / "large.json", json.dumps(message | {"unembedding_bias": [-(2**53)]}))
     found = hardsim("export", path, "--to", "onnx", "-o", "a.onnx", "--json", "-").exits(0)
     found.says("float64 is too narrow for this network at these lengths")
     assert found.result["runs"][0]["difference"] == 1
@@ -304,19 +304,19 @@ def test_float64_may_be_too_narrow(hardsim: Cli, tmp_path: Path) -> None:
 
 
 def test_outputs_beyond_float64_are_told(hardsim: Cli, tmp_path: Path) -> None:
-    told = network_json(mean_of_a()) | {"embedding": [["1e200", 0], [0, 0]], "unembedding": [["1e200"], [0]]}
-    path = written(tmp_path / "large.json", json.dumps(told).replace('"1e200"', "1e200"))
+    message = network_json(mean_of_a()) | {"embedding": [["1e200", 0], [0, 0]], "unembedding": [["1e200"], [0]]}
+    path = written(tmp_path / "large.json", json.dumps(message).replace('"1e200"', "1e200"))
     hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "an output is not a number").says("too narrow")
 
 
 def test_outputs_that_nobody_knows(hardsim: Cli, tmp_path: Path) -> None:
     """A norm of zeros with epsilon 0 is 0/0: at every a, and never at b."""
-    told = network_json(mean_of_a()) | {"layers": [], "final_norm": {"kind": "rms", "epsilon": 0}}
-    path = written(tmp_path / "one.json", json.dumps(told | {"embedding": [[0, 0], [0, 0]]}))
+    message = network_json(mean_of_a()) | {"layers": [], "final_norm": {"kind": "rms", "epsilon": 0}}
+    path = written(tmp_path / "one.json", json.dumps(message | {"embedding": [[0, 0], [0, 0]]}))
     found = hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "(onnx: a.onnx)").lacks("run by")
     said = "the files written were not run: no random word has an exact output that is certain"
     assert found.err == f"note: {path}: {said}\n"
-    path = written(tmp_path / "other.json", json.dumps(told | {"embedding": [[0, 0], [1, 0]]}))
+    path = written(tmp_path / "other.json", json.dumps(message | {"embedding": [[0, 0], [1, 0]]}))
     found = hardsim("export", path, "--to", "onnx", "-o", "b.onnx", "--json", "-").exits(0)
     (tried,) = found.result["runs"]
     assert 1 <= tried["words"] < 30
@@ -329,8 +329,8 @@ def test_a_folder_that_is_too_large_to_be_read_again(
     monkeypatch.setattr("hardsim.cli.export.LARGEST_FILE", 2**20)
     assert "larger" not in hardsim("export", since, "--to", "torch", "-o", "a").exits(0).err
     monkeypatch.setattr("hardsim.cli.export.LARGEST_FILE", 100)
-    told = "config.json is larger than 0 MiB, so hardsim does not read it again"
-    hardsim("export", since, "--to", "torch", "-o", "b").exits(0).says(told)
+    message = "config.json is larger than 0 MiB, so hardsim does not read it again"
+    hardsim("export", since, "--to", "torch", "-o", "b").exits(0).says(message)
 
 
 def test_a_full_disk(hardsim: Cli, untouched: None, monkeypatch: pytest.MonkeyPatch) -> None:

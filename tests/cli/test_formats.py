@@ -127,15 +127,15 @@ def run_to(ending: str, hardsim: Cli, directory: Path, monkeypatch: pytest.Monke
     if ending == "bad":
         written(path, "alphabet: a b\n  \na S d\n")
     if ending == "internal":
-        monkeypatch.setattr("hardsim.checking.combined.prove_subject", lambda *_, **__: _fail())
+        monkeypatch.setattr("hardsim.checking.proof_before_words.prove_subject", lambda *_, **__: _fail())
     if ending == "interrupted":
         interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
-    asked = {
+    requested = {
         "refuted": ["--regime", "none"],
         "observed": ["--engine", "mpmath"],
         "required": ["--engine", "float64", "--require", "proved"],
     }
-    return hardsim("check", path, "--max-n", "3", *asked.get(ending, []), *options)
+    return hardsim("check", path, "--max-n", "3", *requested.get(ending, []), *options)
 
 
 def _fail() -> None:
@@ -257,10 +257,10 @@ def test_what_is_shipped_under_a_name_is_no_file_of_that_name(
     hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ["--regime", "none", "--max-n", "3", "--format", "github"]
-    assert "file" not in github_lines(hardsim("check", "since", *asked).exits(1).out)[0]
+    requested = ["--regime", "none", "--max-n", "3", "--format", "github"]
+    assert "file" not in github_lines(hardsim("check", "since", *requested).exits(1).out)[0]
     written(tmp_path / "since", SINCE)
-    assert github_lines(hardsim("check", "since", *asked).exits(1).out)[0]["file"] == "since"
+    assert github_lines(hardsim("check", "since", *requested).exits(1).out)[0]["file"] == "since"
 
 
 @pytest.mark.parametrize(
@@ -292,14 +292,14 @@ def test_what_an_interruption_left_out_is_said(
     interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
     outcome = hardsim("check", since, future, "--max-n", "2", "--format", name).exits(130).says("is partial")
     if name == "junit":
-        told = [case[-1].get("message") for case in suite(outcome.out).findall("testcase")]
+        message = [case[-1].get("message") for case in suite(outcome.out).findall("testcase")]
         assert properties(suite(outcome.out))["exit_code"] == "130"
     elif name == "github":
-        told = [one["message"] for one in github_lines(outcome.out)]
+        message = [one["message"] for one in github_lines(outcome.out)]
     else:
-        told = [one["message"]["text"] for one in sarif_results(outcome.out)]
-    assert "interrupted: the result of" in str(told[0])
-    assert "no verdict: interrupted" in str(told[1])
+        message = [one["message"]["text"] for one in sarif_results(outcome.out)]
+    assert "interrupted: the result of" in str(message[0])
+    assert "no verdict: interrupted" in str(message[1])
     monkeypatch.undo()
     interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
     document = hardsim("check", since, future, "--max-n", "2", "--format", "json").exits(130).json
@@ -307,7 +307,9 @@ def test_what_an_interruption_left_out_is_said(
 
 
 def test_json_is_json_to_standard_output(hardsim: Cli, since: Path) -> None:
-    one, other = (hardsim("check", since, "--max-n", "2", *asked) for asked in (["--format", "json"], ["--json", "-"]))
+    one, other = (
+        hardsim("check", since, "--max-n", "2", *requested) for requested in (["--format", "json"], ["--json", "-"])
+    )
     assert one.clean().json == other.clean().json
 
 
@@ -331,10 +333,10 @@ def test_two_things_are_not_written_to_standard_output(
 
 
 def test_a_certificate_and_a_format_both_want_standard_output(hardsim: Cli, since: Path) -> None:
-    told = "--certificate - and --format sarif both write to standard output"
-    hardsim("prove", since, "--certificate", "-", "--format", "sarif").refused(told)
-    told = "--certificate - and --format json both write to standard output"
-    hardsim("prove", since, "--certificate", "-", "--format", "json").refused(told)
+    message = "--certificate - and --format sarif both write to standard output"
+    hardsim("prove", since, "--certificate", "-", "--format", "sarif").refused(message)
+    message = "--certificate - and --format json both write to standard output"
+    hardsim("prove", since, "--certificate", "-", "--format", "json").refused(message)
 
 
 def test_a_document_may_be_written_beside_a_format(hardsim: Cli, since: Path, tmp_path: Path) -> None:
@@ -439,22 +441,22 @@ def test_the_slowest_of_several_is_named(hardsim: Cli, since: Path, future: Path
 @pytest.mark.parametrize("command", ["check", "prove", "bound"])
 def test_a_run_ends_at_the_first_failure(hardsim: Cli, since: Path, tmp_path: Path, command: str) -> None:
     others = [written(tmp_path / f"{name}.ltl", SINCE) for name in ("one", "two")]
-    asked = ["--regime", "none", "--max-n", "3", "--fail-fast"]
-    outcome = hardsim(command, since, *others, *asked).exits(1, str(since)).lacks(str(others[0]))
+    requested = ["--regime", "none", "--max-n", "3", "--fail-fast"]
+    outcome = hardsim(command, since, *others, *requested).exits(1, str(since)).lacks(str(others[0]))
     outcome.says("stopped at the first failure (--fail-fast); not run: 2 inputs\n")
-    document = hardsim(command, since, *others, *asked, "--format", "json").exits(1).json
+    document = hardsim(command, since, *others, *requested, "--format", "json").exits(1).json
     assert document["stopped"] is True
     assert [one["input"] for one in document["not_run"]] == list(map(str, others))
     assert len(document["results"]) == 1
-    cases = suite(hardsim(command, since, *others, *asked, "--format", "junit").out).findall("testcase")
+    cases = suite(hardsim(command, since, *others, *requested, "--format", "junit").out).findall("testcase")
     assert [case[-1].tag for case in cases] == ["failure", "skipped", "skipped"]
     assert cases[1][-1].get("message") == "not run: --fail-fast ended the run"
 
 
 def test_all_regimes_of_an_input_are_left_where_one_fails(hardsim: Cli, since: Path) -> None:
-    asked = ["--regime", "all", "--beta", "1/2", "--max-n", "2", "--fail-fast"]
-    outcome = hardsim("check", since, *asked).exits(1).says(f"not run: 3 regimes of {since}\n")
-    document = hardsim("check", since, *asked, "--format", "json").exits(1).json
+    requested = ["--regime", "all", "--beta", "1/2", "--max-n", "2", "--fail-fast"]
+    outcome = hardsim("check", since, *requested).exits(1).says(f"not run: 3 regimes of {since}\n")
+    document = hardsim("check", since, *requested, "--format", "json").exits(1).json
     assert [one["regime"] for one in document["not_run"]] == ["position", "causal-temperature", "causal-position"]
     assert outcome.out.count("REFUTED") == 1
 
@@ -472,9 +474,11 @@ def test_bad_input_ends_a_run_before_anything_is_run(hardsim: Cli, since: Path, 
 def test_less_than_was_required_ends_a_run_and_undecided_alone_does_not(
     hardsim: Cli, since: Path, future: Path, tmp_path: Path
 ) -> None:
-    asked = ["--engine", "float64", "--max-n", "2", "--fail-fast"]
-    hardsim("check", since, future, *asked).exits(0, str(future)).unsaid("stopped")
-    hardsim("check", since, future, *asked, "--require", "proved").exits(3).lacks(str(future)).says("not run: 1 input")
+    requested = ["--engine", "float64", "--max-n", "2", "--fail-fast"]
+    hardsim("check", since, future, *requested).exits(0, str(future)).unsaid("stopped")
+    hardsim("check", since, future, *requested, "--require", "proved").exits(3).lacks(str(future)).says(
+        "not run: 1 input"
+    )
     undecided = written(tmp_path / "some.srasp", DYCK)
     hardsim("prove", undecided, undecided, "--all-n", "--tau", "1/(999*n)", "--fail-fast").exits(3).unsaid("stopped")
 
@@ -523,16 +527,16 @@ def test_quiet_is_silent_of_what_no_verdict_depends_on(hardsim: Cli, since: Path
         ["prove", since, "--max-n", "2", "--dps", "40"],
         ["check", looks_ahead, "--regime", "all", "--max-n", "2"],
     ]
-    for asked in talk:
-        hardsim(*asked).exits(0).says("note: ")
-        hardsim(*asked, "--quiet").clean()
+    for requested in talk:
+        hardsim(*requested).exits(0).says("note: ")
+        hardsim(*requested, "--quiet").clean()
     # The next run hears everything again.
     hardsim(*talk[0]).says("note: ")
 
 
 def test_quiet_says_what_a_verdict_depends_on(hardsim: Cli, since: Path) -> None:
-    asked = ["check", since, "--max-n", "2", "--engine", "float64", "--require", "proved", "--quiet"]
-    hardsim(*asked).exits(3).says("note: ", "--require proved was given")
+    requested = ["check", since, "--max-n", "2", "--engine", "float64", "--require", "proved", "--quiet"]
+    hardsim(*requested).exits(3).says("note: ", "--require proved was given")
     hardsim("check", since, "--at", "first", "--max-n", "2", "--quiet").exits(0).says("they are not judged")
     hardsim("check", since, "--engine", "mpmath", "--dps", "3", "--max-n", "2", "--quiet").says("fewer than the")
     hardsim("check", since.parent / "no.ltl", "--quiet").refused("no such file")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hardsim.examples import formulas_directory
-from tests.fuzz import PIECES, Case, hold_tame, mutated, raw, run_limited
+from tests.fuzz import PIECES, Case, mutated, raw, require_tame, run_limited
 
 PROGRAMS = ("flipflop.srasp", "sort.srasp", "parity.srasp")
 EXPRESSIONS = ("flipflop.re", "dwyer_response.re")
@@ -78,7 +78,7 @@ def test_hostile_texts_are_tame(hardsim: Any, tmp_path: Path, monkeypatch: pytes
         for name, text in case.files:
             Path(name).write_bytes(raw(text))
         outcome = hardsim(*case.arguments, stdin=raw(case.stdin))
-        hold_tame(case, outcome.code, outcome.err)
+        require_tame(case, outcome.code, outcome.err)
 
 
 @pytest.mark.slow

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import hardsim as api
-from hardsim.checking.heads import HeadPattern, HeadsResult
+from hardsim.checking.head_patterns import HeadPattern, HeadsResult
 from hardsim.errors import InputError, Interrupted
 from tests.cli.conftest import Cli, interrupt
-from tests.foreign import hooked_folder, mean_of_a, model_of
+from tests.external import hooked_folder, mean_of_a, model_of
 from tests.mistakes import raised
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -83,7 +83,7 @@ def test_before_the_first_word_there_is_nothing(hardsim: Cli, net: Path, monkeyp
 
 
 def test_without_trust_in_float64_nothing_is_said(hardsim: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hardsim.checking.heads.distrust", lambda: "rounding is off")
+    monkeypatch.setattr("hardsim.checking.head_patterns.distrust", lambda: "rounding is off")
     outcome = hardsim("heads", net).exits(3)
     outcome.says("rounding is off")
     assert outcome.out == ""
@@ -93,10 +93,10 @@ def test_without_trust_in_float64_nothing_is_said(hardsim: Cli, net: Path, monke
 
 
 def test_heads_in_python(since: Path) -> None:
-    model, told = model_of(mean_of_a()), list[tuple[int, int]]()
-    found = model.heads(max_n=3, progress=lambda done, total: told.append((done, total)))
+    model, message = model_of(mean_of_a()), list[tuple[int, int]]()
+    found = model.heads(max_n=3, progress=lambda done, total: message.append((done, total)))
     assert isinstance(found, HeadsResult)
-    assert (found.words, found.heads[0].queries, told[-1]) == (14, 4 + 2 * 8, (14, 14))
+    assert (found.words, found.heads[0].queries, message[-1]) == (14, 4 + 2 * 8, (14, 14))
     assert model.heads(words=["ab", ("b", "a", "a")]).heads[0].queries == 3
     assert "the patterns of heads are searched in external networks only" in str(
         raised(InputError, api.load(since).heads)

@@ -54,8 +54,8 @@ def test_each_option_of_the_brief_page_takes_a_line(hardsim: Any, name: str) -> 
 def test_everything_is_in_the_long_form(hardsim: Any, name: str) -> None:
     text = hardsim(name, "--help-all").clean().out
     squeezed = "".join(text.split())
-    told = [field for field in COMMANDS[name].fields if field in OPTIONS]
-    assert [field for field in told if "".join(OPTIONS[field][1].split()) not in squeezed] == []
+    message = [field for field in COMMANDS[name].fields if field in OPTIONS]
+    assert [field for field in message if "".join(OPTIONS[field][1].split()) not in squeezed] == []
     for paragraph in COMMANDS[name].text.split("\n\n"):
         assert "".join(paragraph.removeprefix("\b").split()) in squeezed
     assert "4 internal error" in text
@@ -101,8 +101,8 @@ def test_help_is_a_command_too(hardsim: Any) -> None:
 def completed(*typed: str, cwd: Path | None = None) -> list[str]:
     """What a bash is told that the last word may become."""
     words = ["hardsim", *typed]
-    asked = {"_HARDSIM_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
-    return process(env=os.environ | asked, cwd=cwd).clean().out.split()
+    requested = {"_HARDSIM_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    return process(env=os.environ | requested, cwd=cwd).clean().out.split()
 
 
 def test_commands_options_and_values_are_completed(tmp_path: Path) -> None:

@@ -171,6 +171,6 @@ def test_python_names_only_what_was_given(files: Path) -> None:
     given: dict[str, Any]
     for given in ({"props": "auto"}, {"dialect": "weak-next"}):
         (name,) = given
-        told = refused(lambda given=given: python.load("net", **given))
-        assert name in told
-        assert not ({"props", "dialect"} - {name}) & {*re.findall(r"\w+", told)}
+        message = refused(lambda given=given: python.load("net", **given))
+        assert name in message
+        assert not ({"props", "dialect"} - {name}) & {*re.findall(r"\w+", message)}

@@ -11,7 +11,7 @@ from tests.cli.conftest import Cli, interrupt
 
 PLACES = {
     "check": (
-        "hardsim.checking.combined.prove_subject",
+        "hardsim.checking.proof_before_words.prove_subject",
         "hardsim.checking.campaign.plan_words",
         "hardsim.checking.campaign.Judge.tally",
     ),
@@ -31,14 +31,14 @@ def test_a_check_reports_what_it_found(
 ) -> None:
     interrupt(monkeypatch, place, after)
     outcome = hardsim("check", since, "--max-n", "4")
-    asked_once = "prove_subject" in place
-    if asked_once and after:
+    requested_once = "prove_subject" in place
+    if requested_once and after:
         assert outcome.code == 0
         return
     outcome.exits(130, "PARTIAL").says("is partial").lacks("PROVED")
     rows = [line for line in outcome.out.splitlines() if " all " in line and line.split()[0].isdigit()]
     # The words of three letters are 3, 9, 27 and 81: all of a length are run at once.
-    done = 0 if asked_once else after
+    done = 0 if requested_once else after
     assert len(rows) == done
     assert outcome.out.startswith("CERTIFIED  " if done else "UNDECIDED  ")
     tried = sum(3**n for n in range(1, done + 1))
@@ -51,8 +51,8 @@ def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypat
     assert outcome.json["exit_code"] == 130
     assert (outcome.result["verdict"], outcome.result["partial"]) == ("REFUTED", True)
     assert outcome.result["mismatch"]["word"] == whole.result["mismatch"]["word"]
-    found, wanted = ([n["soft_mismatches"] for n in one.result["lengths"]] for one in (outcome, whole))
-    assert found == wanted
+    found, expected = ([n["soft_mismatches"] for n in one.result["lengths"]] for one in (outcome, whole))
+    assert found == expected
 
 
 def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,8 @@ def test_no_command_repeats_a_false_label(
     assert ("the file says beta 123457, the weights are those of beta 4" in outcome.err) == (not hard)
     document = hardsim(*arguments, "--json", "-").json
     assert not any(label in json.dumps(document["results"]) for label in ("causal", "FALSE LABEL", "123457"))
-    told = [note["message"] for note in document["notes"]]
-    assert "the file says regime causal-position, the weights are those of regime temperature" in told
+    message = [note["message"] for note in document["notes"]]
+    assert "the file says regime causal-position, the weights are those of regime temperature" in message
 
 
 def test_python_does_not_repeat_a_false_label(hardsim: Any, since: Path, tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_python_does_not_repeat_a_false_label(hardsim: Any, since: Path, tmp_pat
     path = edited(hardsim, since, tmp_path / "x.model.json", labels)
     with pytest.warns(python.Remark) as caught:
         model = python.load(path)
-    told = [str(one.message) for one in caught]
-    assert "the file says regime causal-position, the weights are those of regime temperature" in told
+    message = [str(one.message) for one in caught]
+    assert "the file says regime causal-position, the weights are those of regime temperature" in message
     assert "regime temperature, beta 4" in repr(model)
     assert "causal" not in repr(model)
 
@@ -94,7 +94,7 @@ def test_edited_weights_have_no_labels_of_their_own(hardsim: Any, since: Path, t
     assert "regime       the file says: temperature" in outcome.out
     assert "beta         the file says: 4" in outcome.out
     assert "the file says: error at most" in outcome.out
-    network = hardsim("check", path, "--max-n", "2").told
+    network = hardsim("check", path, "--max-n", "2").told_text
     assert "network temperature 1/n, the file says regime temperature and beta 4" in network
 
 
@@ -108,8 +108,8 @@ def test_a_network_of_no_regime_is_proved_written_and_read(hardsim: Any, since: 
     certificate, again = tmp_path / "p.cert.json", tmp_path / "again.model.json"
     outcome = hardsim("prove", path, "--max-n", "4", "--certificate", certificate)
     assert outcome.code == 0
-    assert "network temperature 1/(n*i), beta 4, not a hardsim regime" in outcome.told
+    assert "network temperature 1/(n*i), beta 4, not a hardsim regime" in outcome.told_text
     assert hardsim("verify", certificate, "--model", path).code == 0
     assert hardsim("compile", path, "-o", again).code == 0
-    assert "not a hardsim regime" in hardsim("check", again, "--max-n", "3").told
+    assert "not a hardsim regime" in hardsim("check", again, "--max-n", "3").told_text
     hardsim("check", path, "--regime", "position").refused("already compiled (no regime of hardsim, beta 4", "--regime")

@@ -108,10 +108,10 @@ def test_what_will_take_long_and_nothing_else_is_foreseen_once(
 ) -> None:
     clock = 0.0
     monkeypatch.setattr("hardsim.cli.estimate.time.monotonic", lambda: clock)
-    told = Foresight("x.ltl", "lengths")
+    message = Foresight("x.ltl", "lengths")
     for done in range(1, upto + 1):
         clock += each
-        told(done, every)
+        message(done, every)
     assert capsys.readouterr().err == said
 
 

@@ -53,7 +53,7 @@ def test_a_model_that_softmax_simulates(hardsim: Any, by_words: Path) -> None:
         [str(n), "all", str(2**n), str(2**n - 1), "0", "1" if n > 1 else "–"] for n in range(1, 5)
     ]
     # Of the words of length 2, aa is the first in which both positions have the largest score.
-    assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.told
+    assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.told_text
 
 
 def test_the_json_of_a_check(hardsim: Any, by_words: Path) -> None:
@@ -144,7 +144,7 @@ def test_ties_that_come_late_are_found(hardsim: Any) -> None:
     said = "head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest "
     outcome = hardsim("check", path, "--max-n", "7").exits(0, said + "score, in the word 1000000 ")
     assert "1000000" in outcome.out.splitlines()
-    assert "tieless up to" not in hardsim("check", path, "--max-n", "6").told
+    assert "tieless up to" not in hardsim("check", path, "--max-n", "6").told_text
 
 
 def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
@@ -370,16 +370,16 @@ def test_a_formula_and_its_own_file_have_one_verdict_and_one_shortest_word(
     formula, hard = tmp_path / "formula.ltl", tmp_path / "hard.ahat.json"
     formula.write_text(f"alphabet: a b c\n{text}\n", encoding="utf-8")
     assert hardsim("compile", formula, "--hard", "-o", hard, *options).code == 0
-    wanted = hardsim("check", formula, "--max-n", "4", "--json", "-", *options)
+    expected = hardsim("check", formula, "--max-n", "4", "--json", "-", *options)
     found = hardsim("check", hard, "--max-n", "4", "--json", "-")
-    ((one,), (two,)) = wanted.json["results"], found.json["results"]
+    ((one,), (two,)) = expected.json["results"], found.json["results"]
     # A file has no formula, of whose semantics alone something can be proved.
-    assert (found.code, two["verdict"].replace("CERTIFIED", "PROVED")) == (wanted.code, one["verdict"])
+    assert (found.code, two["verdict"].replace("CERTIFIED", "PROVED")) == (expected.code, one["verdict"])
     assert (two["mismatch"] is None) == (one["mismatch"] is None)
     if one["mismatch"] is not None:
         assert [two["mismatch"][key] for key in ("word", "hard")] == [one["mismatch"][key] for key in ("word", "hard")]
     if (text, options) == ("a S b", ("--beta", "1/2")):
-        assert wanted.code == 1
+        assert expected.code == 1
         assert len(two["mismatch"]["word"]) == 2
 
 
@@ -510,7 +510,7 @@ def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
     outcome = hardsim("show", path).exits(0)
     result = hardsim("show", path, "--json", "-").result
     assert all(head["name"] in outcome.out for layer in result["program"]["layers"] for head in layer["heads"])
-    assert all(f"warning {warning.splitlines()[0]}" in outcome.told for warning in result["warnings"])
+    assert all(f"warning {warning.splitlines()[0]}" in outcome.told_text for warning in result["warnings"])
 
 
 @pytest.mark.slow
@@ -530,7 +530,7 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
     document["model"]["layers"][0]["heads"][0]["w_k"]["entries"][0][2] = "1/9"  # of no beta
     target.write_text(json.dumps(document), "utf-8")
     outcome = hardsim("check", target, "--max-n", "3", "--json", tmp_path / "found.json").exits(1, "REFUTED")
-    assert "Next: the network is not the one that its specification compiles to; compile the" in outcome.told
+    assert "Next: the network is not the one that its specification compiles to; compile the" in outcome.told_text
     assert "defect" not in outcome.out
     (result,) = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
     assert result["model"]["specified"] is False

@@ -18,7 +18,7 @@ from hardsim.checking.campaign import CheckOptions, check_subject, wrong_on
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
 from hardsim.checking.subject import Target
 from tests.cli.conftest import Cli, interrupt, unfolded, written
-from tests.foreign import hooked_folder
+from tests.external import hooked_folder
 from tests.reading.folders import DATA
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
@@ -50,8 +50,8 @@ def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -
 
 
 def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path, most: Path) -> None:
-    told = f"note: {net}: the network reads words of up to 12 symbols: --max-n 12 tries the longer ones, too"
-    hardsim("check", net, "--against", most).exits(0).says(told)
+    message = f"note: {net}: the network reads words of up to 12 symbols: --max-n 12 tries the longer ones, too"
+    hardsim("check", net, "--against", most).exits(0).says(message)
     found = hardsim("check", net, "--against", most, "--max-n", "12").exits(0)
     assert "it reads words" not in found.err
     assert "it reads words" not in hardsim("check", net, net, "--against", most).exits(0).err  # of several it is noise
@@ -110,19 +110,19 @@ def test_formats_tell_the_empty_word_and_what_was_shrunk(
 
     monkeypatch.setattr("hardsim.cli.check.check_with_proof", wrong)
     command = ("check", net, "--against", most)
-    told = "The shortest mismatching word is the empty word." if not found.word else "a line of its own: ab"
-    hardsim(*command, "-q").exits(1, reach, told)
+    message = "The shortest mismatching word is the empty word." if not found.word else "a line of its own: ab"
+    hardsim(*command, "-q").exits(1, reach, message)
     junit = ElementTree.fromstring(hardsim(*command, "--format", "junit").exits(1).out)
     facts = {one.get("name"): one.get("value") for one in junit.iter("property")}
     assert (facts["reach"], facts["word"]) == (reach, word)
     (failure,) = junit.iter("failure")
     assert failure.get("message") == f"REFUTED: {reach}"
-    assert told in " ".join(str(failure.text).split())
+    assert message in " ".join(str(failure.text).split())
     (line,) = hardsim(*command, "--format", "github").exits(1).out.splitlines()
-    assert told in " ".join(line.replace("%3A", ":").replace("%0A", " ").split())
+    assert message in " ".join(line.replace("%3A", ":").replace("%0A", " ").split())
     (result,) = json.loads(hardsim(*command, "--format", "sarif").exits(1).out)["runs"][0]["results"]
     assert (result["ruleId"], result["properties"]["word"], result["properties"]["reach"]) == ("mismatch", word, reach)
-    assert told in " ".join(result["message"]["text"].split())
+    assert message in " ".join(result["message"]["text"].split())
 
 
 def test_a_stronger_verdict_is_advised_where_words_were_judged(
@@ -160,7 +160,7 @@ def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, mor
     )
     found = hardsim("eval", net, "a b b", "--json", "-").result
     (place,) = found["words"][0]["places"]
-    assert (place["position"], place["token"], place["answer"], place["wanted"]) == (2, "b", "False", None)
+    assert (place["position"], place["token"], place["answer"], place["expected"]) == (2, "b", "False", None)
     (output,) = place["outputs"]
     assert output["low"] <= 1 / 3 + TIE <= output["high"] <= output["low"] + 1e-12
 
@@ -238,7 +238,7 @@ def test_a_run_can_be_resumed(
     kept = tmp_path / "kept"
     monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
     with monkeypatch.context() as patch:
-        interrupt(patch, "hardsim.checking.foreign.NetworkJudge.tally", after=5)
+        interrupt(patch, "hardsim.checking.external.NetworkJudge.tally", after=5)
         hardsim("check", net, "--against", most, "--resume", kept).exits(130, "PARTIAL")
     again = hardsim("check", net, "--against", most, "--resume", kept, "--json", "-")
     whole = hardsim("check", net, "--against", most, "--json", "-")
@@ -321,12 +321,12 @@ def test_outputs_of_a_scaled_embedding(hardsim: Cli, encoder: Path, tmp_path: Pa
         (output,) = found["words"][0]["places"][0]["outputs"]
         return float(Fraction(output["low"]) + Fraction(output["high"])) / 2
 
-    wanted = middle(plain, "ball")
+    expected = middle(plain, "ball")
     for engine in ("ball", "float64", "mpmath"):
-        assert abs(middle(encoder, engine) - wanted) < 1e-9
-    assert abs(middle(tmp_path / "out", "ball") - wanted) < 1e-9
+        assert abs(middle(encoder, engine) - expected) < 1e-9
+    assert abs(middle(tmp_path / "out", "ball") - expected) < 1e-9
     stated(encoder, embedding_scale=1)
-    assert abs(middle(encoder, "ball") - wanted) > 1e-3
+    assert abs(middle(encoder, "ball") - expected) > 1e-3
 
 
 def test_a_wrapper_is_a_note(hardsim: Cli, encoder: Path) -> None:

@@ -34,9 +34,9 @@ def test_counts_are_proved_and_compiled(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("prove", file, "--max-n", "5").exits(0, "PROVED", "every word of length 1 to 5")
     hardsim("check", file, "--max-n", "5").exits(0, "PROVED", "all 62 words up to length 5")
     listed = hardsim("words", file, "--max-n", "5").exits(0).out.split()
-    wanted = ["".join(word) for n in range(1, 6) for word in product("ab", repeat=n) if accepts("".join(word))]
-    assert [word for word in listed if set(word) <= set("ab")] == wanted
-    assert len(wanted) == 7
+    expected = ["".join(word) for n in range(1, 6) for word in product("ab", repeat=n) if accepts("".join(word))]
+    assert [word for word in listed if set(word) <= set("ab")] == expected
+    assert len(expected) == 7
     model = tmp_path / "histogram.ahat.json"
     hardsim("compile", file, "-o", model).exits(0)
     heads: list[Any] = [head for layer in json.loads(model.read_text())["program"]["layers"] for head in layer["heads"]]

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.combined import check_with_proof
+from hardsim.checking.proof_before_words import check_with_proof
 from hardsim.cli.pin import SUFFIXES
 from hardsim.errors import InputError
 from hardsim.lang.ast import Example, MapExample
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pin import with_example
 from hardsim.lang.semantics import Oracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.attention_models import some_a, write
 from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.mistakes import raised
@@ -284,16 +284,16 @@ def test_a_check_is_resumed_among_its_pinned_words(
     hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "since.ltl", f"alphabet: a b c\naccept: b {LONG}\nreject: {'a' * 40}\na S b\n")
-    asked = ["check", path, "--max-n", "2", "--regime", "none"]
-    whole = hardsim(*asked, "--json", "-").exits(1).result
+    requested = ["check", path, "--max-n", "2", "--regime", "none"]
+    whole = hardsim(*requested, "--json", "-").exits(1).result
     for after in range(1, 4):
         kept = tmp_path / f"{after}.run"
         monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
         monkeypatch.setattr("hardsim.checking.checkpoint.SHARE", 0)
         with monkeypatch.context() as patched:
             interrupt(patched, "hardsim.checking.campaign.Judge.tally", after)
-            hardsim(*asked, "--resume", kept).exits(130)
-        assert hardsim(*asked, "--resume", kept, "--json", "-").exits(1).result == whole
+            hardsim(*requested, "--resume", kept).exits(130)
+        assert hardsim(*requested, "--resume", kept, "--json", "-").exits(1).result == whole
 
 
 def test_pinned_words_of_programs_are_run_and_those_of_models_are_read(hardsim: Cli, tmp_path: Path) -> None:

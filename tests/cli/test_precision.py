@@ -65,15 +65,15 @@ def test_sums_in_float32(hardsim: Cli, since: Path) -> None:
 def test_a_format_that_there_is_not(hardsim: Cli, since: Path) -> None:
     hardsim("precision", since, "--arith", "float23").refused("unknown format 'float23': did you mean float32?")
     hardsim("precision", since, "--arith", "posit").refused("unknown format 'posit'", "float8_e4m3")
-    for other, meant in {"bf16": "bfloat16", "FP16": "float16", "half": "float16", "e4m3": "float8_e4m3"}.items():
-        hardsim("precision", since, "--arith", other).refused(f"did you mean {meant}?")
+    for other, expected in {"bf16": "bfloat16", "FP16": "float16", "half": "float16", "e4m3": "float8_e4m3"}.items():
+        hardsim("precision", since, "--arith", other).refused(f"did you mean {expected}?")
     hardsim("precision", since, "--arith", "double").refused("`hardsim check` runs it, with error bounds", "float32")
 
 
 def test_a_network_that_is_wrong_in_exact_arithmetic_too(hardsim: Cli, since: Path) -> None:
     """Plain softmax rejects nothing of two positions, whose weights are fixed parts of 1: an output between 0 and 1."""
-    told = "the exact network is wrong there, too, as `hardsim check` shows"
-    hardsim("precision", since, "--regime", "none", "--max-n", "4").exits(0, told)
+    message = "the exact network is wrong there, too, as `hardsim check` shows"
+    hardsim("precision", since, "--regime", "none", "--max-n", "4").exits(0, message)
     found = rows(hardsim, since, "--regime", "none", "--max-n", "4")["float32"]
     assert (found["exactly"], found["fails_at"]) == (True, 2)
     assert not rows(hardsim, since, "--beta", "8", "--max-n", "60")["bfloat16"]["exactly"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli, written
-from tests.foreign import hooked_folder
+from tests.external import hooked_folder
 
 HEAD = "network: net\nalphabet: a b\ndecide: above 0\n"
 RIGHT = "output 0: 2*#[a] >= #[b]\n"
@@ -36,10 +36,10 @@ def test_a_word_that_the_specification_judges_is_wrong(hardsim: Cli, tmp_path: P
     row = row_of(hardsim, file, "--max-n", "4", code=1)
     assert (row["reference"], row["safe_to"], row["words"], row["fails_at"]) == ("specification", 2, 6, 3)
     assert sorted(row["word"]) == ["a", "b", "b"]
-    assert (row["wanted"], row["found"], row["exactly"]) == ("True", "False", False)
-    told = "wrong at length 3: the specification says True, and bfloat16 says False"
+    assert (row["expected"], row["found"], row["exactly"]) == ("True", "False", False)
+    message = "wrong at length 3: the specification says True, and bfloat16 says False"
     options = ("--max-n", "4", "--arith", "bfloat16", "--accumulate", "float32")
-    hardsim("precision", file, *options).exits(1, told, "every word of length 1 to 4 that the specification judges",
+    hardsim("precision", file, *options).exits(1, message, "every word of length 1 to 4 that the specification judges",
                                                "bfloat16 2 2 3 specification")  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_a_position_that_is_not_judged_is_not_wrong(hardsim: Cli, tmp_path: Path
     file = spec_of(tmp_path, f"at: each\n{assume}output 0: 2*#L[a] >= #L[b]\n")
     row = row_of(hardsim, file, "--max-n", "4", code=code)
     if code:
-        assert (row["fails_at"], row["wanted"], row["found"]) == (3, "True at position 3", "False")
+        assert (row["fails_at"], row["expected"], row["found"]) == (3, "True at position 3", "False")
     else:
         assert row["word"] is None
 

@@ -122,7 +122,7 @@ def test_results_that_cannot_be_written_are_told(since: Path, tmp_path: Path, sc
 
 def test_a_pipe_that_does_not_wait_gets_everything(hardsim: Cli, since: Path) -> None:
     arguments = ("words", str(since), "--max-n", "9")
-    wanted = hardsim(*arguments).out
+    expected = hardsim(*arguments).out
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     variables = environment(PYTHONUNBUFFERED="1")
@@ -132,7 +132,7 @@ def test_a_pipe_that_does_not_wait_gets_everything(hardsim: Cli, since: Path) ->
     ):
         assert awaited(lambda: not select.select([], [writing], [], 0)[1]), "it never was full"
         os.close(writing)
-        assert pipe.read() == wanted
+        assert pipe.read() == expected
     assert running.returncode == 0
 
 
@@ -170,9 +170,9 @@ def test_ctrl_c_ends_the_formatting_of_a_long_file(tmp_path: Path) -> None:
     ) as running:
         time.sleep(2)
         running.send_signal(signal.SIGINT)
-        asked = time.monotonic()
+        requested = time.monotonic()
         last_words(running).exits(130).says("interrupted").unsaid("Traceback")
-        assert time.monotonic() - asked < 5
+        assert time.monotonic() - requested < 5
     assert path.read_bytes() == before
 
 

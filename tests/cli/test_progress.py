@@ -19,7 +19,7 @@ import pytest
 from hardsim.checking.bound import BoundOptions, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Shard
-from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.external import External, judging
 from hardsim.checking.open import of_network, read_input
 from hardsim.checking.search import Start
 from hardsim.checking.subject import ModelOptions, Subject
@@ -37,9 +37,9 @@ from hardsim.cli.estimate import (
     duration,
 )
 from hardsim.errors import InputError
-from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.regex.regex_parser import parse_regex
 from tests.cli.conftest import Cli
-from tests.foreign import mean_of_a
+from tests.external import mean_of_a
 from tests.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
@@ -84,10 +84,10 @@ def test_an_estimate_is_what_the_run_takes_where_attention_costs_the_square(
         return count_requested(subject, CheckOptions(max_n=n))
 
     found = estimate._cost(subject, options, clock.work)
-    wanted = sum(fixed + (upto(n) - upto(n - 1)) * (word + square * n * n) for n in range(1, options.max_n + 1))
+    expected = sum(fixed + (upto(n) - upto(n - 1)) * (word + square * n * n) for n in range(1, options.max_n + 1))
     assert found is not None
     assert found.words == upto(60)
-    assert found.seconds() == pytest.approx(wanted, rel=0.1)
+    assert found.seconds() == pytest.approx(expected, rel=0.1)
     assert found.seconds(4) == pytest.approx(found.seconds() / 4)
 
 
@@ -136,19 +136,19 @@ def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: next(readings))
     for name in ("flipflop.ahat.json", "dyck1.srasp"):
         options, subject = CheckOptions(max_n=400, exhaustive=0, samples=400), opened(name)
-        wanted = 3 * count_requested(subject, options)
-        assert wanted > 3 * 400 * 100
+        expected = 3 * count_requested(subject, options)
+        assert expected > 3 * 400 * 100
         for found in (check_cost(subject, options), bound_cost(bound_subject(subject), options, BoundOptions())):
             assert found is not None
-            assert found.seconds() == pytest.approx(wanted)
+            assert found.seconds() == pytest.approx(expected)
 
 
 ROOM = 400
 
 
-def foreign(expression: str | None = None) -> Foreign:
+def external(expression: str | None = None) -> External:
     """A network that others made, the share of a's; wanted above 0 of all words, or of those of an expression."""
-    made = of_network(mean_of_a(Fraction(1)), "net", "0" * 64, "by hand").foreign
+    made = of_network(mean_of_a(Fraction(1)), "net", "0" * 64, "by hand").external
     assert made is not None
     if expression is None:
         return judging(made, lambda word: True, "a function")
@@ -156,7 +156,7 @@ def foreign(expression: str | None = None) -> Foreign:
     return replace(judging(made, lambda word: domain.accepts(word) or None, "a function"), domain=domain)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, subject: Foreign, seconds: Callable[[int], float]) -> None:
+def counted(monkeypatch: pytest.MonkeyPatch, subject: External, seconds: Callable[[int], float]) -> None:
     """A clock that moves by so many seconds, by length, for each word that is judged."""
     now = 0.0
 
@@ -177,7 +177,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, subject: Foreign, seconds: Callable
 
 def test_networks_that_others_made_are_timed_on_words_that_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is one word for each even length, and no random one is judged."""
-    subject, options = foreign("(ab)*"), CheckOptions(max_n=ROOM)
+    subject, options = external("(ab)*"), CheckOptions(max_n=ROOM)
     counted(monkeypatch, subject, lambda n: 3)
     found = check_cost(subject, options)
     assert found is not None
@@ -187,7 +187,7 @@ def test_networks_that_others_made_are_timed_on_words_that_are_judged(monkeypatc
 
 def test_searches_are_timed_by_searching(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to length 8 all words are tried, and few: the 56 lengths above have 400 words each, of n^2/1000 seconds."""
-    subject, options = foreign(), CheckOptions(max_n=64, exhaustive=256)
+    subject, options = external(), CheckOptions(max_n=64, exhaustive=256)
     counted(monkeypatch, subject, lambda n: n * n / 1000)
     found = check_cost(subject, options)
     assert found is not None
@@ -198,7 +198,7 @@ def test_searches_are_timed_by_searching(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_quick_search_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = foreign()
+    subject = external()
     counted(monkeypatch, subject, lambda n: 1000)
     assert check_cost(subject, CheckOptions(max_n=12, exhaustive=256, samples=40)) is None
 
@@ -211,18 +211,18 @@ def test_a_search_that_fails_has_no_estimate(monkeypatch: pytest.MonkeyPatch) ->
         return run
 
     monkeypatch.setattr("hardsim.checking.campaign.network_judge", fails)
-    assert check_cost(foreign(), CheckOptions(max_n=64)) is None
+    assert check_cost(external(), CheckOptions(max_n=64)) is None
 
 
 def test_words_of_a_language_stand_for_those_of_a_length_that_has_none() -> None:
-    odd = estimate._some_words(foreign("(ab)*"), 9, 5)
+    odd = estimate._some_words(external("(ab)*"), 9, 5)
     assert odd == [tuple("abababab")]
     # Where it has none so short, words are random ones.
-    assert {len(word) for word in estimate._some_words(foreign("(ab){8}"), 9, 5)} == {9}
+    assert {len(word) for word in estimate._some_words(external("(ab){8}"), 9, 5)} == {9}
 
 
 def test_a_large_network_is_timed_on_fewer_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject, options = foreign(), CheckOptions(max_n=6)
+    subject, options = external(), CheckOptions(max_n=6)
     words = count_requested(subject, options)
     assert estimate._easy(subject, options, 6 * words)
     monkeypatch.setattr("hardsim.checking.campaign.QUICK_PRODUCTS", 6 * words * subject.facts.parameters - 1)
@@ -268,7 +268,7 @@ def test_durations_have_one_figure(seconds: float, text: str) -> None:
 # ---- proofs ----
 
 
-def told(announce: Callable[..., None], capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
+def announced(announce: Callable[..., None], capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
     """What is said before a proof."""
     announce(*arguments)
     return capsys.readouterr().err
@@ -277,33 +277,35 @@ def told(announce: Callable[..., None], capsys: pytest.CaptureFixture[str], *arg
 def test_a_proof_that_takes_over_a_minute_is_announced(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[tuple[int, int]] = []
+    requested: list[tuple[int, int]] = []
 
     def timed(subject: Subject, min_n: int, max_n: int) -> float:
-        asked.append((min_n, max_n))
+        requested.append((min_n, max_n))
         return 0.5 * max_n / 256  # linear in a length
 
     monkeypatch.setattr(estimate, "timed_proof", timed)
     subject = since()
     # 4,096 is 16 times 256: 8 seconds.
-    assert told(announce_proof, capsys, subject, 4096, 4096) == ""
-    assert asked == [(1, 32), (128, 128), (256, 256)]
+    assert announced(announce_proof, capsys, subject, 4096, 4096) == ""
+    assert requested == [(1, 32), (128, 128), (256, 256)]
     # 65,536 is 256 times 256: 128 seconds.
-    assert "a proof for 65,536 positions takes about 2 minutes. Ctrl-C ends it without a verdict" in told(
+    assert "a proof for 65,536 positions takes about 2 minutes. Ctrl-C ends it without a verdict" in announced(
         announce_proof, capsys, subject, 65_536, 65_536
     )
     # All lengths to 1,400: 980,700 positions at 1/16 s for 528, which is 116 s, and 2.7 s for the longest.
-    assert "a proof for 980,700 positions takes about 119 seconds" in told(announce_proof, capsys, subject, 1, 1400)
+    assert "a proof for 980,700 positions takes about 119 seconds" in announced(
+        announce_proof, capsys, subject, 1, 1400
+    )
     # In a causal regime the longest stands for all: 1,400 positions.
-    assert told(announce_proof, capsys, since("causal-position"), 1, 1400) == ""
+    assert announced(announce_proof, capsys, since("causal-position"), 1, 1400) == ""
 
 
 def test_short_proofs_are_not_estimated(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(estimate, "timed_proof", Mock(side_effect=AssertionError("timed")))
     for first, last in ((1, 64), (1, 256), (999, 999)):
-        assert told(announce_proof, capsys, since(), first, last) == ""
+        assert announced(announce_proof, capsys, since(), first, last) == ""
     # Refused later, with its reason.
-    assert told(announce_proof, capsys, since(), 1, 90_000) == ""
+    assert announced(announce_proof, capsys, since(), 1, 90_000) == ""
 
 
 @pytest.mark.slow
@@ -341,11 +343,11 @@ def test_a_certificate_that_takes_long_is_announced(
 
     monkeypatch.setattr(time, "perf_counter", read)
     # One second for the 1,496 pairs to 16: 60 s for the 89,440 to 64 is not yet over a minute, 93 s for those to 74.
-    assert told(announce_certificate, capsys, subject, 1, 32) == ""
-    assert told(announce_certificate, capsys, subject, 1, 64) == ""
-    assert "the certificate takes about 92 seconds to make" in told(announce_certificate, capsys, subject, 1, 74)
+    assert announced(announce_certificate, capsys, subject, 1, 32) == ""
+    assert announced(announce_certificate, capsys, subject, 1, 64) == ""
+    assert "the certificate takes about 92 seconds to make" in announced(announce_certificate, capsys, subject, 1, 74)
     # 65,536 pairs.
-    assert told(announce_certificate, capsys, subject, 256, 256) == ""
+    assert announced(announce_certificate, capsys, subject, 256, 256) == ""
 
 
 # ---- the bar ----

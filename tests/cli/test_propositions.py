@@ -25,11 +25,11 @@ def test_words_are_printed_as_sets(hardsim: Any, requests: str) -> None:
     found = hardsim("words", requests, "--max-n", "2")
     assert found.code == 0
     # Accepted are the words that do not end with a request that is never answered.
-    wanted = ["{}", "{ack}", "{req,ack}"]
+    expected = ["{}", "{ack}", "{req,ack}"]
     for first in ("{}", "{req}", "{ack}", "{req,ack}"):
         seconds = ("{ack}", "{req,ack}") if first == "{req}" else ("{}", "{ack}", "{req,ack}")
-        wanted += [first + second for second in seconds]
-    assert found.out.splitlines() == wanted
+        expected += [first + second for second in seconds]
+    assert found.out.splitlines() == expected
 
 
 def test_words_of_eval_are_sets_in_any_order(hardsim: Any, requests: str) -> None:
@@ -132,9 +132,9 @@ def test_a_formula_alone_is_about_its_own_symbols(hardsim: Any) -> None:
     found = hardsim("check", "-e", "a S b", "--max-n", "3", "--json", "-")
     document = json.loads(found.out)
     assert (found.code, document["inputs"][0]["alphabet"]) == (0, ["a", "b"])
-    told = "no alphabet was given, so it consists of the symbols of the formula: a b"
-    assert document["notes"][0]["message"].startswith(told)
-    assert told in " ".join(found.err.split())
+    message = "no alphabet was given, so it consists of the symbols of the formula: a b"
+    assert document["notes"][0]["message"].startswith(message)
+    assert message in " ".join(found.err.split())
     for command in ("eval", "trace"):
         refused = hardsim(command, "-e", "a S b", "abc")
         assert refused.code == 2
@@ -242,10 +242,10 @@ def test_two_bare_formulas_are_compared_over_the_propositions_of_both(
 
 
 def test_a_file_that_others_are_held_against_says_its_own_dialect(hardsim: Any, nexts: None) -> None:
-    told = "--dialect does not apply to this file; a line dialect: in the file does"
+    message = "--dialect does not apply to this file; a line dialect: in the file does"
     right = hardsim("check", "bare.ltl", "--dialect", "weak-next", "--against", "weak.ltl", "--max-n", "2")
     assert right.code == 0
-    assert told in " ".join(right.err.split())
+    assert message in " ".join(right.err.split())
     wrong = hardsim("check", "weak.ltl", "--dialect", "weak-next", "--against", "bare.ltl", "--max-n", "2")
     assert wrong.code == 1
     plain = hardsim("check", "weak.ltl", "--against", "weak.ltl", "--max-n", "2")
@@ -274,5 +274,5 @@ def test_a_certificate_lists_no_sets_of_propositions(hardsim: Any) -> None:
 
 
 def test_quiet_hides_no_reading_on_which_the_verdict_depends(hardsim: Any) -> None:
-    told = hardsim("check", "-e", "a S b", "--max-n", "2", "--quiet").err
-    assert "no alphabet was given, so it consists of the symbols of the formula: a b" in told
+    message = hardsim("check", "-e", "a S b", "--max-n", "2", "--quiet").err
+    assert "no alphabet was given, so it consists of the symbols of the formula: a b" in message

@@ -25,7 +25,7 @@ from tests.attention_models import HEAD, majority, sided, some_a_by_words, with_
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 from tests.documents import exact
-from tests.foreign import mean_of_a
+from tests.external import mean_of_a
 from tests.solver import answers
 
 
@@ -52,9 +52,9 @@ def test_prove_in_json(hardsim: Any, since: Path) -> None:
 
 def test_a_small_beta_is_refuted_with_exit_code_1(hardsim: Any, since: Path) -> None:
     found = hardsim("prove", since, "--beta", "1").exits(1, "REFUTED", "\nbc\n", "Next: ")
-    told = " ".join(found.out.split())
-    assert "softmax leaves hard attention in layer 1, position 2, head S4.read" in told
-    assert told.index("link 1") < told.index("the shortest such case") < told.index("link 2")
+    message = " ".join(found.out.split())
+    assert "softmax leaves hard attention in layer 1, position 2, head S4.read" in message
+    assert message.index("link 1") < message.index("the shortest such case") < message.index("link 2")
     result = hardsim("prove", since, "--beta", "1", "--json", "-").result
     assert result["mismatch"]["word"] == ["b", "c"]
     assert result["links"][0]["cases"][0]["n"] == 2
@@ -150,7 +150,7 @@ def test_a_single_length(hardsim: Any, since: Path) -> None:
     assert (result["min_n"], result["max_n"], result["verdict"]) == (9, 9, "PROVED")
     assert {head["worst"]["n"] for head in result["heads"]} == {9}
     outcome = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9").exits(0)
-    assert outcome.told.count("every word of length 5 to 9, from the weights") == 4
+    assert outcome.told_text.count("every word of length 5 to 9, from the weights") == 4
     assert outcome.out.count(" 5-9 ") == 4
     # The longest length stands for all in the causal regimes, and what is claimed is what was asked for.
     results = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9", "--json", "-").json["results"]
@@ -274,9 +274,12 @@ def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, sinc
         "prove", since, "--all-n", "--max-n", "24", "--search", "0", "--beta", "2.77258872224", "--no-tables"
     )
     assert outcome.code in (0, 3)
-    assert ("PROVED" in outcome.out) is (outcome.code == 0) is ("-- not proved" not in outcome.told)
+    assert ("PROVED" in outcome.out) is (outcome.code == 0) is ("-- not proved" not in outcome.told_text)
     if outcome.code:
-        assert "not by the other, numerical one for length 1 to 24, for want of precision: head S4.read" in outcome.told
+        assert (
+            "not by the other, numerical one for length 1 to 24, for want of precision: head S4.read"
+            in outcome.told_text
+        )
 
 
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -297,7 +300,7 @@ def test_what_floats_cannot_tell_apart_is_no_contradiction(
     outcome = hardsim("prove", target, "--all-n", "--max-n", "4", "--no-tables")
     assert outcome.code in (0, 3)
     assert (outcome.code == 3) is (
-        "not by the other, numerical one for length 1 to 4, for want of precision" in outcome.told
+        "not by the other, numerical one for length 1 to 4, for want of precision" in outcome.told_text
     )
 
 
@@ -329,7 +332,7 @@ def test_undecided_words_decide_nothing_and_are_counted(
 ) -> None:
     nothing = lambda self, words: ([(False, None)] * len(words), np.zeros(len(words)))  # noqa: E731
     monkeypatch.setattr(FloatEngine, "decisions", nothing)
-    monkeypatch.setattr("hardsim.checking.confirm.IN_BALLS", 3)
+    monkeypatch.setattr("hardsim.checking.confirmation.IN_BALLS", 3)
     hardsim("prove", since, "--max-n", "2").exits(
         0, "12 words were also run, every one of length 1 to 2: each answer is as proved; on 9 of them no"
     )
@@ -343,7 +346,7 @@ def test_an_interruption_after_a_proof_leaves_it_printed(
     interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--regime", "all", "--max-n", "5")
     outcome.exits(130, "no word was run (interrupted: not all planned words were run)").says("interrupted")
-    assert outcome.told.count("every word of length 1 to 5") == 1
+    assert outcome.told_text.count("every word of length 1 to 5") == 1
     interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--max-n", "5", "--json", "-")
     assert (outcome.json["exit_code"], outcome.result["confirmed"]["partial"]) == (130, True)
@@ -516,8 +519,8 @@ def test_a_mean_of_ties_is_not_known_at_every_length(hardsim: Any, tmp_path: Pat
 
 
 def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
-    for asked in (program(tmp_path, SOME_A), model):
-        outcome = hardsim("prove", asked, "--max-n", "3", "--json", "-")
+    for requested in (program(tmp_path, SOME_A), model):
+        outcome = hardsim("prove", requested, "--max-n", "3", "--json", "-")
         confirmed = {"words": 14, "every_word_to": 3, "longest": 3, "undecided": 0, "partial": False}
         assert outcome.result["confirmed"] == confirmed
     hardsim("prove", model, "--max-n", "3").prints("  14 words were also run, every one of length 1 to 3: each answer")
@@ -585,8 +588,8 @@ def test_queries_are_written_for_every_length(hardsim: Any, since: Path, tmp_pat
 @pytest.mark.parametrize("options", [(), ("--tau", "1/(20*n^4+n)")])
 def test_queries_are_written_of_programs(hardsim: Any, tmp_path: Path, options: tuple[str, ...]) -> None:
     target = tmp_path / "reverse.smt2"
-    asked = "prove", "reverse.srasp", "--all-n", "--max-n", "2", *options
-    hardsim(*asked, "--smt", target).clean("queries, none of which has a solution if the proof is right")
+    requested = "prove", "reverse.srasp", "--all-n", "--max-n", "2", *options
+    hardsim(*requested, "--smt", target).clean("queries, none of which has a solution if the proof is right")
     assert set(answers(target.read_text(encoding="utf-8"), tmp_path)) == {"unsat"}
 
 

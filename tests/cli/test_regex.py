@@ -132,11 +132,11 @@ def test_the_header_chooses(hardsim: Cli, tmp_path: Path) -> None:
         path = written(tmp_path / "chosen.re", f"alphabet: a b\n{header}\n(a+b)*a\n")
         # Of 14 words to length 3 the union has all 7 that end in a.
         found = ["".join(word) for word in package.load(path).words(max_n=3).accepted]
-        wanted = words if header.endswith("repeat") else [*words, "aaa", "aba", "baa", "bba"]
-        assert found == wanted
-        assert hardsim("words", path, "--max-n", "3").clean().out.split() == wanted
+        expected = words if header.endswith("repeat") else [*words, "aaa", "aba", "baa", "bba"]
+        assert found == expected
+        assert hardsim("words", path, "--max-n", "3").clean().out.split() == expected
         hardsim("fmt", path, "--write").exits(0)
-        assert [*package.load(path).words(max_n=3).accepted] == [tuple(word) for word in wanted]
+        assert [*package.load(path).words(max_n=3).accepted] == [tuple(word) for word in expected]
 
 
 def test_it_is_opened_in_python(turns: Path) -> None:
@@ -226,16 +226,16 @@ def test_examples_of_the_other_file_are_run(hardsim: Cli, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_workers_and_resumption_know_it(hardsim: Cli, turns: Path, ending: Path) -> None:
-    asked = ("check", "ab_plus", "--max-n", "5", "--against", turns)
-    alone = hardsim(*asked, "--json", "-").result
-    assert hardsim(*asked, "--workers", "2", "--json", "-").result == alone
+    requested = ("check", "ab_plus", "--max-n", "5", "--against", turns)
+    alone = hardsim(*requested, "--json", "-").result
+    assert hardsim(*requested, "--workers", "2", "--json", "-").result == alone
     kept = turns.parent / "kept.run"
-    assert hardsim(*asked, "--resume", kept, "--json", "-").result == alone
-    assert hardsim(*asked, "--resume", kept, "--json", "-").result == alone
+    assert hardsim(*requested, "--resume", kept, "--json", "-").result == alone
+    assert hardsim(*requested, "--resume", kept, "--json", "-").result == alone
     hardsim("check", "ab_plus", "--max-n", "5", "--resume", kept).refused("belongs to another request", "--against")
-    hardsim(*asked[:-1], ending, "--resume", kept).refused("belongs to another request", "--against")
+    hardsim(*requested[:-1], ending, "--resume", kept).refused("belongs to another request", "--against")
     written(turns, "alphabet: a b\nab\n")
-    hardsim(*asked, "--resume", kept).refused(f"the input {turns} was changed since")
+    hardsim(*requested, "--resume", kept).refused(f"the input {turns} was changed since")
     model = package.load("ab_plus")
     assert model.check(max_n=5, against=written(turns, "alphabet: a b\n(ab)+\n")).to_dict() == alone
 
@@ -249,12 +249,12 @@ def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
     """F b at the first position is what O b is at the last, whatever --at says of the file that is compiled."""
     other = written(tmp_path / "first.ltl", "alphabet: a b\nat: first\nF b\n")
     for at in ("first", "last"):
-        asked = ("check", "-e", "(O b & last) | F b & first", "--alphabet", "a b", "--at", at, "--max-n", "4")
-        assert hardsim(*asked, "--against", other, "--json", "-").result["verdict"] == "CERTIFIED"
+        requested = ("check", "-e", "(O b & last) | F b & first", "--alphabet", "a b", "--at", at, "--max-n", "4")
+        assert hardsim(*requested, "--against", other, "--json", "-").result["verdict"] == "CERTIFIED"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("check", "since", "--against", "turns.re"), "since and turns.re have different alphabets: a b c; a b"),
         (("eval", "since", "a", "--against", "turns.re"), "since and turns.re have different alphabets"),
@@ -281,13 +281,13 @@ def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(
-    hardsim: Cli, turns: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+    hardsim: Cli, turns: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(turns.parent)
     written(turns.parent / "wrong.re", "alphabet: a b\n*a\n")
     written(turns.parent / "counts.srasp", "alphabet: a b\nY(i) := count_j[1, Q_a(j)]\n")
     before = turns.read_text(encoding="utf-8")
-    hardsim(*arguments).refused(told)
+    hardsim(*arguments).refused(message)
     assert turns.read_text(encoding="utf-8") == before
 
 
@@ -345,8 +345,8 @@ def test_quietly(hardsim: Cli, turns: Path) -> None:
 
 
 def test_options_decide_what_is_tried(hardsim: Cli, turns: Path) -> None:
-    asked = ("equiv", "ab_plus", turns, "--max-n", "9", "--exhaustive", "16", "--samples", "5", "--seed", "3")
-    result = hardsim(*asked, "--json", "-").result
+    requested = ("equiv", "ab_plus", turns, "--max-n", "9", "--exhaustive", "16", "--samples", "5", "--seed", "3")
+    result = hardsim(*requested, "--json", "-").result
     assert [one["exhaustive"] for one in result["lengths"]] == [True] * 4 + [False] * 5
     assert package.load("ab_plus").equiv(turns, max_n=9, exhaustive=16, samples=5, seed=3).to_dict() == result
 
@@ -389,11 +389,11 @@ def test_an_expression_over_sets(hardsim: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("alphabet: a b\na(\n", "this bracket is never closed"), (None, "no such file")]
+    ("text", "message"), [("alphabet: a b\na(\n", "this bracket is never closed"), (None, "no such file")]
 )
 @pytest.mark.parametrize("command", [("check", "ab_plus"), ("eval", "ab_plus", "ab")])
 def test_a_mistake_in_what_others_are_held_against_is_bad_input(
-    hardsim: Cli, tmp_path: Path, text: str | None, told: str, command: tuple[str, ...]
+    hardsim: Cli, tmp_path: Path, text: str | None, message: str, command: tuple[str, ...]
 ) -> None:
     other = tmp_path / "other.re" if text is None else written(tmp_path / "other.re", text)
     outcome = hardsim(*command, "--against", other, "--json", "-").exits(2)
@@ -401,24 +401,24 @@ def test_a_mistake_in_what_others_are_held_against_is_bad_input(
     assert (document["exit_code"], document["results"]) == (2, [])
     (error,) = document["errors"]
     assert (error["input"], error["exit_code"]) == (str(other), 2)
-    assert told in error["message"]
-    outcome.says(str(other), told)
+    assert message in error["message"]
+    outcome.says(str(other), message)
 
 
 def test_what_declares_no_alphabet_has_that_of_what_it_is_held_against(hardsim: Cli, tmp_path: Path) -> None:
     """Only a occurs in the program; over a alone the alphabets would differ."""
     program = written(tmp_path / "last.cr", 'L = "a"\n')
     formula = written(tmp_path / "last.ltl", "alphabet: b a\na\n")
-    foreign = written(tmp_path / "foreign.ltl", "alphabet: b c\nb\n")
+    external = written(tmp_path / "foreign.ltl", "alphabet: b c\nb\n")
     hardsim("check", formula, "--against", program, "--max-n", "3").exits(0, "all 14 words up to length 3")
     hardsim("equiv", formula, program, "--max-n", "3").exits(0, "CERTIFIED")
     hardsim("equiv", program, formula, "--max-n", "3").exits(0, "CERTIFIED")
     expression = ("check", "-e", "O a", "--alphabet", "a b", "--max-n", "2", "--against", program)
     assert hardsim(*expression, "--json", "-").exits(1).result["mismatch"]["word"] == ["a", "b"]
-    document = hardsim("check", formula, foreign, "--against", program, "--max-n", "3", "--json", "-").exits(2).json
+    document = hardsim("check", formula, external, "--against", program, "--max-n", "3", "--json", "-").exits(2).json
     assert [one["verdict"] for one in document["results"]] == ["CERTIFIED"]
-    assert [one["input"] for one in document["errors"]] == [str(foreign)]
-    hardsim("equiv", program, foreign).exits(2)
+    assert [one["input"] for one in document["errors"]] == [str(external)]
+    hardsim("equiv", program, external).exits(2)
     found = package.load(formula).check(max_n=3, against=program)
     assert (found.verdict, found.against) == ("CERTIFIED", str(program))
 

@@ -51,7 +51,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise InputError("no pen", "Buy one.")
 
-    monkeypatch.setattr("hardsim.cli.report.hold_drawable", refuse)
+    monkeypatch.setattr("hardsim.cli.report.require_drawable", refuse)
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_the_pages(reported: Path) -> None:
     found = Page(page.partition("\n")[2])
     assert {"svg", "table"} <= set(found.seen)
     assert {"script", "img", "link", "iframe"}.isdisjoint(found.seen)
-    told = [value for name, value in found.attributes if name.endswith(("href", "src"))]
-    assert [value for value in told if not (value or "").startswith("#")] == []
+    message = [value for name, value in found.attributes if name.endswith(("href", "src"))]
+    assert [value for value in message if not (value or "").startswith("#")] == []
     ids = [value for name, value in found.attributes if name == "id"]
     assert len(ids) == len(set(ids))
     paper = (reported / "report.tex").read_text(encoding="ascii")
@@ -165,8 +165,8 @@ def test_several_inputs_of_one_name_and_what_they_are_read_with(
 @pytest.mark.slow
 def test_an_expression_is_an_argument(hardsim: Any, tmp_path: Path, plain: None) -> None:
     out = tmp_path / "out"
-    asked = ("-e", "-a S b", "--alphabet", "-a b", "--beta", "9/2", "--single-head", "--max-n", "2")
-    hardsim("report", *asked[:1], "'-a' S b", *asked[2:], "-o", out).exits(0)
+    requested = ("-e", "-a S b", "--alphabet", "-a b", "--beta", "9/2", "--single-head", "--max-n", "2")
+    hardsim("report", *requested[:1], "'-a' S b", *requested[2:], "-o", out).exits(0)
     kept = json.loads((out / "command.json").read_text(encoding="utf-8"))
     assert {"'-a' S b", "-a b", "9/2", "--single-head"} <= set(kept["arguments"])
     hardsim("replay", out).clean("IDENTICAL")
@@ -275,7 +275,11 @@ def test_a_directory_that_is_gone(hardsim: Any, tmp_path: Path, since: Path, rep
 
 @pytest.mark.parametrize(
     "place",
-    ["hardsim.checking.combined.check_subject", "hardsim.cli.report.plan_proof", "hardsim.cli.report.bound_report"],
+    [
+        "hardsim.checking.proof_before_words.check_subject",
+        "hardsim.cli.report.plan_proof",
+        "hardsim.cli.report.bound_report",
+    ],
 )
 def test_an_interruption_leaves_no_report(
     hardsim: Any, tmp_path: Path, since: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -378,8 +382,8 @@ def rewritten(report: Path, *changes: tuple[str, str]) -> None:
 
 def test_another_version_with_the_same_results_is_identical(hardsim: Any, report: Path) -> None:
     rewritten(report)
-    *told, verdict = hardsim("replay", report).clean(code=0).out.splitlines()
-    assert told == [f"hardsim: 0.0.1 then, {__version__} now", f"results.json: schema_version 1 then, {SCHEMA} now"]
+    *message, verdict = hardsim("replay", report).clean(code=0).out.splitlines()
+    assert message == [f"hardsim: 0.0.1 then, {__version__} now", f"results.json: schema_version 1 then, {SCHEMA} now"]
     assert verdict == f"IDENTICAL  {report}: all results, with other versions"
 
 

@@ -79,8 +79,8 @@ def test_a_complete_file_gives_the_same_report_at_once(
     first = hardsim("check", since, "--regime", "all", "--resume", path)
 
     never = Mock(side_effect=AssertionError("nothing is to be run"))
-    monkeypatch.setattr("hardsim.checking.combined.check_subject", never)
-    monkeypatch.setattr("hardsim.checking.combined.prove_subject", never)
+    monkeypatch.setattr("hardsim.checking.proof_before_words.check_subject", never)
+    monkeypatch.setattr("hardsim.checking.proof_before_words.prove_subject", never)
     again = hardsim("check", since, "--regime", "all", "--resume", path, "--workers", "3")
     assert (again.code, again.out) == (first.code, first.out)
 
@@ -214,14 +214,14 @@ def test_what_was_found_is_not_lost_with_the_file(
     def gone(self: Checkpoint) -> sqlite3.Connection:
         return sqlite3.connect("file:nowhere/x?mode=rw", uri=True)
 
-    asked = ("check", since, future, "--max-n", "3", *(["--beta", "1/2"] if code == 1 else []))
-    plain = hardsim(*asked)
+    requested = ("check", since, future, "--max-n", "3", *(["--beta", "1/2"] if code == 1 else []))
+    plain = hardsim(*requested)
     monkeypatch.setattr(Checkpoint, "_open", gone)
-    outcome = hardsim(*asked, "--resume", tmp_path / "run", "--json", tmp_path / "report.json").exits(code)
+    outcome = hardsim(*requested, "--resume", tmp_path / "run", "--json", tmp_path / "report.json").exits(code)
     assert outcome.out == plain.out
     assert outcome.err.count("cannot be written (unable to open database file)") == 1
     document = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert document["exit_code"] == code
     assert len(document["results"]) == 2
     monkeypatch.undo()
-    assert hardsim(*asked, "--resume", tmp_path / "run").out == plain.out
+    assert hardsim(*requested, "--resume", tmp_path / "run").out == plain.out

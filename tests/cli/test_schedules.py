@@ -25,20 +25,20 @@ def test_verdicts_and_answers(hardsim: Any, since: Path) -> None:
     hardsim("eval", since, "bc", "--tau", LOG).exits(0)
     every = hardsim("prove", since, "--tau", LOG, "--all-n").exits(0).clean("every word of every length")
     assert "an upper bound of the temperature: tau <= (250/693)/(n) where i = n = 1; tau <= (125/549)/(n) else" in (
-        every.told
+        every.told_text
     )
     hot = hardsim("prove", since, "--tau", "exp(n)/(4*n*exp(2*n))", "--all-n").exits(3)
-    assert "no number above exp(n) follows from the bounds of its argument" in hot.told
+    assert "no number above exp(n) follows from the bounds of its argument" in hot.told_text
 
 
 def test_the_bracket_of_a_program(hardsim: Any) -> None:
-    asked = "bound", "dyck1.srasp", "--critical"
-    result = hardsim(*asked, "--tau", "1/n^2", "--max-n", "2", "--json", "-").exits(0).result
+    requested = "bound", "dyck1.srasp", "--critical"
+    result = hardsim(*requested, "--tau", "1/n^2", "--max-n", "2", "--json", "-").exits(0).result
     assert result["kind"] == "srasp"
     assert [row["right_at"] is not None for row in result["lengths"]] == [True, True]
     assert result["every_length"]["right_at"] is None
     assert result["schedule"] == "1/n^2"
-    hardsim(*asked, "--max-n", "1").exits(0).clean("beta in use: 1, which divides the temperature 1/(6*n^4)")
+    hardsim(*requested, "--max-n", "1").exits(0).clean("beta in use: 1, which divides the temperature 1/(6*n^4)")
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def test_a_path_of_the_name_wins(hardsim: Any, empty: Path) -> None:
 
 def test_a_file_that_could_have_been_meant_is_named(hardsim: Any, empty: Path) -> None:
     written(empty / "since.ltl", "alphabet: a\na\n")
-    told = "note: since: this is the shipped example; this directory has a file since.ltl of its own\n"
-    assert hardsim("words", "since", "--max-n", "1").exits(0, "b\n").err == told
+    message = "note: since: this is the shipped example; this directory has a file since.ltl of its own\n"
+    assert hardsim("words", "since", "--max-n", "1").exits(0, "b\n").err == message
     hardsim("words", "since.ltl", "--max-n", "2").clean("a\n").lacks("b")
     with pytest.warns(Remark, match="this is the shipped example"):
         assert library.load("since").alphabet == ("a", "b", "c")

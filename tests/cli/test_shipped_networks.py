@@ -41,16 +41,16 @@ def test_they_are_certified(hardsim: Any, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("name", "answer", "wanted"),
+    ("name", "answer", "expected"),
     [("dyck1_depth3", "{b}", "{a b}"), ("flipflop", "{0 1}", "{0}"), ("majority", "1", "0")],
 )
-def test_the_wrong_words_that_are_told_are_wrong(hardsim: Any, name: str, answer: str, wanted: str) -> None:
+def test_the_wrong_words_that_are_told_are_wrong(hardsim: Any, name: str, answer: str, expected: str) -> None:
     """The first ends at depth 2; before the end of the second 0 was written last; the third has 44 times 0 of 87."""
     word, page = WRONG[name], (FOLDER / "README.md").read_text(encoding="utf-8")
     assert f"// {word}\n" in (FOLDER / f"{name}.spec").read_text(encoding="utf-8")
     assert f"\n{word}\n" in page
     (found,) = hardsim("eval", f"{NETWORKS}/{name}", word, "--json", "-").exits(1).result["words"]
-    assert (found["places"][-1]["answer"], found["places"][-1]["wanted"]) == (answer, wanted)
+    assert (found["places"][-1]["answer"], found["places"][-1]["expected"]) == (answer, expected)
 
 
 def test_they_are_small_and_whole() -> None:
@@ -68,7 +68,7 @@ def test_they_are_what_the_script_trains(name: str) -> None:
     assert shapes == {key: tensor.shape for key, tensor in initial(plan).items()}
 
 
-def said(plan: Plan, read: Any, signs: Any) -> Any:
+def text_of(plan: Plan, read: Any, signs: Any) -> Any:
     """What is wanted of a word by the signs of its outputs, as a specification says it."""
     names = np.array([*plan.task.symbols, *SPECIAL])
     if plan.task.together:
@@ -86,14 +86,14 @@ def last(raw: Any) -> Any:
 @EACH
 def test_they_are_trained_on_what_is_specified(name: str) -> None:
     plan, n = PLANS[name], 4
-    foreign = read_input(str(FOLDER / f"{name}.spec")).foreign
-    assert foreign is not None
-    assert foreign.oracle is not None
-    read = plan.task.draw(np.random.default_rng(1), 1000, foreign.network.readout.length(n))
+    external = read_input(str(FOLDER / f"{name}.spec")).external
+    assert external is not None
+    assert external.oracle is not None
+    read = plan.task.draw(np.random.default_rng(1), 1000, external.network.readout.length(n))
     symbols, drawn = np.array([*plan.task.symbols, *SPECIAL]), set()
-    for row, signs in zip(read, plan.task.wanted(read), strict=True):
+    for row, signs in zip(read, plan.task.expected(read), strict=True):
         word = tuple(symbol for symbol in symbols[row].tolist() if symbol in plan.task.symbols)
-        assert foreign.oracle(word) == said(plan, row, signs)
+        assert external.oracle(word) == text_of(plan, row, signs)
         drawn.add(word)
-    judged = [word for word in product(plan.task.symbols, repeat=n) if last(foreign.oracle(word)) is not None]
+    judged = [word for word in product(plan.task.symbols, repeat=n) if last(external.oracle(word)) is not None]
     assert {word for word in drawn if len(word) == n} == set(judged)  # there is none that is never drawn

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli, interrupt, written
-from tests.foreign import hooked_folder
+from tests.external import hooked_folder
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "// most are a\nnetwork: net\nalphabet: a b\noutput 0: #L[a] >= #L[b]\n"
@@ -25,9 +25,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_line_that_may_be_meant_otherwise_is_noted(hardsim: Cli, here: Path) -> None:
     written(here / "arrows.spec", MOST.replace("#L[a] >= #L[b]", "a -> b <-> a"))
-    told = "note: arrows.spec: -> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
-    hardsim("check", "arrows.spec", "--max-n", "2").says(told)
-    hardsim("check", "net", "--against", "arrows.spec", "--max-n", "2").says(told)
+    message = "note: arrows.spec: -> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
+    hardsim("check", "arrows.spec", "--max-n", "2").says(message)
+    hardsim("check", "net", "--against", "arrows.spec", "--max-n", "2").says(message)
     assert "note: arrows.spec" not in hardsim("check", "most.spec", "--max-n", "2").err
 
 
@@ -94,7 +94,7 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         (("words", "most.spec"), "this command needs hard attention"),
         (("bound", "most.spec"), "this command needs hard attention"),
@@ -109,8 +109,8 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
         (("check", "most.spec", "--max-n", "13"), "words have at most 12 symbols, not 13"),
     ],
 )
-def test_the_rest_is_refused(hardsim: Cli, command: tuple[str, ...], told: str) -> None:
-    hardsim(*command).refused(told)
+def test_the_rest_is_refused(hardsim: Cli, command: tuple[str, ...], message: str) -> None:
+    hardsim(*command).refused(message)
 
 
 @pytest.mark.usefixtures("here")
@@ -155,7 +155,7 @@ def test_a_run_is_resumed_only_if_nothing_was_changed(
     written(here / "p.spec", "network: net\nalphabet: a b\nprogram: p.srasp\n")
     monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
     with monkeypatch.context() as patch:
-        interrupt(patch, "hardsim.checking.foreign.NetworkJudge.tally", after=3)
+        interrupt(patch, "hardsim.checking.external.NetworkJudge.tally", after=3)
         hardsim("check", "p.spec", "--resume", "kept").exits(130, "PARTIAL")
     vocabulary, program = here / "net" / "vocab.json", here / "p.srasp"
     for path in (vocabulary, program):

@@ -23,7 +23,7 @@ COMMANDS = ("check", "prove", "show", "words", "bound", "compile", "eval", "veri
 FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def hold(hardsim: Cli, command: str, path: Path, *arguments: str) -> Outcome:
+def require(hardsim: Cli, command: str, path: Path, *arguments: str) -> Outcome:
     """Run one command on short words; what it prints has no forged line and is no defect."""
     needed: dict[str, tuple[str, ...]] = dict.fromkeys(("check", "prove", "words", "bound"), ("--max-n", "2"))
     needed |= {"compile": ("-o", "-"), "eval": ("ab",)}
@@ -63,7 +63,7 @@ def test_a_hostile_string_of_a_json_file(hardsim: Cli, documents: dict[str, Any]
     def attack(at: tuple[str, Place], hostile: str, whole: bool, command: str, as_json: bool) -> None:
         name, place = at
         path = written(tmp_path / name, json.dumps(changed(documents[name], place, hostile, whole)))
-        hold(hardsim, "verify" if name == "cert.json" else command, path, *["--json", "-"] * as_json)
+        require(hardsim, "verify" if name == "cert.json" else command, path, *["--json", "-"] * as_json)
 
     attack()
 
@@ -77,7 +77,7 @@ def test_hostile_text_in_a_formula_or_a_program(
     at = data.draw(st.integers(0, len(text)))
     path = tmp_path_factory.getbasetemp() / name
     path.write_text(text[:at] + hostile + text[at:], encoding="utf-8", newline="")
-    hold(hardsim, command, path)
+    require(hardsim, command, path)
 
 
 @FEW
@@ -88,7 +88,7 @@ def test_a_hostile_file_name(
     path = tmp_path_factory.getbasetemp() / f"x{hostile}.ltl"
     if there:
         path.write_text(SINCE, encoding="utf-8")
-    hold(hardsim, command, path, *["--json", "-"] * as_json)
+    require(hardsim, command, path, *["--json", "-"] * as_json)
     path.unlink(missing_ok=True)
 
 

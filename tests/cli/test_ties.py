@@ -112,7 +112,7 @@ def test_a_sided_head_that_never_ties_says_nothing(hardsim: Any, tmp_path: Path)
     }
     path = write(tmp_path, document)
     outcome = hardsim("check", path, "--max-n", "4").clean("PROVED ")
-    assert "tie" not in outcome.told.replace("tieless", "")
+    assert "tie" not in outcome.told_text.replace("tieless", "")
 
 
 def test_causal_masks_and_other_values(hardsim: Any, tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_differing_ties_are_not_proved_for_every_length(hardsim: Any, tmp_path: 
     path = write(tmp_path, sided(weighting))
     said = f"{DIFFER}; weights that break ties (Lemma 8) are added only where the words of a length are run"
     hardsim("prove", path, "--all-n").clean("UNDECIDED ", "not proved for every length", said, code=3)
-    both_asked = hardsim("prove", path, "--all-n", "--max-n", "3")
-    both_asked.clean("PROVED ", "every word of length 1 to 3", ADDED, f"Not proved for every length: {said}")
+    both_requested = hardsim("prove", path, "--all-n", "--max-n", "3")
+    both_requested.clean("PROVED ", "every word of length 1 to 3", ADDED, f"Not proved for every length: {said}")
     result = hardsim("prove", path, "--all-n", "--json", "-").result
     assert [tie["differ"]["word"] for tie in result["ties"]] == [["a", "b"]]
 

@@ -20,7 +20,7 @@ from hardsim.errors import InputError
 from hardsim.report import maps
 from tests.attention_models import with_head, write
 from tests.cli.conftest import Cli
-from tests.foreign import hooked_folder
+from tests.external import hooked_folder
 from tests.mistakes import raised
 
 DATA = re.compile(r"const data = (.*);\n")
@@ -260,14 +260,14 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
     seen = json.loads(unescape(re.findall(r'data-seen="([^"]*)"', run.stdout)[0]))
     assert [name for name, _ in seen] == [heads[0], heads[1], heads[-1], heads[0], heads[0], heads[0]]
     # The head `nl` of layer 2 looks from the last position at the second opening bracket.
-    told = (
+    message = (
         "position 4 ()) reads 2 (() with weight >0.999999, hard 1. Hard attention looks at 2; softmax has at least 1 - "
     )
-    assert seen[1][1].startswith(told)
+    assert seen[1][1].startswith(message)
     # What is pointed at stays so in the next head; beside the weights a position is told alone.
     assert seen[2][1].startswith("position 4 ()) reads 2 (() with weight ")
     assert seen[2][1] != seen[1][1]
-    assert [told.split(".")[0] for _, told in seen[4:]] == ["position 3 ())", "position 2 (()"]
+    assert [message.split(".")[0] for _, message in seen[4:]] == ["position 3 ())", "position 2 (()"]
     assert int(re.findall(r'data-rows="(\d+)"', run.stdout)[0]) > 4
 
 

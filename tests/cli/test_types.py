@@ -17,8 +17,8 @@ SAME_LETTER = "alphabet: a b c\nk(i) := count_j[{mask}, in(j) = in(i)]\nY(i) := 
 
 def test_a_count_whose_score_depends_on_i_is_proved_and_certified(hardsim: Any, tmp_path: Path) -> None:
     path, certificate, queries = written(tmp_path / "count.srasp", COUNT), tmp_path / "c.json", tmp_path / "q.smt2"
-    told = ("PROVED ", "every word of every length", "head m: share: types", "gap >= 1")
-    hardsim("prove", path, "--all-n", "--certificate", certificate, "--smt", queries).exits(0, *told)
+    message = ("PROVED ", "every word of every length", "head m: share: types", "gap >= 1")
+    hardsim("prove", path, "--all-n", "--certificate", certificate, "--smt", queries).exits(0, *message)
     hardsim("verify", certificate, "--model", path).exits(0, "VALID ", "every word of every length")
     assert set(answers(queries.read_text(encoding="utf-8"), tmp_path)) == {"unsat"}
 

@@ -78,9 +78,9 @@ def test_an_option_that_changes_nothing_is_named(
     arguments = [command, place(kind, tmp_path), *(one.format(tmp_path) for one in rest)]
     plain, found = hardsim(*arguments), hardsim(*arguments, *option)
     quiet = "--quiet" in rest  # then nothing is said on which no verdict depends, and the document has it
-    told = found.out if quiet else found.err
-    lines = [line for line in told.splitlines() if f"{' '.join(option)}: " in line or f"{option[0]}: " in line]
-    assert any(reason in line for line in lines), told
+    message = found.out if quiet else found.err
+    lines = [line for line in message.splitlines() if f"{' '.join(option)}: " in line or f"{option[0]}: " in line]
+    assert any(reason in line for line in lines), message
     assert found.code == plain.code
     assert f"{option[0]}: not used" not in plain.err
     if not {"--json", "junit"} & {*rest}:

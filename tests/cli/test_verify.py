@@ -82,10 +82,10 @@ SOFT = ("--tau", "2^(-n)")
 
 def test_a_certificate_of_a_span_claims_that_span(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.cert.json"
-    for first, last, told in ((6, 6, "length 6\n"), (3, 5, "length 3 to 5\n"), (1, 1, "length 1\n")):
+    for first, last, message in ((6, 6, "length 6\n"), (3, 5, "length 3 to 5\n"), (1, 1, "length 1\n")):
         arguments = (*SOFT, "--min-n", str(first), "--max-n", str(last), "--certificate", target)
         assert hardsim("prove", since, *arguments).code == 0
-        hardsim("verify", target).exits(0, "VALID ", f"every word of {told}")
+        hardsim("verify", target).exits(0, "VALID ", f"every word of {message}")
         result = hardsim("verify", target, "--json", "-").result
         assert (result["min_n"], result["max_n"]) == (first, last)
         assert "length min_n to max_n" in result["claim"]

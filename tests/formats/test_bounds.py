@@ -32,7 +32,7 @@ from hardsim.formats.bounds import (
     _of_levels,
     _Seen,
     _Terms,
-    hold_to,
+    require_to,
 )
 from hardsim.formats.lengths import NotEnclosed, OfLength, members
 from hardsim.formats.numbers import FORMATS
@@ -147,17 +147,17 @@ def hard(made: Export, n: int, rng: Random, size: int) -> Iterator[tuple[str, ..
         yield tuple(rng.choice(symbols) for _ in range(n))
 
 
-def hold_safe(made: Export, row: FormatRow, accumulate: bool, rng: Random, size: int = 12) -> None:
+def require_safe(made: Export, row: FormatRow, accumulate: bool, rng: Random, size: int = 12) -> None:
     """Hold that no evaluation of a word of a safe length is wrong: without a word on it sums may be accumulated in
     float32 too, but those from the left are as they are emulated."""
     ways = [(RandomEvaluation, "float32"), (FromLeft, "float32")] if accumulate else [
         (RandomEvaluation, None), (RandomEvaluation, "float32"), (FromLeft, None)
     ]  # fmt: skip
     for way, wide in ways:
-        hold_right(made, row, row.safe_in_order if way is FromLeft else row.safe_to, way, wide, rng, size)
+        require_right(made, row, row.safe_in_order if way is FromLeft else row.safe_to, way, wide, rng, size)
 
 
-def hold_right(
+def require_right(
     made: Export, row: FormatRow, safe: int, way: type[RandomEvaluation], wide: str | None, rng: Random, size: int
 ) -> None:
     words = defaultdict[int, list[tuple[str, ...]]](list)
@@ -168,16 +168,16 @@ def hold_right(
             words[n] += hard(made, n, rng, size)
     for some in words.values():
         tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in some])
-        wanted = answers(made, some)
+        expected = answers(made, some)
         outputs = way(made.layout, row.arith, wide, rng).outputs(tokens)[:, -1, 0]
-        wrong = [(word, x) for word, x, answer in zip(some, outputs, wanted, strict=True) if x != answer]
+        wrong = [(word, x) for word, x, answer in zip(some, outputs, expected, strict=True) if x != answer]
         assert not wrong, (row.arith, safe, way, wide, wrong[0])
 
 
-def hold_all(made: Export, max_n: int, rng: Random, size: int = 12) -> None:
+def require_all(made: Export, max_n: int, rng: Random, size: int = 12) -> None:
     for accumulate in (False, True):
         for row in rows(made, max_n, accumulate).values():
-            hold_safe(made, row, accumulate and row.arith != "float32", rng, size)
+            require_safe(made, row, accumulate and row.arith != "float32", rng, size)
 
 
 BETAS = [None, Fraction(7), Fraction(10, 3), Fraction(1000), Fraction(29, 7)]
@@ -186,7 +186,7 @@ BETAS = [None, Fraction(7), Fraction(10, 3), Fraction(1000), Fraction(29, 7)]
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("regime", PROVEN)
 def test_no_evaluation_of_since_is_wrong_at_a_safe_length(regime: str, beta: Fraction | None) -> None:
-    hold_all(made_of("since.ltl", regime, beta), 40, Random(str(beta)), 8)
+    require_all(made_of("since.ltl", regime, beta), 40, Random(str(beta)), 8)
 
 
 def test_differences_of_logits_may_be_beyond_e4m3() -> None:
@@ -195,7 +195,7 @@ def test_differences_of_logits_may_be_beyond_e4m3() -> None:
     for accumulate in (False, True):
         row = rows(made, 20, accumulate, ["float8_e4m3"])["float8_e4m3"]
         assert row.safe_to < 7
-        hold_safe(made, row, accumulate, Random(0))
+        require_safe(made, row, accumulate, Random(0))
 
 
 def test_a_value_that_is_wrong_where_no_answer_reads_it_is_not_taken_as_right() -> None:
@@ -225,7 +225,7 @@ def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: st
             for matrix, by in (("w_q", factor), ("w_k", 1 / factor)):
                 for entry in head[matrix]["entries"]:
                     entry[2] = str(Fraction(entry[2]) * by)
-    hold_all(export_of(of_document(json.dumps(document).encode(), "edited"), ModelOptions(), 8), 24, Random(1), 6)
+    require_all(export_of(of_document(json.dumps(document).encode(), "edited"), ModelOptions(), 8), 24, Random(1), 6)
 
 
 def test_sums_of_weights_may_be_beyond_e4m3() -> None:
@@ -248,7 +248,7 @@ def test_no_evaluation_of_a_shipped_formula_is_wrong_at_a_safe_length(name: str,
         made = made_of(name, regime, rng.choice(BETAS))
     except HardsimError:
         pytest.skip("not in this regime")
-    hold_all(made, 10 if name.startswith(("shuffle", "dyck", "induction")) else 24, rng, 3)
+    require_all(made, 10 if name.startswith(("shuffle", "dyck", "induction")) else 24, rng, 3)
 
 
 @given(formulas("ab", 2), st.sampled_from(PROVEN), st.sampled_from(BETAS), st.integers(0, 9))
@@ -259,7 +259,7 @@ def test_no_evaluation_of_a_random_formula_is_wrong_at_a_safe_length(
         made = export_of(read_expression(format_formula(formula), "a b"), ModelOptions(regime, beta), 16)
     except HardsimError:
         assume(False)
-    hold_all(made, 16, Random(seed), 3)
+    require_all(made, 16, Random(seed), 3)
 
 
 @pytest.mark.slow
@@ -274,7 +274,7 @@ def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -
             tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
             for wide in (None, "float32"):
                 outputs = RandomEvaluation(made.layout, row.arith, wide, rng).outputs(tokens)
-                assert all(reference.right(reference.asked(words), outputs, outputs))
+                assert all(reference.right(reference.judged(words), outputs, outputs))
 
 
 @pytest.mark.sweep(every=3)
@@ -331,7 +331,7 @@ def test_torch_is_wrong_where_a_network_that_others_made_fails(name: str, tmp_pa
     (row,) = precision_of(made, "test", ["bfloat16"], 8, 100, True).rows
     assert row.word is not None
     outputs = torch_runner(tmp_path, "bfloat16")(row.word)[None]
-    assert reference.right(reference.asked([row.word]), outputs, outputs) == [False]
+    assert reference.right(reference.judged([row.word]), outputs, outputs) == [False]
 
 
 # ---- lemmas ----
@@ -525,11 +525,11 @@ def test_what_no_format_holds_is_not_safe() -> None:
         other = replace(found, numbers={**found.numbers, number: "a weight"})
         bounds = StructureBounds(other, FORMATS["float16"])
         with pytest.raises(NotEnclosed, match="a weight is no number"):
-            bounds.hold_exact()
-    StructureBounds(found, FORMATS["float16"]).hold_exact()
+            bounds.require_exact()
+    StructureBounds(found, FORMATS["float16"]).require_exact()
     large = replace(found, sums=[ExactSum("a sum", Fraction(4097), Fraction(2))])
     with pytest.raises(NotEnclosed, match="a sum"):
-        StructureBounds(large, FORMATS["float16"]).hold_exact()
+        StructureBounds(large, FORMATS["float16"]).require_exact()
 
 
 def test_classes_are_those_of_the_positions() -> None:
@@ -545,20 +545,20 @@ def test_all_lengths_at_once_say_no_more_than_each(name: str, regime: str) -> No
     last = 0
     for n in range(1, 60):
         try:
-            hold_to(found, form, None, n)
+            require_to(found, form, None, n)
         except NotEnclosed:
             break
         last = n
     bounds = StructureBounds(found, form)
     for n in range(1, last + 1):
-        bounds.hold(n)
+        bounds.require(n)
 
 
 def test_a_head_that_reads_nothing_else_is_exact() -> None:
     found = structure("tomita_1.ltl", "causal-position")
     assert found.causal
     for name in NAMES:
-        StructureBounds(found, FORMATS[name]).hold(1)
+        StructureBounds(found, FORMATS[name]).require(1)
 
 
 def test_the_structure_is_that_of_the_network() -> None:

@@ -124,7 +124,7 @@ def test_a_length_of_which_a_word_is_wrong_is_not_held() -> None:
     known = structure_known(made_of("since"))
     assert isinstance(known, Structure)
     bounds = StructureBounds(known, FORMATS["float16"])
-    bounds.hold(158)
+    bounds.require(158)
     with pytest.raises(NotEnclosed, match="the clip that writes 'S4' may be other than 1"):
-        bounds.hold(159)
+        bounds.require(159)
     assert isinstance(structure_known(made_of("parity_no_predicate")), str)

@@ -43,10 +43,10 @@ def opened(name: str, regime: str) -> tuple[Export, Structure]:
 def wrong_words(made: Export, evaluation: RandomEvaluation, words: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Words of one length that an evaluation answers otherwise than the formula."""
     assert isinstance(made.target, Subject)
-    wanted = made.target.oracles(words)
-    assert wanted is not None
+    expected = made.target.oracles(words)
+    assert expected is not None
     found = []
-    for word, right in zip(words, wanted, strict=True):
+    for word, right in zip(words, expected, strict=True):
         tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64))])
         output = evaluation.outputs(tokens)[0, -1, 0]
         if not (output > 0.5 if right else output < 0.5):
@@ -106,7 +106,7 @@ def test_more_cases_than_can_be_looked_at_are_refused_before_they_are_made() -> 
         cases(i, i, dict.fromkeys([(0, 0), (0, 1), (1, 0)]))
     _, structure = opened("shuffle_dyck", "temperature")
     with pytest.raises(NotEnclosed, match="too many"):
-        StructureBounds(structure, FORMATS["float32"], None, True).hold(1024)
+        StructureBounds(structure, FORMATS["float32"], None, True).require(1024)
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
@@ -205,7 +205,7 @@ def test_a_length_with_a_wrong_word_names_counts() -> None:
     _, structure = opened("dyck1", "causal-temperature")
     bounds = StructureBounds(structure, FORMATS["float16"], None, True)
     with pytest.raises(NotEnclosed, match="the clip that writes 'count3' may be other than 1") as failure:
-        bounds.hold(26)
+        bounds.require(26)
     assert (failure.value.head, failure.value.runs) == ("#L[)].read", (("(", 26),))
 
 

@@ -159,9 +159,9 @@ def test_a_comparison_that_may_go_either_way_is_not_known() -> None:
 
 def test_tables_and_conditions_beside_floats() -> None:
     functions: list[Any] = ["i % 3 == 0", "PRIME(i)", (2, ("1/3", "5"), "-1"), ("1/2", "1/4"), "log(i)"]
-    for i, wanted in ((3, 1 + 1 + 5 + 0.25), (2, 0 + 1 + 1 / 3 + 0.25), (4, 0 + 0 - 1 + 0.25)):
+    for i, expected in ((3, 1 + 1 + 5 + 0.25), (2, 0 + 1 + 1 / 3 + 0.25), (4, 0 + 0 - 1 + 0.25)):
         values = evaluated(functions, [i], 2)
-        assert values.low[0] <= wanted + math.log(i) <= values.high[0] <= values.low[0] + 1e-14
+        assert values.low[0] <= expected + math.log(i) <= values.high[0] <= values.low[0] + 1e-14
 
 
 # ---- networks ----
@@ -236,8 +236,8 @@ def test_a_temperature_beyond_float64_at_a_length_fails_there() -> None:
 
 
 def test_the_assumption_says_what_is_computed() -> None:
-    told = " ".join(assumptions_of(of_temperature("1/(n*log(n+1))"), False))
-    assert "model.py computes 1/(1/(n*log(n+1))) step by step in float64" in told
-    told = " ".join(assumptions_of(of_temperature("1/(2*n)"), False))
-    assert "1/temperature are rationals, rounded to float64" in told
-    assert "step by step" not in told
+    message = " ".join(assumptions_of(of_temperature("1/(n*log(n+1))"), False))
+    assert "model.py computes 1/(1/(n*log(n+1))) step by step in float64" in message
+    message = " ".join(assumptions_of(of_temperature("1/(2*n)"), False))
+    assert "1/temperature are rationals, rounded to float64" in message
+    assert "step by step" not in message

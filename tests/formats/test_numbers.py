@@ -31,11 +31,11 @@ def all_numbers(name: str) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_format_is(name: str) -> None:
-    form, told = FORMATS[name], ml_dtypes.finfo(TYPES[name])  # type: ignore[no-untyped-call]
-    assert form.largest == float(told.max)
-    assert form.least == float(told.smallest_subnormal)
-    assert 2 * form.unit == float(told.eps)
-    assert float(form.spacing(np.array(1.0))) == float(told.eps)
+    form, message = FORMATS[name], ml_dtypes.finfo(TYPES[name])  # type: ignore[no-untyped-call]
+    assert form.largest == float(message.max)
+    assert form.least == float(message.smallest_subnormal)
+    assert 2 * form.unit == float(message.eps)
+    assert float(form.spacing(np.array(1.0))) == float(message.eps)
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3"])
@@ -55,8 +55,8 @@ def test_each_number_and_what_lies_between_two_is_rounded_to_the_nearest(name: s
 
 @given(st.sampled_from(NAMES), st.floats(width=64))
 def test_any_number_is_rounded_as_the_type_says(name: str, x: float) -> None:
-    found, wanted = (float(part[0]) for part in (FORMATS[name].round(np.array([x])), nearest(np.array([x]), name)))
-    assert found == wanted or (isnan(found) and isnan(wanted))
+    found, expected = (float(part[0]) for part in (FORMATS[name].round(np.array([x])), nearest(np.array([x]), name)))
+    assert found == expected or (isnan(found) and isnan(expected))
 
 
 def test_beyond_the_largest_number() -> None:

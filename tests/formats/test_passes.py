@@ -162,7 +162,7 @@ FILES = ["since.ltl", "dyck1.ltl", "flipflop.ahat.json", "dyck1_uniform.ahat.jso
          "networks/flipflop", "networks/majority", "networks/dyck1_depth3"]  # fmt: skip
 
 
-def hold(made: Any, name: str, wide: bool, words: list[tuple[str, ...]], seed: int) -> None:
+def require(made: Any, name: str, wide: bool, words: list[tuple[str, ...]], seed: int) -> None:
     """Hold that evaluations of words of one length are within their enclosures."""
     form = FORMATS[name]
     tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
@@ -184,7 +184,7 @@ def test_networks_are_within_their_enclosures(file: str, name: str) -> None:
     made, rng = export_of(read_input(str(FORMULAS / file)), ModelOptions(), 8), Random(3)
     for n in (1, 4, 6):
         words = [tuple(rng.choice(list(made.alphabet)) for _ in range(n)) for _ in range(6)]
-        hold(made, name, n == 4 and name != "float32", words, n)
+        require(made, name, n == 4 and name != "float32", words, n)
 
 
 def test_a_temperature_that_is_irrational_is_enclosed() -> None:

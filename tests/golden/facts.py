@@ -102,13 +102,13 @@ def applicable(case: Case) -> list[str]:
     found = checked(case)
     if "refused" in found:
         return ["check"]
-    meant = {
+    expected = {
         "check": True,
         "prove": case[1] != "none",
         "sign": case[1] != "none" and found.get("counting") == "lookup",
         "bound": case[1] in ("", "temperature"),
     }
-    return [name for name, wanted in meant.items() if wanted]
+    return [name for name, needed in expected.items() if needed]
 
 
 def measured(case: Case) -> Facts:
@@ -256,12 +256,12 @@ def differences(old: Any, new: Any, place: str = "", near: bool = False) -> list
         return [line for n, pair in enumerate(zip(old, new, strict=True), 1)
                 for line in differences(*pair, f"{place}/{n}", near)]  # fmt: skip
     if isinstance(old, str) and isinstance(new, str) and old[:1] == new[:1] == "~":
-        return [] if differences(old[1:], new[1:], near=True) == [] else [told(place, old, new)]
+        return [] if differences(old[1:], new[1:], near=True) == [] else [line_of(place, old, new)]
     if old == new or (near and None not in (old, new) and isclose(float(old), float(new), rel_tol=0.01, abs_tol=1e-9)):
         return []
-    return [told(place, old, new)]
+    return [line_of(place, old, new)]
 
 
-def told(place: str, old: Any, new: Any) -> str:
+def line_of(place: str, old: Any, new: Any) -> str:
     """Return a difference in one line."""
     return f"{place}: {old!r} was recorded, {new!r} is found"

@@ -96,7 +96,7 @@ def check_model(case: Case, proof: Facts) -> None:
         assert proof["reach"] == said
 
 
-def hold_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
+def require_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
     """The file that `compile --hard` writes is checked as the formula is: the same verdict, words and numbers; but that
     it is its own specification, so that there are no mismatches with another, and has no examples, of which the longer
     ones are tried too: where one of them is the mismatch the file agrees."""
@@ -121,10 +121,10 @@ def hold_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
 @pytest.mark.sweep(every=32)
 @pytest.mark.parametrize("case", PAIRS, ids=label)
 def test_a_formula_and_its_hard_model_agree(case: Case, tmp_path: Path) -> None:
-    hold_pair(given(case), command("check", *given(case), "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
+    require_pair(given(case), command("check", *given(case), "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
 
 
 @pytest.mark.parametrize("beta", ["8", "4", "1/2"])
 def test_a_formula_and_its_hard_model_agree_at_any_beta(beta: str, tmp_path: Path) -> None:
     source = ("-e", "a S b", "--alphabet", "a b c", "--beta", beta)
-    hold_pair(source, command("check", *source, "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
+    require_pair(source, command("check", *source, "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")

@@ -30,7 +30,7 @@ def test_errors_that_are_printed_are_on_the_list() -> None:
         code = text.split("\n")[1].removeprefix("exit code ")
         for error in (one for one in text.partition(screens.ERR)[2].split("\n") if "error: " in one):
             said.append(error)
-            codes = {one for one, wanted in patterns if wanted.search(error)}
+            codes = {one for one, expected in patterns if expected.search(error)}
             assert codes & ({messages.NO_CODE} if "no such option" in error else {code}), error
     assert len(said) >= 12
 

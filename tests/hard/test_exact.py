@@ -15,9 +15,9 @@ from hardsim.hard import hardmax
 from hardsim.hard.exact import ExactModel
 from hardsim.hard.hardmax import visible, visible_sums
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import PositionTable
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.network.transformer import PositionTable
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from tests.hard_runs import outputs_of, with_head
 from tests.networks import ALPHABET, HardNetwork, dense_hard, hard_transformers
 
@@ -34,13 +34,13 @@ def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, word
     trace = interpreter.run(words)
     assert len(trace.layers) == len(program.layers)
     for index, word in enumerate(words):
-        for layer, wanted in zip(trace.layers, dense_hard(model, word), strict=True):
-            for found, rows in ((layer.attended, wanted.attended), (layer.columns, wanted.final)):
+        for layer, expected in zip(trace.layers, dense_hard(model, word), strict=True):
+            for found, rows in ((layer.attended, expected.attended), (layer.columns, expected.final)):
                 assert [found[name].values(index) for name in program.coordinates] == [
                     list(column) for column in zip(*rows, strict=True)
                 ]
         at = {"last": -1, "first": int(program.bos)}[program.reading]
-        assert outputs_of(interpreter.program, trace)[index] == wanted.final[at][model.network.output]
+        assert outputs_of(interpreter.program, trace)[index] == expected.final[at][model.network.output]
 
 
 @settings(max_examples=25)
@@ -48,9 +48,9 @@ def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, word
 def test_rows_of_scores_are_what_they_are_said_to_be(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
     for index, word in enumerate(words):
-        for layer, wanted in zip(trace.layers, dense_hard(model, word), strict=True):
+        for layer, expected in zip(trace.layers, dense_hard(model, word), strict=True):
             for name, rows in layer.rows.items():
-                for query, row in enumerate(wanted.scores[name]):
+                for query, row in enumerate(expected.scores[name]):
                     ranked = sorted(set(row.values()), reverse=True)
                     gap = ranked[0] - ranked[1] if len(ranked) > 1 else None
                     found = int(rows.gap[index, query])
@@ -186,8 +186,8 @@ def test_queries_may_be_taken_one_at_a_time(model: HardNetwork, words: list[list
 def test_sums_of_what_is_seen(mask: Mask, bos: bool) -> None:
     whole = np.array([[3, -1, 4, 1, -5], [9, 2, 6, -5, 3]], dtype=object) * 10**30
     seen = visible(mask, 5, bos)
-    wanted = [[sum(row[j] for j in range(5) if seen[i, j]) for i in range(5)] for row in whole]
-    assert visible_sums(mask, whole, bos).tolist() == wanted
+    expected = [[sum(row[j] for j in range(5) if seen[i, j]) for i in range(5)] for row in whole]
+    assert visible_sums(mask, whole, bos).tolist() == expected
 
 
 @pytest.mark.parametrize("weighting", list(Weighting))

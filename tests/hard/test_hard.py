@@ -8,7 +8,7 @@ import pytest
 
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.regimes import REGIMES
 from tests.hard_runs import hard_run, since
 

@@ -18,13 +18,13 @@ from hardsim.checking.subject import ModelOptions
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.errors import InvariantError
 from hardsim.hard import hardmax as ways
-from hardsim.hard.exact import ExactModel, HardTrace, hold_head, hold_promises
-from hardsim.hard.hardmax import Found, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
+from hardsim.hard.exact import ExactModel, HardTrace, require_head, require_promises
+from hardsim.hard.hardmax import AttendedRows, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.integers import SAFE, Exact, Integers
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Head, Kind, Program, Weighting
+from hardsim.program.hard_attention import Head, Kind, Program, Weighting
 from hardsim.program.regimes import REGIMES, expression
 
 SHIPPED = Path(__file__).resolve().parents[2] / "formulas"
@@ -105,7 +105,7 @@ def at(part: Integers, word: int, i: int) -> Fraction:
     return Fraction(int(part[word % len(part), i % part.shape[1]]))
 
 
-def hold(found: Found, scores: Scores, pairs: Pairs, sight: Sight, values: list[int]) -> None:
+def require(found: AttendedRows, scores: Scores, pairs: Pairs, sight: Sight, values: list[int]) -> None:
     """Every row is what the definition says."""
     for word, rows in enumerate(rows_of(pairs, sight)):
         for i, row in enumerate(rows):
@@ -134,7 +134,7 @@ def test_every_way_that_is_taken_leads_to_the_definition(pairs: Pairs, sight: Si
     for way in (dense, few_keys, concave):
         found = way(scores, sight, {"x": np.array([values])})
         if found is not None:
-            hold(found, scores, pairs, sight, values)
+            require(found, scores, pairs, sight, values)
 
 
 @settings(max_examples=40, deadline=None)
@@ -157,8 +157,8 @@ def test_what_tied_positions_carry_is_their_values(
             read = top[-1] if sight.last else top[0]
             alike = all(one[j] == one[read] for one in values for j in top)
             mean = all(sum(one[j] for j in top) == len(top) * one[read] for one in values)
-            wanted = ways.ONE_VALUE if sight.average or alike else ways.SAME_MEAN if mean else ways.OTHER_MEAN
-            assert rows.differ[word, i] == wanted
+            expected = ways.ONE_VALUE if sight.average or alike else ways.SAME_MEAN if mean else ways.OTHER_MEAN
+            assert rows.differ[word, i] == expected
             if not sight.average:
                 assert [results[name].at(word, i) for name in "xy"] == [one[read] for one in values]
 
@@ -257,10 +257,10 @@ def test_extremes_of_what_is_seen(mask: Mask, bos: bool) -> None:
     values = np.array([[3, -1, 4, 1, -5, 9], [2, 6, -5, 3, 5, -8]])
     seen = visible(mask, 6, bos)
     for fold, nothing, of in ((np.maximum, -99, max), (np.minimum, 99, min)):
-        wanted = [
+        expected = [
             [of((int(row[j]) for j in range(6) if seen[i, j]), default=nothing) for i in range(6)] for row in values
         ]
-        assert visible_folds(fold, values, mask, bos, nothing).tolist() == wanted
+        assert visible_folds(fold, values, mask, bos, nothing).tolist() == expected
 
 
 def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> HardTrace:
@@ -275,14 +275,14 @@ def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest
             for word in range(len(words)):
                 assert one.columns[name].values(word) == other.columns[name].values(word)
         for name, rows in one.rows.items():
-            wanted = other.rows[name]
-            for mine, theirs in ((rows.gap, wanted.gap), (rows.reach, wanted.reach)):
+            expected = other.rows[name]
+            for mine, theirs in ((rows.gap, expected.gap), (rows.reach, expected.reach)):
                 assert (mine == theirs).all()
-            assert rows.units == wanted.units
-            assert (rows.maxima == wanted.maxima).all()
-            assert (rows.winners == wanted.winners).all()
-            assert (rows.differ == wanted.differ).all()
-            assert rows.sizes == wanted.sizes
+            assert rows.units == expected.units
+            assert (rows.maxima == expected.maxima).all()
+            assert (rows.winners == expected.winners).all()
+            assert (rows.differ == expected.differ).all()
+            assert rows.sizes == expected.sizes
     return found
 
 
@@ -306,7 +306,7 @@ def test_counts_of_long_words(regime: str, monkeypatch: pytest.MonkeyPatch) -> N
     program = lower(desugar(parse_expression("#L[a] > #L[b] + 1", ["a", "b"])), REGIMES[regime])
     random = Random(regime)
     words = [tuple(random.choices("ab", k=90)) for _ in range(2)]
-    hold_promises(program, compared(program, [*words, ("b",) * 90], monkeypatch))
+    require_promises(program, compared(program, [*words, ("b",) * 90], monkeypatch))
 
 
 @pytest.mark.parametrize("way", ["few_keys", "concave"])
@@ -326,23 +326,23 @@ def test_a_declared_gap_that_is_too_large_is_found_in_every_way(way: str) -> Non
         patch.setattr(ways, "dense", None)
         rows, _ = hardmax(head, pairs, {}, (2, 8), False)
     program = lower(desugar(parse_expression("a", ["a"])), REGIMES["temperature"])
-    hold_head(program, head, rows, [Fraction(gap)] * 8, None)
+    require_head(program, head, rows, [Fraction(gap)] * 8, None)
     limits = [Fraction(gap)] * 5 + [Fraction(gap) + Fraction(1, 10)] * 3
     with pytest.raises(
         InvariantError, match=rf"position 6 of 8 the score gap is {gap}, less than the declared {limits[-1]}"
     ):
-        hold_head(program, head, rows, limits, None)
+        require_head(program, head, rows, limits, None)
 
 
 def test_a_look_up_that_is_less_sharp_than_declared() -> None:
     """The decay of a look-up is 1/i; one of 2/i is broken at once."""
     program = lower(desugar(parse_expression("#L[a] > 2", ["a", "b"])), REGIMES["causal-temperature"])
     trace = ExactModel(program).run(["abaab"])
-    hold_promises(program, trace)
+    require_promises(program, trace)
 
     def hastier(head: Head) -> Head:
         return replace(head, decay=expression("2/i")) if head.kind is Kind.LOOKUP else head
 
     layers = tuple(replace(layer, heads=tuple(map(hastier, layer.heads))) for layer in program.layers)
     with pytest.raises(InvariantError, match="less than the declared"):
-        hold_promises(replace(program, layers=layers), trace)
+        require_promises(replace(program, layers=layers), trace)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardsim.hard.order import Order, two_largest
 from hardsim.network.integers import SAFE, Exact
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Weighting
+from hardsim.program.hard_attention import Weighting
 
 MASKS = st.sampled_from([Mask.NONE, Mask.FUTURE, Mask.PAST])
 SIDES = st.sampled_from([Weighting.LEFTMOST, Weighting.RIGHTMOST])
@@ -87,9 +87,9 @@ def test_what_is_preferred_is_found_in_every_word(
         for i in range(n):
             seen = [j - 1 for j in mask.visible(i + 1, n)]
             turn = 1 if side is Weighting.RIGHTMOST else -1
-            wanted = max(seen, key=lambda j: (select[word[j]][j], turn * j))
+            expected = max(seen, key=lambda j: (select[word[j]][j], turn * j))
             scores = {j: score(pairs, i, word, j) for j in seen}
-            assert wanted == max(seen, key=lambda j: (scores[j], turn * j))
+            assert expected == max(seen, key=lambda j: (scores[j], turn * j))
 
 
 def nearest(tie: int, n: int = 4) -> list[tuple[list[Fraction], Rows]]:

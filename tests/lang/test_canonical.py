@@ -16,15 +16,15 @@ from hardsim.errors import InputError, InvariantError, SourceError, Span
 from hardsim.lang import canonical as files_module
 from hardsim.lang import lines as module
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
-from hardsim.lang.crasp.parse import parse_crasp
+from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.files import FormulaLayout, ProgramLayout
 from hardsim.lang.lexer import Cited, Lexeme, formula_tokens, program_tokens
 from hardsim.lang.lines import WIDTH
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
-from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.lang.spec.layout import read_spec
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.vocabulary import FORMULAS, PROGRAMS, Spellings
@@ -396,8 +396,8 @@ def test_shipped_files(path: Path) -> None:
     once = form(text, suffix)
     assert read(once, suffix) == read(text, suffix)
     assert form(once, suffix) == once
-    told = [line.strip() for line in text.splitlines() if line.strip().startswith("//")]
-    assert [line for line in once.splitlines() if line.startswith("//")] == told
+    message = [line.strip() for line in text.splitlines() if line.strip().startswith("//")]
+    assert [line for line in once.splitlines() if line.startswith("//")] == message
 
 
 def test_the_documentation() -> None:

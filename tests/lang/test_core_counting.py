@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hardsim.errors import SourceError, Unsupported
 from hardsim.lang.core import And, AtLeast, Core, CoreBuilder, CountOf, Lit, Numeric, Reach, Xor, operands
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.ltl_parser import parse_expression, parse_text
 from tests.mistakes import raised
 
 VALUES = range(8)
@@ -55,8 +55,8 @@ def test_at_least_says_what_the_inequality_says(coefficients: list[int], constan
     chosen = counts[: len(coefficients)]
     lit = builder.at_least(dict(zip(chosen, coefficients, strict=True)), constant)
     for values in product(VALUES, repeat=len(chosen)):
-        wanted = sum(k * value for k, value in zip(coefficients, values, strict=True)) + constant >= 0
-        assert holds(builder, lit, dict(zip(chosen, values, strict=True))) is wanted
+        expected = sum(k * value for k, value in zip(coefficients, values, strict=True)) + constant >= 0
+        assert holds(builder, lit, dict(zip(chosen, values, strict=True))) is expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_coefficients_are_divided_by_their_gcd_and_zeros_dropped(
 
 
 @pytest.mark.parametrize(
-    ("coefficients", "constant", "wanted"),
+    ("coefficients", "constant", "expected"),
     [
         ((), 0, True),
         ((), -1, False),
@@ -98,11 +98,11 @@ def test_coefficients_are_divided_by_their_gcd_and_zeros_dropped(
     ],
 )
 def test_what_holds_of_all_counts_or_of_none_is_constant(
-    coefficients: tuple[int, ...], constant: int, wanted: bool | None
+    coefficients: tuple[int, ...], constant: int, expected: bool | None
 ) -> None:
     builder, counts = fresh()
     lit = builder.at_least(dict(zip(counts, coefficients, strict=False)), constant)
-    assert {builder.true: True, builder.false: False}.get(lit) is wanted
+    assert {builder.true: True, builder.false: False}.get(lit) is expected
 
 
 def test_a_count_of_false_is_0() -> None:

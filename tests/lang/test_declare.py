@@ -12,7 +12,7 @@ import pytest
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle, check_examples
 from tests.strategies import all_words
 from tests.subjects import agree, general_proof

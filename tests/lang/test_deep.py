@@ -10,11 +10,11 @@ import pytest
 
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
+from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.desugar import MOST_LEVELS as MOST_COMPILED_LEVELS
 from hardsim.lang.desugar import MOST_OPERATORS, desugar
-from hardsim.lang.parallel import ParallelOracle
-from hardsim.lang.parse import MAX_LEVELS, parse_expression, parse_text
+from hardsim.lang.ltl_parser import MAX_LEVELS, parse_expression, parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import Oracle
 from tests.mistakes import raised
@@ -72,7 +72,7 @@ def test_every_walk_reaches_the_bottom(text: str, truth: list[bool]) -> None:
     assert hash(again.formula) == hash(file.formula)
     assert repr(again.formula) == repr(file.formula)
     assert Oracle(file).truth(WORD) == truth
-    many = ParallelOracle(file)
+    many = BatchOracle(file)
     assert many.truth(many.symbols([WORD, LAST_A[:5]]))[0].tolist() == truth
 
 

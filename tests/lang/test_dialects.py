@@ -9,9 +9,9 @@ import pytest
 
 from hardsim.errors import InputError, SourceError, Unsupported
 from hardsim.lang import ast
+from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parallel import ParallelOracle
-from hardsim.lang.parse import DIALECT_HINT, MIXED_NOTE, parse_expression, parse_text
+from hardsim.lang.ltl_parser import DIALECT_HINT, MIXED_NOTE, parse_expression, parse_text
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import MENTIONED, propositions_of
@@ -31,7 +31,7 @@ def tree(text: str, alphabet: str = "a b c", dialect: str | None = None) -> ast.
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("True & TRUE & tt", "true & true & true"),
         ("False | FALSE | ff", "false | false | false"),
@@ -78,8 +78,8 @@ def tree(text: str, alphabet: str = "a b c", dialect: str | None = None) -> ast.
         ("a -> b <-> b <-> a -> c", "(a -> b) <-> (b <-> (a -> c))"),
     ],
 )
-def test_spellings(text: str, meant: str) -> None:
-    assert tree(text) == tree(meant)
+def test_spellings(text: str, expected: str) -> None:
+    assert tree(text) == tree(expected)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_bounded_operators_by_definition(op: ast.UnaryOp | ast.BinaryOp) -> None
         node = ast.Bounded(op, least, most, args)
         assert tree(format_formula(node)) == node
         file = ast.FormulaFile(("a", "b"), node)
-        oracle, many = Oracle(file), ParallelOracle(file)
+        oracle, many = Oracle(file), BatchOracle(file)
         for word in WORDS:
             assert oracle.truth(word) == [formula_holds(node, word, i) for i in range(1, len(word) + 1)], word
         for n in (1, 4, 6):
@@ -235,9 +235,9 @@ def test_bounds_without_an_end_are_told_by_a_formula_that_means_them(text: str, 
     hint = raised(SourceError, parse_expression, text, "a b", match="invalid bounds").hint
     assert hint == f"without an upper bound, write {written}"
     # no bound is farther than the longest word
-    bounded, told = tree(re.sub(r"\[.*?\]", "[2,6]", text)), tree(written.partition(", with")[0])
+    bounded, message = tree(re.sub(r"\[.*?\]", "[2,6]", text)), tree(written.partition(", with")[0])
     for word in WORDS:
-        truths = [[formula_holds(node, word, i) for i in range(1, len(word) + 1)] for node in (bounded, told)]
+        truths = [[formula_holds(node, word, i) for i in range(1, len(word) + 1)] for node in (bounded, message)]
         assert truths[0] == truths[1], word
 
 
@@ -308,9 +308,9 @@ def test_dialects_that_are_none() -> None:
 )
 def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: str, mentioned: tuple[str, ...]) -> None:
     found = parse_expression(glued, None, props=MENTIONED)
-    wanted = parse_expression(spaced, None, props=" ".join(mentioned))
-    assert (found.alphabet, found.formula) == (wanted.alphabet, wanted.formula)
-    assert parse_text(f"{glued}\n", props=MENTIONED).formula == wanted.formula
+    expected = parse_expression(spaced, None, props=" ".join(mentioned))
+    assert (found.alphabet, found.formula) == (expected.alphabet, expected.formula)
+    assert parse_text(f"{glued}\n", props=MENTIONED).formula == expected.formula
 
 
 @pytest.mark.parametrize(
@@ -365,9 +365,9 @@ GLUED = "operators win over names: "
     ],
 )
 def test_names_in_capitals_are_told_apart_from_operators(text: str, spaced: str, names: str, note: str) -> None:
-    wanted = parse_expression(spaced, None, props=names)
+    expected = parse_expression(spaced, None, props=names)
     for found in (parse_expression(text, None, props=MENTIONED), parse_text(f"{text}\n", props=MENTIONED)):
-        assert (found.alphabet, found.formula) == (wanted.alphabet, wanted.formula)
+        assert (found.alphabet, found.formula) == (expected.alphabet, expected.formula)
         assert bool(found.readings) is bool(note)
         assert note in "; ".join(found.readings)
 

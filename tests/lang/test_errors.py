@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import parse_expression, parse_text, parse_word
+from hardsim.lang.ltl_parser import parse_expression, parse_text, parse_word
 from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import FORMULAS, RESERVED
 from tests.mistakes import marked, raised, read_or_refused
@@ -516,7 +516,7 @@ PIECES = st.sampled_from(
 )
 
 
-def hold(parse: Callable[[], FormulaFile]) -> None:
+def require(parse: Callable[[], FormulaFile]) -> None:
     """A text has a meaning, and its printed form has the same, or it has one error with a place."""
     found = read_or_refused(parse)
     if isinstance(found, SourceError):
@@ -529,7 +529,7 @@ def hold(parse: Callable[[], FormulaFile]) -> None:
 
 @given(st.lists(st.one_of(PIECES, st.characters()), max_size=12).map(" ".join))
 def test_noise_in_a_formula(text: str) -> None:
-    hold(lambda: parse_expression(text, "a b 0"))
+    require(lambda: parse_expression(text, "a b 0"))
 
 
 KEYS = st.sampled_from(
@@ -539,4 +539,4 @@ KEYS = st.sampled_from(
 
 @given(st.lists(st.one_of(KEYS, PIECES), max_size=14).map("".join))
 def test_noise_in_a_file(text: str) -> None:
-    hold(lambda: parse_text(text))
+    require(lambda: parse_text(text))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.ast import FormulaFile, Predicate, UserPredicate
 from hardsim.lang.lexer import MAX_INTEGER
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import OwnPredicate, compile_predicate, user_predicates
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hardsim.errors import SourceError
 from hardsim.lang import ast
 from hardsim.lang.ast import Count, FormulaFile, Integer, Length, Nary, Position, Symbol
-from hardsim.lang.parse import MIXED_NOTE, parse_expression, parse_text
+from hardsim.lang.ltl_parser import MIXED_NOTE, parse_expression, parse_text
 from hardsim.lang.pretty import format_file, format_formula
 from tests.mistakes import raised
 

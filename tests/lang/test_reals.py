@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hardsim.errors import SourceError
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.reals import LARGEST_ARGUMENT, Function, Real, RealNumber, SignUnknown, apply, bounds, compare, sign
 from tests.mistakes import raised

@@ -58,23 +58,23 @@ def condition(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("sort", "read"), [("number", number), ("condition", condition)])
 def test_expressions_mean_what_they_did(sort: str, read: Callable[[str], dict[str, Any]]) -> None:
-    records = [(text, wanted) for recorded, text, wanted in RECORDS if recorded == sort]
+    records = [(text, expected) for recorded, text, expected in RECORDS if recorded == sort]
     assert len(records) > 250
-    for text, wanted in records:
+    for text, expected in records:
         found = outcome(sort == "condition", read, text)
-        if wanted.get("at", ()) is None:
+        if expected.get("at", ()) is None:
             assert "at" in found, text
         else:
-            assert found == wanted, text
+            assert found == expected, text
 
 
 def test_the_checker_of_certificates_reads_them_alike() -> None:
     """It reads what Python would, by code of its own."""
     compared = 0
-    for sort, text, wanted in RECORDS:
-        if "values" in wanted and "[" not in text:
+    for sort, text, expected in RECORDS:
+        if "values" in expected and "[" not in text:
             meaning = expression(in_python(text, {"i": "x"}))
-            for (x, n), known in zip(NUMBERED if sort == "number" else ASKED, wanted["values"], strict=True):
+            for (x, n), known in zip(NUMBERED if sort == "number" else ASKED, expected["values"], strict=True):
                 if type(known) is not dict:
                     assert evaluate(meaning, x=x, n=n) == Fraction(known), text
                     compared += 1

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.ast import Formula, FormulaFile
-from hardsim.lang.parallel import ParallelOracle
-from hardsim.lang.parse import mentions_propositions, parse_expression, parse_text
+from hardsim.lang.batch_oracle import BatchOracle
+from hardsim.lang.ltl_parser import mentions_propositions, parse_expression, parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.valuations import Exclusion, Valuations, everything, held_by, holds_at, propositions_of, sets_of
@@ -141,8 +141,8 @@ def test_the_numbers_of_sets_are_their_places_and_say_what_holds(lines: str) -> 
     assert holds_at(everything(alphabet), alphabet, numbers).all()
     assert not holds_at(frozenset(), alphabet, numbers).any()
     assert all(symbol in alphabet for symbol in alphabet.simple())
-    wanted = [symbol for symbol in alphabet if "p" in held(symbol) and "s" not in held(symbol)]
-    assert alphabet.fitting({"p": 1, "s": 0}) == next(iter(wanted), None)
+    expected = [symbol for symbol in alphabet if "p" in held(symbol) and "s" not in held(symbol)]
+    assert alphabet.fitting({"p": 1, "s": 0}) == next(iter(expected), None)
 
 
 # ---- words ----
@@ -401,24 +401,24 @@ def test_the_oracles_answer_as_the_definitions_on_all_short_words() -> None:
     ]
     for text in texts:
         file = parse_expression(text, None, props="p q")
-        hold_meaning(file, all_words(PQ, 3))
+        require_meaning(file, all_words(PQ, 3))
 
 
 @settings(max_examples=25, deadline=None)
 @given(formulas("pq", 3))
 def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: Formula) -> None:
     file = FormulaFile(Valuations(["p", "q"]), formula)
-    hold_meaning(file, all_words(PQ, 2))
+    require_meaning(file, all_words(PQ, 2))
 
 
-def hold_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
+def require_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
     """Hold that both oracles say of words what the definitions say of the sets that they write."""
-    one, many = Oracle(file), ParallelOracle(file)
+    one, many = Oracle(file), BatchOracle(file)
     for word in words:
         sets = tuple(map(held, word))
-        wanted = [formula_holds(file.formula, sets, i) for i in range(1, len(word) + 1)]
-        assert one.truth(word) == wanted
-        assert many.truth(many.symbols([word])).tolist() == [wanted]
+        expected = [formula_holds(file.formula, sets, i) for i in range(1, len(word) + 1)]
+        assert one.truth(word) == expected
+        assert many.truth(many.symbols([word])).tolist() == [expected]
 
 
 def test_propositions_whose_names_contain_each_other_are_told_apart() -> None:
@@ -427,7 +427,7 @@ def test_propositions_whose_names_contain_each_other_are_told_apart() -> None:
     for name, symbol in product(names, alphabet):
         file = parse_expression(f"'{name}'", None, props=names)
         assert Oracle(file).accepts((symbol,)) is (name in held(symbol))
-        many = ParallelOracle(file)
+        many = BatchOracle(file)
         assert many.accepts(many.symbols([(symbol,)])).tolist() == [name in held(symbol)]
 
 

@@ -170,7 +170,7 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
         yield from places(part)
 
 
-def told(document: Document, random: Random) -> str:
+def mutant_text(document: Document, random: Random) -> str:
     """Something the file says of itself: specification and options."""
     section = random.choice(("specification", "specification", "specification", "options"))
     container, key = random.choice(list(places(document[section])))
@@ -189,7 +189,7 @@ def told(document: Document, random: Random) -> str:
     return f"{section}: {key} {str(old)[:30]} -> {str(container[key])[:30]}"
 
 
-def both_told(document: Document, random: Random) -> str:
+def both_texts(document: Document, random: Random) -> str:
     """An encoding that network and specification agree on."""
     item = random.choice(document["model"]["encodings"])
     item["value"] = random.choice(ENCODINGS)
@@ -201,7 +201,7 @@ def both_told(document: Document, random: Random) -> str:
 
 MUTATORS: tuple[Mutator, ...] = (
     scale_entry, new_entry, bias, both_biases, rescaled, mask, encoding, another_encoding, temperature, layers, reading,
-    output, told, both_told,
+    output, mutant_text, both_texts,
 )  # fmt: skip
 
 

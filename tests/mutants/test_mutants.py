@@ -23,8 +23,8 @@ import pytest
 from hardsim import parse
 from hardsim.checking.open import compile_srasp, store_program
 from hardsim.cli.app import run
-from hardsim.lang.srasp.parallel import ParallelProgram
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.batch_program import BatchProgram
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.verify import verify
 from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix
@@ -112,7 +112,7 @@ class Case:
 
     def __init__(self, number: int, seed: int, folder: Path) -> None:
         self.truth = BASES[number][3]
-        self.document, self.said = mutant(base(number), seed)
+        self.document, self.change_text = mutant(base(number), seed)
         self.path = folder / f"{number}-{seed}.json"
         self.path.write_text(json.dumps(self.document), encoding="utf-8")
         self.judge = Judge(self.document["model"])
@@ -141,10 +141,10 @@ class Case:
                     return word
         return None
 
-    def hold(self, arguments: tuple[str, ...]) -> str:
+    def require(self, arguments: tuple[str, ...]) -> str:
         """Ask hardsim, and hold what it says against the judge; its verdict, or "" where it refused."""
         code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:])
-        context = f"{self.said}\n{arguments} {self.path}\n{err}"
+        context = f"{self.change_text}\n{arguments} {self.path}\n{err}"
         assert code in (0, 1, 2, 3), context
         assert (code == 2) == (result is None), context
         if result is None:
@@ -159,10 +159,10 @@ class Case:
             assert found is None, f"{context}\n{verdict}, but {''.join(found)} is {self.answer(found)}"
         mismatch = result.get("mismatch") or result.get("counterexample")
         if code == 1 and mismatch and verdict == "REFUTED":
-            self.hold_mismatch(mismatch, context)
+            self.require_mismatch(mismatch, context)
         return verdict
 
-    def hold_mismatch(self, mismatch: dict[str, Any], context: str) -> None:
+    def require_mismatch(self, mismatch: dict[str, Any], context: str) -> None:
         """What is said of a word must be so; of the hard answer nothing is known here."""
         word = tuple(mismatch["word"])
         context += f"\n{mismatch}"
@@ -172,19 +172,19 @@ class Case:
         assert mismatch["oracle"] is self.truth(word), context
         # Hard attention that is not the formula refutes it by itself, where softmax is left open.
         if mismatch["decided"] or mismatch["kind"] != "hard/oracle":
-            told = {True: "yes", False: "no", None: "neither"}[mismatch["soft"]]
-            assert self.answer(word) in (told, "unknown"), f"{context}: {self.answer(word)}"
+            message = {True: "yes", False: "no", None: "neither"}[mismatch["soft"]]
+            assert self.answer(word) in (message, "unknown"), f"{context}: {self.answer(word)}"
         assert not mismatch["soft"] == mismatch["hard"] == mismatch["oracle"], context
 
 
 def try_mutant(number: int, seed: int, folder: Path) -> None:
     case = Case(number, seed, folder)
-    case.hold(("prove", "--max-n", "5"))
-    case.hold(("prove", "--all-n", "--max-n", "5"))
-    verdicts = {engine: case.hold(("check", "--max-n", "3", "--engine", engine)) for engine in ENGINES}
+    case.require(("prove", "--max-n", "5"))
+    case.require(("prove", "--all-n", "--max-n", "5"))
+    verdicts = {engine: case.require(("check", "--max-n", "3", "--engine", engine)) for engine in ENGINES}
     case.path.unlink()
     certain = {verdict for verdict in verdicts.values() if verdict in ("PROVED", "CERTIFIED", "REFUTED")}
-    assert not ("REFUTED" in certain and len(certain) > 1), (case.said, verdicts)
+    assert not ("REFUTED" in certain and len(certain) > 1), (case.change_text, verdicts)
 
 
 @pytest.mark.parametrize("number", range(len(BASES)))
@@ -241,12 +241,12 @@ def try_hard_mutant(number: int, seed: int, folder: Path) -> None:
     hard, soft = Judge(document["model"], hard=True), Judge(document["model"], tau=tau)
 
     def holds(word: Word) -> bool | None:
-        told = {soft.ask(word), hard.ask(word)}
-        return None if "unknown" in told else len(told) == 1
+        message = {soft.ask(word), hard.ask(word)}
+        return None if "unknown" in message else len(message) == 1
 
     verdicts = set()
-    asked = [("check", "--engine", engine) for engine in ("float64", "ball", "auto", "mpmath")] + [("prove",)]
-    for command, *options in asked:
+    requested = [("check", "--engine", engine) for engine in ("float64", "ball", "auto", "mpmath")] + [("prove",)]
+    for command, *options in requested:
         code, result, err = ask(command, str(path), "--max-n", "3", "--tau", tau, *options)
         context = f"{said}, tau {tau}, {command} {options}\n{err}"
         assert code in (0, 1, 2, 3), context
@@ -338,7 +338,7 @@ class ProgramCase:
 
     def __init__(self, number: int, seed: int, folder: Path) -> None:
         document = program_base(number)
-        changed, self.said = programs.mutant(document["program"], seed)
+        changed, self.change_text = programs.mutant(document["program"], seed)
         self.path = folder / f"{number}-{seed}.ahat.json"
         self.path.write_text(json.dumps(document | {"program": changed}), encoding="utf-8")
         self.matrices = programs.matrices(changed)
@@ -346,16 +346,18 @@ class ProgramCase:
         self.hard = cache(Judge(self.matrices, hard=True).ask)
         self.held: set[tuple[int, str]] = set()
 
-    def hold(self, n: int, tau: str, context: str, words: Iterable[Word] = ()) -> None:
+    def require(self, n: int, tau: str, context: str, words: Iterable[Word] = ()) -> None:
         """Softmax at a temperature must answer as hard attention does on the words of a length that is proved: on all
         of them, or on 32 where there are more; or on some that are given."""
         if not words and (n, tau) in self.held:
             return
         soft = Judge(self.matrices, tau=tau)
         for word in words or self.some(n):
-            told = self.hard(word)
-            assert told != "unknown", f"{context}\n{word}: hard attention decides nothing"
-            assert soft.ask(word) in (told, "unknown"), f"{context}\n{word} at {tau}: {soft.ask(word)}, not {told}"
+            message = self.hard(word)
+            assert message != "unknown", f"{context}\n{word}: hard attention decides nothing"
+            assert soft.ask(word) in (message, "unknown"), (
+                f"{context}\n{word} at {tau}: {soft.ask(word)}, not {message}"
+            )
         if not words:
             self.held.add((n, tau))
 
@@ -369,9 +371,9 @@ class ProgramCase:
     def ask(self, *arguments: str, certified: bool = False) -> None:
         """Ask hardsim, and hold what it says against the judge; a certificate that it writes, against the checker."""
         target = self.path.with_suffix(".cert")
-        wanted = ("--certificate", str(target)) if certified else ()
-        code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:], *wanted)
-        context = f"{self.said}\n{arguments} {self.path}\n{err}"
+        expected = ("--certificate", str(target)) if certified else ()
+        code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:], *expected)
+        context = f"{self.change_text}\n{arguments} {self.path}\n{err}"
         assert code in (0, 1, 2, 3), context
         assert (code == 2) == (result is None), context
         if result is None:
@@ -381,17 +383,17 @@ class ProgramCase:
                 tau = (
                     arguments[arguments.index("--tau") + 1] if "--tau" in arguments else length["temperature"]["exact"]
                 )
-                self.hold(length["n"], tau, f"{context}\n{length}")
+                self.require(length["n"], tau, f"{context}\n{length}")
         argument = result["argument"]
         if argument is not None and argument["proved"] and result["verdict"] == "PROVED":
             for n in range(1, SHORT):
-                self.hold(n, argument["temperature"], context)
-            self.hold(9, argument["temperature"], context, long_words(self.alphabet, 9))
+                self.require(n, argument["temperature"], context)
+            self.require(9, argument["temperature"], context, long_words(self.alphabet, 9))
         if result["verdict"] == "REFUTED" and (mismatch := result["mismatch"]) is not None and "--tau" in arguments:
             soft = Judge(self.matrices, tau=arguments[arguments.index("--tau") + 1])
             word = tuple(mismatch["word"])
-            told = soft.ask(word), self.hard(word)
-            assert "unknown" in told or told[0] != told[1], f"{context}\n{mismatch}"
+            message = soft.ask(word), self.hard(word)
+            assert "unknown" in message or message[0] != message[1], f"{context}\n{mismatch}"
         if target.exists():
             document = json.loads(target.read_text(encoding="utf-8"))
             target.unlink()
@@ -414,10 +416,10 @@ def test_the_judge_agrees_with_the_programs(number: int) -> None:
     program = program_base(number)["program"]
     judge, text = Judge(programs.matrices(program), hard=True), PROGRAMS[number]
     source = text if "\n" in text else Path(f"formulas/{text}.srasp").read_text(encoding="utf-8")
-    meant = ParallelProgram(parse_program(source, "test"))
+    expected = BatchProgram(parse_program(source, "test"))
     for n in range(1, SHORT):
         words = list(product(program["alphabet"], repeat=n))
-        assert [judge.ask(word) for word in words] == ["yes" if one else "no" for one in meant.accepts(words)]
+        assert [judge.ask(word) for word in words] == ["yes" if one else "no" for one in expected.accepts(words)]
 
 
 @pytest.mark.slow

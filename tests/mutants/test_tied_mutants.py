@@ -21,7 +21,7 @@ import pytest
 
 from hardsim.errors import HardsimError
 from hardsim.program.file import program_json
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.proof.program import law_of
 from hardsim.proof.result import NotProved
 from tests.mutants import programs
@@ -30,7 +30,7 @@ from tests.mutants.mutate import Document
 from tests.mutants.test_mutants import ask
 from tests.subjects import FORMULAS, subject_of
 from tests.tied_models import OFFSETS, tied_model
-from tests.tied_truth import NEAR, Word, all_words, exact, hold, longer_words, run, soft_outputs
+from tests.tied_truth import NEAR, Word, all_words, exact, longer_words, require, run, soft_outputs
 
 SHARED = Path(__file__).parents[3] / "shared" / "ties"
 """More models, beside the project."""
@@ -152,7 +152,7 @@ def first_wrong(program: Program, document: Document, tau: str, words: Sequence[
     return None
 
 
-def hold_proof(program: Program, document: Document, tau: str | None, random: Random) -> None:
+def require_proof(program: Program, document: Document, tau: str | None, random: Random) -> None:
     """Words of up to 6 symbols, or some of them, and longer ones."""
     assert tau is not None
     letters = list(program.alphabet)
@@ -174,11 +174,11 @@ def try_mutant(name: str, seed: int, folder: Path) -> tuple[bool, bool]:
         return False, False
     try:
         letters = list(subject.program.alphabet)
-        hold(subject.program, law, all_words(letters, 5 if len(letters) == 2 else 4))
-        hold(subject.program, law, longer_words(letters, random, 10))
+        require(subject.program, law, all_words(letters, 5 if len(letters) == 2 else 4))
+        require(subject.program, law, longer_words(letters, random, 10))
         if subject.schedule is not None or not subject.argument.proved:
             return True, False
-        hold_proof(subject.program, document, subject.argument.temperature, random)
+        require_proof(subject.program, document, subject.argument.temperature, random)
     except AssertionError as failure:
         raise AssertionError(f"{name}, {seed}: {said}\n{failure}") from failure
     return True, True
@@ -205,7 +205,7 @@ def try_commands(seed: int, folder: Path) -> None:
         assert code != 1 or result["verdict"] == "REFUTED", context
         argument = result.get("argument")
         if command == "prove" and argument and argument["proved"] and not program.maps:
-            hold_proof(program, document, argument["temperature"], Random(seed))
+            require_proof(program, document, argument["temperature"], Random(seed))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -66,16 +66,16 @@ def test_every_name_of_the_oracle_has_a_column_or_is_a_congruence() -> None:
 
 @pytest.mark.parametrize("root", [10**7 - 1, 10**8, 3 * 10**9 + 1, 10**12 + 7, 10**18 + 9, 10**30 + 57])
 def test_large_squares_are_told_from_their_neighbours(root: int) -> None:
-    for shift, wanted in ((-1, 0), (0, 1), (1, 0)):
-        assert column("SQUARE").evaluate(i=root * root + shift, n=1) == wanted
+    for shift, expected in ((-1, 0), (0, 1), (1, 0)):
+        assert column("SQUARE").evaluate(i=root * root + shift, n=1) == expected
 
 
 def test_a_column_is_of_a_linear_form_in_i_and_n() -> None:
     mine = column("SQUARE", of_i=-2, of_n=3, offset=1)
     for n in range(1, 12):
         for i in range(1, n + 1):
-            wanted = 3 * n - 2 * i + 1 in {0, 1, 4, 9, 16, 25, 36}
-            assert mine.evaluate(i=i, n=n) == int(wanted)
+            expected = 3 * n - 2 * i + 1 in {0, 1, 4, 9, 16, 25, 36}
+            assert mine.evaluate(i=i, n=n) == int(expected)
 
 
 def test_a_column_says_what_it_depends_on() -> None:

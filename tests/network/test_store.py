@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.words import unprintable
-from hardsim.network.model import Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import read_transformer, transformer_json
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, read_program
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
 from tests.damage import at, edited

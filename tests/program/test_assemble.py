@@ -17,13 +17,13 @@ from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import BOS
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
-from hardsim.network.model import FeedForward, Matrix, Transformer
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.numbers import ONE, Mask
 from hardsim.network.reader import Reader
+from hardsim.network.transformer import FeedForward, Matrix, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, program_of, read_program
-from hardsim.program.model import Affine, Letter, Program, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Letter, Program, Unit, Weighting
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
 from tests.networks import HardNetwork, hard_transformers, mp_forward

@@ -16,12 +16,12 @@ from jsonschema import Draft202012Validator
 import hardsim
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import LengthTable, Matrix, PositionTable
 from hardsim.network.numbers import Mask
 from hardsim.network.reader import Reader
+from hardsim.network.transformer import LengthTable, Matrix, PositionTable
 from hardsim.program.assemble import assemble
 from hardsim.program.file import AhatFile, ahat_json, read_ahat, read_json, schema
-from hardsim.program.model import Affine, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Unit, Weighting
 from tests.damage import edited
 from tests.networks import HardNetwork, hard_transformers
 from tests.simulations import unique
@@ -419,5 +419,5 @@ def test_matrices_over_propositions_add_up(tmp_path: Path) -> None:
         words = list(product(number, repeat=n))
         for word, found in zip(words, model.eval(*words), strict=True):
             before = number[word[-2]] if n > 1 else 0
-            wanted = number[word[-1]] == 2 or (before == 2 and number[word[-1]] == 0)
-            assert (found.hard, found.soft) == (wanted, wanted), word
+            expected = number[word[-1]] == 2 or (before == 2 and number[word[-1]] == 0)
+            assert (found.hard, found.soft) == (expected, expected), word

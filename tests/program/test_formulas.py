@@ -17,12 +17,12 @@ from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle
-from hardsim.network.model import Matrix
+from hardsim.network.transformer import Matrix
 from hardsim.program.assemble import assemble
 from hardsim.program.file import AhatFile, ahat_json, named_predicates
-from hardsim.program.model import Affine, Kind, Weighting
+from hardsim.program.hard_attention import Affine, Kind, Weighting
 from hardsim.program.regimes import PROVEN
 from hardsim.sharpening.measure import measure
 from tests.hard_runs import outputs_of

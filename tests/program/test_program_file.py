@@ -11,7 +11,7 @@ import pytest
 
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Head, Kind, Letter, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Head, Kind, Letter, ProgramLayer, Unit, Weighting
 from tests.damage import edited
 from tests.program.test_file import VALIDATOR, Case, check_refused, read, written
 

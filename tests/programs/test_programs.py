@@ -55,10 +55,10 @@ def agree(name: str, words: Iterator[Sequence[str]]) -> None:
     interpreter = ProgramOracle(program)
     seen: set[bool | str] = set()
     for word in words:
-        wanted = expected(name, word)
+        needed = expected(name, word)
         answer = interpreter.accepts(word) if program.is_acceptor else "".join(map(str, interpreter.output(word)))
-        assert answer == wanted, "".join(word)
-        seen.add(wanted)
+        assert answer == needed, "".join(word)
+        seen.add(needed)
     assert len(seen) > 1
 
 
@@ -190,8 +190,8 @@ def judged_by_function(name: str) -> Subject:
     integers = subject.program.integers
 
     def answer(word: Word) -> Answer:
-        wanted = expected(name, word)
-        return wanted if isinstance(wanted, bool) else tuple(map(int, wanted) if integers else wanted)
+        needed = expected(name, word)
+        return needed if isinstance(needed, bool) else tuple(map(int, needed) if integers else needed)
 
     return replace(subject, oracle=answer)
 

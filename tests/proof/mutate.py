@@ -16,10 +16,10 @@ from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.model import LengthTable, Matrix, PositionTable, Transformer
 from hardsim.network.numbers import Mask, Rational
+from hardsim.network.transformer import LengthTable, Matrix, PositionTable, Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from tests.networks import put, scaled
 from tests.proof.perturb import perturbed, with_one
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.network.numbers import Rational
-from hardsim.proof.heads import number_error, table_errors, wrong_sign
+from hardsim.proof.head_argument import number_error, table_errors, wrong_sign
 from hardsim.proof.ratios import common
 from hardsim.proof.sites import Sites
 

@@ -16,10 +16,10 @@ from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.core import And, Lit, Reach
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.network.numbers import Rational
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Affine, Program, Unit
+from hardsim.program.hard_attention import Affine, Program, Unit
 from hardsim.proof.account import Account, account_of
 from hardsim.proof.facts import MOST_JOINED, Column, Facts
 from hardsim.proof.network import prove, prove_meaning, prove_network
@@ -77,8 +77,8 @@ def test_what_is_joined_is_cut_where_there_is_much_of_it() -> None:
     first, *others = variables(facts, MOST_JOINED + 2)
     parts = [(1, facts.each("xor", lambda a, b: int(a != b), first, other)) for other in others]
     cuts = [facts.fact("cut", place) for place in range(len(parts))]
-    wanted = facts.both([facts.everywhere(cut) for cut in cuts])
-    assert facts.clip(parts, 1 - len(parts), cuts.__getitem__) == wanted
+    expected = facts.both([facts.everywhere(cut) for cut in cuts])
+    assert facts.clip(parts, 1 - len(parts), cuts.__getitem__) == expected
     for fewer, cut in ((parts[1:], cuts.__getitem__), (parts, lambda place: None)):
         whole = facts.both([column for _, column in fewer])
         assert facts.clip(fewer, 1 - len(fewer), cut) == whole

@@ -20,7 +20,7 @@ from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.decay import GRID, DecayClaim, Fading, above, argue, below
 from hardsim.proof.program import law_of, number
 from hardsim.proof.ratios import Ratio, Value

@@ -12,10 +12,10 @@ import pytest
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Head, Weighting
+from hardsim.program.hard_attention import Head, Weighting
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
 from hardsim.proof import meaning

@@ -17,12 +17,12 @@ from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, SourceError
 from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable, parse_arith
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.model import LengthTable, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational, plain
+from hardsim.network.transformer import LengthTable, Matrix, Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Affine, Encoding, Head, Kind, Program, ProgramLayer, Unit
+from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Program, ProgramLayer, Unit
 from hardsim.program.regimes import PROVEN
 from hardsim.proof.arrays import Running, above, ball, exp_lower, exp_upper, share
 from hardsim.proof.general import prove_general
@@ -32,7 +32,7 @@ from hardsim.proof.sites import Classes, SiteClass, Sites
 from tests.networks import edited_head, put
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
-from tests.subjects import compiled, said_to_be
+from tests.subjects import compiled, stated_to_be
 
 
 def proved(subject: Subject, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:
@@ -266,7 +266,7 @@ def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
 ) -> None:
     # What is looked up is how many a there are; the score has a row with the number of all positions besides, whose
     # key is 0, or that a second row takes away again.
-    text, wanted = kind.format("#L[a]"), parse_expression(kind.format("pos"), ["a", "b"])
+    text, expected = kind.format("#L[a]"), parse_expression(kind.format("pos"), ["a", "b"])
     try:
         subject = compiled(text, regime, counting="lookup")
     except HardsimError:
@@ -291,9 +291,9 @@ def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
                    for layer in subject.program.layers)  # fmt: skip
     program = replace(subject.program, layers=layers, coordinates=())
     model = assemble(program, subject.budget)
-    assert refuting_word(said_to_be(subject, kind.format("pos")), model, 4)
-    assert not prove(model, program, 4, desugar(wanted)).proved
-    assert not prove_general(model, program, desugar(wanted)).proved
+    assert refuting_word(stated_to_be(subject, kind.format("pos")), model, 4)
+    assert not prove(model, program, 4, desugar(expected)).proved
+    assert not prove_general(model, program, desugar(expected)).proved
 
 
 def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -> None:

@@ -8,8 +8,8 @@ from math import exp, log
 import pytest
 
 from hardsim.checking.critical import at_beta
-from hardsim.network.model import Transformer
-from hardsim.proof.heads import number_error, number_errors_apart
+from hardsim.network.transformer import Transformer
+from hardsim.proof.head_argument import number_error, number_errors_apart
 from hardsim.proof.network import prove_network
 from hardsim.proof.sites import Sites
 from hardsim.run.forward import Forward

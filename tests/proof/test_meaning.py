@@ -13,10 +13,10 @@ from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, own_predicates
 from hardsim.lang.core import Node
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Mask
-from hardsim.program.model import Affine, Head, Program, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Head, Program, Unit, Weighting
 from hardsim.proof.facts import Facts
 from hardsim.proof.network import prove, prove_meaning
 from hardsim.proof.result import LinkProof

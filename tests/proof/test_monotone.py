@@ -16,7 +16,7 @@ from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, bounds, lower
 from hardsim.network.numbers import Rational
 from hardsim.proof.arrays import next_to
-from hardsim.proof.heads import number_error, number_errors_apart, wrong_sign
+from hardsim.proof.head_argument import number_error, number_errors_apart, wrong_sign
 from hardsim.proof.monotone import colder, hotter
 from hardsim.proof.ratios import LOG, NAMES, NoRatio, Ratio, chain
 from hardsim.proof.result import NotProved

@@ -71,11 +71,11 @@ def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading],
     sites = Sites((n,))
     found = head_worst_case(sites, reading)[value]
     for i in range(1, n + 1):
-        wanted = brute(reading, n, i, value)
-        assert found.wrong[i - 1] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        expected = brute(reading, n, i, value)
+        assert found.wrong[i - 1] == pytest.approx(expected, rel=1e-9, abs=1e-12)
         # The bound is at least the exact value; exp here is off by far less than 1e-13.
-        assert found.wrong[i - 1] >= wanted - 1e-13
-        assert (found.winner[i - 1] > 0) == (wanted >= 0)
+        assert found.wrong[i - 1] >= expected - 1e-13
+        assert (found.winner[i - 1] > 0) == (expected >= 0)
 
 
 SINCE = (LocalType((F(0),), False, 0), LocalType((F(1),), True, 1), LocalType((F(1),), True, 0))
@@ -186,12 +186,12 @@ def test_running_sums_agree_with_the_definition_at_forty_digits(case: tuple[Site
     found = head_worst_case(sites, reading)[value]
     with mp.workdps(40):
         for site in range(len(sites)):
-            wanted = slow_worst_case(reading, sites, site, value)
+            expected = slow_worst_case(reading, sites, site, value)
             bound = mp.mpf(float(found.wrong[site]))
             # At least the exact value, and hardly more; impossible values are known as such.
-            assert wanted <= bound
-            assert bound == wanted or bound <= wanted * (1 + mp.mpf("1e-9")) + mp.mpf("1e-28")
-            assert (found.winner[site] > 0) == (wanted >= 0)
+            assert expected <= bound
+            assert bound == expected or bound <= expected * (1 + mp.mpf("1e-9")) + mp.mpf("1e-28")
+            assert (found.winner[site] > 0) == (expected >= 0)
 
 
 def test_columns_are_converted_once_and_rounded_to_nearest() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.semantics import Oracle
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.proof.network import prove
 from hardsim.run.soft import SoftModel, rounded
 from tests.proof.perturb import perturbed

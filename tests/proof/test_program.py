@@ -15,9 +15,9 @@ import pytest
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.places import every_length
 from hardsim.proof.program import ProgramLaw, law_of, number
 from hardsim.proof.ratios import Ratio
@@ -299,15 +299,15 @@ def test_a_leftmost_head_reads_one_of_equal_scores() -> None:
 
 def test_a_look_up_of_a_number_between_two_positions_may_tie() -> None:
     """2 v j - j^2 with v = i is largest at j = i by 1; with v = i + 1/2 at i and i + 1; with i + 1/4 at i, by 1/2."""
-    for shift, wanted in ((Fraction(0), Fraction(1)), (Fraction(1, 4), HALF), (HALF, None)):
+    for shift, expected in ((Fraction(0), Fraction(1)), (Fraction(1, 4), HALF), (HALF, None)):
         score: list[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]] = [
             ({"i/n": 2, "1/n": 2 * shift}, {"i/n": 1}),
             ({"1": 1}, {"(i/n)^2": -1}),
         ]
         law = law_of(of_one_head(score))
-        assert unique(law) is (wanted is not None)
-        if wanted is not None:
-            assert gap_of(law, 2, 4) == wanted / 16
+        assert unique(law) is (expected is not None)
+        if expected is not None:
+            assert gap_of(law, 2, 4) == expected / 16
 
 
 def test_a_sign_test_needs_a_lattice_that_avoids_0() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask, Rational
 from hardsim.proof.ratios import NoRatio, Ratio, chain, line, lower, positive, ratio_of, upper
@@ -77,8 +77,8 @@ def test_means_over_classes_are_means_over_positions(values: list[Fraction], mas
     classes, plain = Classes(), Sites(tuple(range(1, LENGTHS + 1)))
     column: list[Rational] = [values[class_of(classes, i, n)] for i, n in sites()]
     means = classes.means(values, mask)
-    for (i, n), wanted in zip(sites(), plain.means(column, mask), strict=True):
-        assert number(means[class_of(classes, i, n)], i, n) == wanted
+    for (i, n), expected in zip(sites(), plain.means(column, mask), strict=True):
+        assert number(means[class_of(classes, i, n)], i, n) == expected
 
 
 def test_neighbours_are_the_classes_next_door() -> None:

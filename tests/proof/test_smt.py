@@ -15,10 +15,10 @@ from hardsim.checking.open import compile_formula, read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
-from hardsim.network.model import AttentionHead
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Program
+from hardsim.network.transformer import AttentionHead
+from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import PROVEN
 from hardsim.proof import general, smt
 from hardsim.proof.general import prove_general

@@ -14,9 +14,9 @@ import pytest
 
 from hardsim.checking.subject import Subject
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.network.model import AttentionHead, FeedForward, Matrix
+from hardsim.network.transformer import AttentionHead, FeedForward, Matrix
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.proof.decay import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
 from hardsim.proof.lattice import NumberSpan, times
 from hardsim.proof.places import World

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hardsim.lang.arith import parse_arith
-from hardsim.program.model import Encoding
+from hardsim.program.hard_attention import Encoding
 from hardsim.proof.lattice import IsolatedZero, NumberSpan, Share, times
 from hardsim.proof.program import LayerLaw, Spans
 from hardsim.proof.rows import ProductRule, Row

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hardsim.network.model import Matrix
 from hardsim.network.numbers import Rational
+from hardsim.network.transformer import Matrix
 from hardsim.proof.lattice import times
 from hardsim.proof.program import LayerLaw
 from hardsim.proof.rows import Row

@@ -7,7 +7,7 @@ import pytest
 from hardsim.errors import InputError
 from hardsim.lang.desugar import desugar
 from hardsim.program.regimes import PROVEN
-from hardsim.proof.network import LARGEST, hold_size, positions, prove, sites_up_to
+from hardsim.proof.network import LARGEST, positions, prove, require_size, sites_up_to
 from tests.sources import load
 from tests.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
 
@@ -46,9 +46,9 @@ def test_too_many_positions_are_refused_before_any_work() -> None:
     # 1 + ... + 1413 = 1413 * 1414 / 2 = 998,991; the next length is beyond a million.
     assert positions(1, 1413) == 998_991 <= LARGEST < positions(1, 1414)
     assert positions(4096, 4096) == 4096
-    hold_size(1, 1413)
+    require_size(1, 1413)
     with pytest.raises(InputError, match="1,000,405 positions"):
-        hold_size(1, 1414)
+        require_size(1, 1414)
     with pytest.raises(InputError, match="the lengths from 2 to 90,000"):
         proof_of(compiled("a S b", letters="abc"), 90_000, 2)
     # One length stands for all of them here.
@@ -57,10 +57,10 @@ def test_too_many_positions_are_refused_before_any_work() -> None:
 
 def test_progress_counts_the_heads() -> None:
     subject = shipped("flipflop.ltl", regime="position")
-    told: list[tuple[int, int]] = []
-    prove(subject.model, subject.program, 3, report=lambda done, total: told.append((done, total)))
+    message: list[tuple[int, int]] = []
+    prove(subject.model, subject.program, 3, report=lambda done, total: message.append((done, total)))
     heads = len(subject.program.heads)
-    assert told == [(done, heads) for done in range(1, heads + 1)]
+    assert message == [(done, heads) for done in range(1, heads + 1)]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hardsim.lang import desugar as rewriting
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.core import CoreBuilder, Edge, Lit
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.lang.semantics import Oracle
 from hardsim.proof.facts import Facts
 from hardsim.proof.general import GeneralFacts

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hardsim.network.numbers import Mask, Rational
-from hardsim.program.model import Head, ProgramLayer
+from hardsim.program.hard_attention import Head, ProgramLayer
 from hardsim.proof import lattice, program, rows, shares, types
 from hardsim.proof.lattice import (
     Denominator,

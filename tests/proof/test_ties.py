@@ -14,7 +14,7 @@ import pytest
 from hardsim.proof.program import ProgramLaw, law_of
 from hardsim.proof.result import NotProved
 from tests.tied_models import tied_model
-from tests.tied_truth import all_words, hold, longer_words
+from tests.tied_truth import all_words, longer_words, require
 
 FEW, MANY, CHUNK = 70, 20_000, 500
 """How many models are tried in `make test`, and in `make slow`, and in one of its tests."""
@@ -28,8 +28,8 @@ def law_of_seed(seed: int, longest: int = 5) -> ProgramLaw | None:
         law = law_of(program)
     except NotProved:
         return None
-    hold(program, law, all_words(program.alphabet, longest + 2 - len(program.alphabet)))
-    hold(program, law, longer_words(program.alphabet, Random(seed), 12))
+    require(program, law, all_words(program.alphabet, longest + 2 - len(program.alphabet)))
+    require(program, law, longer_words(program.alphabet, Random(seed), 12))
     return law
 
 

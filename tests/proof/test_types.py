@@ -16,10 +16,10 @@ import pytest
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof import types
 from hardsim.proof.lattice import NumberSpan
 from hardsim.proof.program import law_of, number
@@ -29,7 +29,7 @@ from hardsim.proof.types import RULE, TypedRows, TypeTable, combined, free
 from hardsim.sharpening.measure import measure
 from tests.mistakes import raised
 from tests.proof.test_program import contain, mutants
-from tests.random_scores import HALF, LETTERS, Claim, RandomScore, hold, random_score
+from tests.random_scores import HALF, LETTERS, Claim, RandomScore, random_score, require
 
 LONGEST = 4
 """Of the words that claims are held against."""
@@ -69,7 +69,7 @@ def sweep(seed: int, count: int) -> int:
         recognised += 1
         for n in range(1, LONGEST + 1):
             for letters in product(LETTERS, repeat=n):
-                hold(score, one if n == 1 else more, "".join(letters))
+                require(score, one if n == 1 else more, "".join(letters))
     return recognised
 
 

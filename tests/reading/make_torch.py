@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.reading.make_foreign import filled, fresh, write_outputs
+from tests.reading.make_external import filled, fresh, write_outputs
 
 WIDTH, HEADS, HIDDEN, VOCABULARY, ROWS = 6, 2, 7, 5, 10
 

@@ -25,7 +25,7 @@ def test_one_format_fits(name: str) -> None:
     assert [form.title for form in FORMATS if form.fits(stored)] == [network_of(stored)[1]]
 
 
-def said(name: str, **changes: object) -> dict[str, str]:
+def settings(name: str, **changes: object) -> dict[str, str]:
     """What is said of a network, by label."""
     stored = read_folder(str(DATA / name))
     stored = replace(stored, config=stored.config | changes)
@@ -35,7 +35,7 @@ def said(name: str, **changes: object) -> dict[str, str]:
 
 
 def test_what_was_read_is_said() -> None:
-    assert said("gpt2") == {
+    assert settings("gpt2") == {
         "format": "Hugging Face GPT-2 (GPT2LMHeadModel)",
         "files": "config.json, model.safetensors",
         "tensors": "28, all used (28 float32)",
@@ -48,18 +48,18 @@ def test_what_was_read_is_said() -> None:
 
 
 def test_other_parts_are_said() -> None:
-    assert said("gpt2-labels")["unembedding"] == "its own"
-    rms = said("hooked-rms")
+    assert settings("gpt2-labels")["unembedding"] == "its own"
+    rms = settings("hooked-rms")
     assert rms["format"] == "TransformerLens"
     assert rms["masks"] == "4 buffers, verified"
     assert rms["score scale"] == "2/5"
     assert rms["unembedding"] == "its own, with a bias"
     assert "no part in evaluation" not in rms
-    assert "masks" not in said("bridge")
-    assert said("gpt2-bfloat16")["tensors"] == "28, all used (28 bfloat16)"
-    assert said("gpt2-bfloat16")["score scale"] == "1/sqrt(3); 1/2/sqrt(3)"
-    assert said("gpt2", architectures=None)["format"] == "Hugging Face GPT-2"
-    assert "resid_pdrop" not in said("gpt2", resid_pdrop=0)["no part in evaluation"]
+    assert "masks" not in settings("bridge")
+    assert settings("gpt2-bfloat16")["tensors"] == "28, all used (28 bfloat16)"
+    assert settings("gpt2-bfloat16")["score scale"] == "1/sqrt(3); 1/2/sqrt(3)"
+    assert settings("gpt2", architectures=None)["format"] == "Hugging Face GPT-2"
+    assert "resid_pdrop" not in settings("gpt2", resid_pdrop=0)["no part in evaluation"]
 
 
 def sources(name: str, **changes: object) -> dict[str, tuple[str, str]]:
@@ -102,7 +102,7 @@ def test_every_setting_that_decides_is_there(name: str) -> None:
     form = next(form for form in FORMATS if form.title == title)
     found = {one.name for one in settings_of(stored, network, title)}
     optional = {"final_norm_eps", "problem_type", "pad_token_id", "tie_word_embeddings", "act_fn", "attn_only"}
-    assert set(form.said) - found <= optional
+    assert set(form.settings) - found <= optional
     assert {"tokens", "alphabet", "input", "at", "decide"} <= found
 
 

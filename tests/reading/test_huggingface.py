@@ -190,10 +190,10 @@ HEADLESS = [
 @pytest.mark.parametrize("name", HEADLESS)
 def test_a_model_without_the_head_of_a_language_model_is_refused(name: str) -> None:
     """It is refused whatever its tensors are called: nothing shows that its outputs are those of its embedding."""
-    told = f"architectures is {name.removeprefix('TF').removeprefix('Flax')}, "
+    message = f"architectures is {name.removeprefix('TF').removeprefix('Flax')}, "
     for found in (stored(), bare(stored()), stored("gpt2-own-head")):
-        refused(configured(found, architectures=[name]), told)
-        refused(configured(found, architectures=name), told)
+        refused(configured(found, architectures=[name]), message)
+        refused(configured(found, architectures=name), message)
 
 
 @pytest.mark.parametrize("architectures", [None, [], ["MyModel"]])

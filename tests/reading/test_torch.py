@@ -393,8 +393,8 @@ def test_a_module_is_read_by_its_attributes() -> None:
     again = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, tensors["positions.weight"])
     assert again.sha256 == taken.sha256
     given = encoder_like(tensors), tensors["embedding.weight"], unembedding
-    for scale, meant in ((2.5, RootScale(Fraction(5, 2))), ("sqrt(d)", RootScale(Fraction(6), 6)), (1, RootScale())):
-        assert read_torch(from_torch(*given, embedding_scale=scale)).embedding_scale == meant
+    for scale, needed in ((2.5, RootScale(Fraction(5, 2))), ("sqrt(d)", RootScale(Fraction(6), 6)), (1, RootScale())):
+        assert read_torch(from_torch(*given, embedding_scale=scale)).embedding_scale == needed
     raised(InputError, from_torch, *given, embedding_scale=None, match="embedding_scale is None")
     causal = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, causal=True)
     assert (read_torch(causal).heads[0].mask, read_torch(causal).positions) == (Mask.FUTURE, ())

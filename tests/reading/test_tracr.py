@@ -19,7 +19,7 @@ import hardsim
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, read_folder
 from hardsim.reading.tracr import CONFIG, from_tracr
@@ -80,8 +80,8 @@ def test_it_says_what_tracr_decoded(folder: Path) -> None:
 def test_the_program_is_its_specification(folder: Path, engine: str) -> None:
     every = sorted(cases_of(folder), key=lambda case: len(case["input"]))
     cases = every if engine == "auto" else [*every[::40], next(one for one in every[::-1] if len(one["input"]) <= 10)]
-    meant = {tuple(case["input"]): case["rasp"] for case in cases}
-    found = hardsim.load(folder).check(against=meant.get, words=list(meant), engine=engine)
+    expected = {tuple(case["input"]): case["rasp"] for case in cases}
+    found = hardsim.load(folder).check(against=expected.get, words=list(expected), engine=engine)
     if folder.name == WRONG:
         assert found.verdict is Verdict.REFUTED
         assert found.mismatch is not None

@@ -52,8 +52,8 @@ def test_a_network_beside_the_state_of_its_training_is_read(tmp_path: Path) -> N
     state(folder)
     given = read_input(str(folder))
     plain = read_input(str(GPT2))
-    assert given.foreign is not None
-    assert plain.foreign is not None
+    assert given.external is not None
+    assert plain.external is not None
     assert given.sha256 == plain.sha256  # the state was not even opened
     assert not given.remarked
 
@@ -72,11 +72,11 @@ def test_checkpoints_inside_are_named_in_order_of_their_steps(tmp_path: Path, we
 
 def test_a_network_at_the_top_of_a_training_run_is_meant(tmp_path: Path) -> None:
     network(tmp_path / "checkpoint-5")
-    assert read_input(str(network(tmp_path))).foreign is not None
+    assert read_input(str(network(tmp_path))).external is not None
 
 
 @pytest.mark.parametrize(
-    ("fill", "told", "helps"),
+    ("fill", "message", "helps"),
     [
         (state, "a folder of a training run, without weights", "save_pretrained"),
         (
@@ -99,7 +99,7 @@ def test_a_network_at_the_top_of_a_training_run_is_meant(tmp_path: Path) -> None
     ],
 )
 @pytest.mark.parametrize("configured", [False, True])
-def test_what_is_no_network_is_named(tmp_path: Path, fill: Fill, told: str, helps: str, configured: bool) -> None:
+def test_what_is_no_network_is_named(tmp_path: Path, fill: Fill, message: str, helps: str, configured: bool) -> None:
     """The error appears on the command line, in Python and in a specification, with or without a configuration file."""
     folder = tmp_path / "net"
     folder.mkdir()
@@ -114,7 +114,7 @@ def test_what_is_no_network_is_named(tmp_path: Path, fill: Fill, told: str, help
         lambda: read_input(str(spec)),
     ]
     for call in calls:
-        error = raised(InputError, call, match=told)
+        error = raised(InputError, call, match=message)
         assert helps in str(error)
         assert "docs/networks.md" in str(error)
 

@@ -42,11 +42,11 @@ def test_a_wrapped_network_is_the_same_with_a_note(tmp_path: Path, name: str, pr
     config = (DATA / name / "config.json").read_text()
     folder = write_folder(tmp_path, {prefix + key: array for key, array in weights.items()}, config)
     given = read_input(folder)
-    assert given.foreign is not None
+    assert given.external is not None
     (note,) = given.remarked
     assert f"every tensor begins with {prefix} (" in note
     for ids, expected in library_outputs(name):
-        assert difference(given.foreign.network, ids, expected) < 1e-5
+        assert difference(given.external.network, ids, expected) < 1e-5
 
 
 def test_a_network_that_is_not_wrapped_has_no_note() -> None:

@@ -89,8 +89,8 @@ def test_a_block() -> None:
 def test_what_is_wrong_stands_alone() -> None:
     refuted = replace(RESULT, verdict=Verdict.REFUTED, refuted=("b", "a"))
     violated = replace(refuted, violation=VIOLATION)
-    told = replace(refuted, model=replace(RESULT.model, given=("tau",)))
-    steps = ((told, "ba", "lower --tau"), (refuted, "ba", "remove the"), (violated, "ab", "correct the gap"))
+    message = replace(refuted, model=replace(RESULT.model, given=("tau",)))
+    steps = ((message, "ba", "lower --tau"), (refuted, "ba", "remove the"), (violated, "ab", "correct the gap"))
     for result, word, next_step in steps:
         lines = shown(result, tables=False).splitlines()
         assert lines[lines.index("The word, on a line of its own:") + 1] == word

@@ -184,19 +184,21 @@ def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
     place = lines.index("ab" * 200)
     assert lines[place - 3].startswith(f"{verdict.name}  x[/b].ltl")
     assert lines[place - 2] == "  the words of this test"
-    told = " ".join(" ".join(lines[place + 1 :]).split())
-    assert "softmax: undecided (output 0.75, neither 0 nor 1)" in told
-    assert expected in told
+    message = " ".join(" ".join(lines[place + 1 :]).split())
+    assert "softmax: undecided (output 0.75, neither 0 nor 1)" in message
+    assert expected in message
     assert "hardsim eval x.ltl abab" in lines
 
 
 def test_the_head_where_softmax_leaves_hard_attention_is_told_and_marked() -> None:
     parting = Parting(1, "S3", "a S b", 7, Fraction(1), Fraction(1, 4), Fraction(1, 8))
     result = replace(RESULT, verdict=Verdict.REFUTED, mismatch=MISMATCH, parting=parting)
-    told = " ".join(text_of(result).split())
-    assert "softmax leaves hard attention in layer 1, position 7, head S3 (a S b): it reads 0.25 instead of 1" in told
-    assert "off by 0.75; up to 0.125 is rounded away" in told
-    assert "as the specification has it" not in told
+    message = " ".join(text_of(result).split())
+    assert (
+        "softmax leaves hard attention in layer 1, position 7, head S3 (a S b): it reads 0.25 instead of 1" in message
+    )
+    assert "off by 0.75; up to 0.125 is rounded away" in message
+    assert "as the specification has it" not in message
     assert [line.split()[:2] for line in text_of(result).splitlines() if line.startswith(">")] == [[">", "S3"]]
     assert not [line for line in text_of(replace(result, parting=None)).splitlines() if line.startswith(">")]
     other = replace(result, model=replace(FACTS, specified=False))
@@ -348,11 +350,11 @@ def test_a_block_has_tables_facts_and_verdict() -> None:
     lines = text.splitlines()
     said = "without the added weights head h is tieless up to length 2: at length 3, position 2 has 2 positions with "
     said += "the largest score, in the word abb "
-    told = " ".join(text.split()) + " "
-    assert said in told
+    message = " ".join(text.split()) + " "
+    assert said in message
     assert "abb" in lines
-    assert "growth gap ~ n^-1.00 (fitted to lengths 2 to 4) " in told
-    assert "bounds Theorem 26, with gap and sizes of all words of each length: no assumption " in told
+    assert "growth gap ~ n^-1.00 (fitted to lengths 2 to 4) " in message
+    assert "bounds Theorem 26, with gap and sizes of all words of each length: no assumption " in message
     assert lines[:2] == ["CERTIFIED  model.ahat.json", "  28 words"]
     assert "1.5" in text
     assert "margin" not in text
@@ -408,15 +410,15 @@ def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: st
     assert lines[place + 1].startswith("The shortest mismatching word" if mismatch.refutes else "The word")
     assert lines[place + 2] == "a"
     assert lines[place + 3].strip().startswith(says)
-    told = " ".join(" ".join(lines[place + 4 :]).split())
-    assert next_step in told
-    assert "the tied positions carry" not in told
+    message = " ".join(" ".join(lines[place + 4 :]).split())
+    assert next_step in message
+    assert "the tied positions carry" not in message
     row = TiedRow(("a", "b"), 1, (TiedPosition(1, (Fraction(1),)), TiedPosition(2, (Fraction(0),))), True)
     given = replace(result, ties=(Tie("h", 2, ("a", "b"), 1, 2, "not simulated", row),))
-    told = " ".join(text_of(given, tables=False).split())
-    shared = "head h ties: on `ab` the tied positions carry 1 and 0, so no temperature helps. Remove the" in told
+    message = " ".join(text_of(given, tables=False).split())
+    shared = "head h ties: on `ab` the tied positions carry 1 and 0, so no temperature helps. Remove the" in message
     assert shared is ("--tau" in next_step)
-    assert not (shared and "--tau" in told)
+    assert not (shared and "--tau" in message)
     assert "among ties" not in text_of(replace(result, ties=()), tables=False)
     valid(result)
 

@@ -56,7 +56,7 @@ def test_text_keeps_its_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("1 <= j < w", r"$1\le j< w$"),
         ("l(w) - l(j) = -2*j + 2*w", r"$\ell (w)-\ell (j)=-2\, j+2\, w$"),
@@ -72,8 +72,8 @@ def test_text_keeps_its_characters() -> None:
         ("^(n", "$^{n}$"),
     ],
 )
-def test_formulas(text: str, wanted: str) -> None:
-    assert maths(text) == wanted
+def test_formulas(text: str, expected: str) -> None:
+    assert maths(text) == expected
 
 
 @given(st.text("abl()^ -*/<=\\{}$%_1é", max_size=12))

@@ -20,8 +20,8 @@ LONG = ("a",) * 90
 def judged(n: int, margin: str | None, word: tuple[str, ...] | None = None) -> JudgedLength:
     """All words of a length; by default a^n has the least margin."""
     found = None if margin is None else Fraction(margin)
-    told = None if found is None else ("a",) * n if word is None else word
-    return JudgedLength(n, 2**n, 0, 2**n, 0, 2**n, True, 0, 0, 15, found, told)
+    message = None if found is None else ("a",) * n if word is None else word
+    return JudgedLength(n, 2**n, 0, 2**n, 0, 2**n, True, 0, 0, 15, found, message)
 
 
 LENGTHS = (judged(0, "1/2"), judged(1, "1/4"), judged(2, None))
@@ -45,10 +45,10 @@ def lines_of(result: CheckResult, every: bool = False) -> list[str]:
 def test_the_block_says_the_least_margin_and_where_it_goes() -> None:
     lines = lines_of(RIGHT)
     assert "margin the least is 0.25, at length 1, on a" in lines
-    told = (
+    message = (
         "trend margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80"
     )
-    assert f" {told} if the trend continues " in " ".join(lines)
+    assert f" {message} if the trend continues " in " ".join(lines)
     assert not any(line.startswith("wrong ") for line in lines)
     found = valid(RIGHT)
     assert found["least_margin"] == {"margin": 0.25, "n": 1, "word": ["a"]}

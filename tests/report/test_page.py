@@ -37,7 +37,7 @@ def texts_of(block: Block) -> list[str]:
             return [*(field.header.split("\n")[0] for field in fields), *chain.from_iterable(rows)]
 
 
-def hold_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
+def require_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
     """Hold that blocks are what is printed."""
     found, screen = blocks_of(report, *arguments), unfolded(printed(report, *arguments))
     missing = [one for block in found for one in texts_of(block) if unfolded(one) not in screen]
@@ -47,15 +47,15 @@ def hold_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
 
 def test_blocks_are_what_is_printed() -> None:
     model = hardsim.parse("alphabet: a b c\na S b\n")
-    found = hold_printed(print_check, model.check(max_n=3), model.alphabet, True)
+    found = require_printed(print_check, model.check(max_n=3), model.alphabet, True)
     (lengths, heads) = [block for block in found if isinstance(block, Table)]
     assert [len(lengths.rows), len(heads.rows)] == [3, 1]
     # A formula is rounded everywhere: its table has no temperature, on the screen and here.
     assert "temperature" not in [field.header for field in lengths.columns]
     wrong = model.check(max_n=3, regime="none")
-    found = hold_printed(print_check, wrong, model.alphabet, True)
+    found = require_printed(print_check, wrong, model.alphabet, True)
     assert Copied("bc") in found
-    argument = hold_printed(print_every_length, model.prove(all_n=True))
+    argument = require_printed(print_every_length, model.prove(all_n=True))
     formulas = [said for block in argument if isinstance(block, Line) for said, how in block.parts if how == MATHS]
     assert "l(w) - l(j) = -2*j + 2*w >= 2 (w - j)" in formulas
     assert not [said for said in formulas if "`" in said]
@@ -63,7 +63,7 @@ def test_blocks_are_what_is_printed() -> None:
 
 def test_an_argument_of_a_program_has_its_short_lengths() -> None:
     result = hardsim.load("dyck1.srasp").prove(all_n=True)
-    found = hold_printed(print_every_length, result)
+    found = require_printed(print_every_length, result)
     part = Part(hardsim.load("dyck1.srasp").check(max_n=1), result.subject.alphabet, result)
     assert isinstance(found[-1], Table)
     assert part.theorem.startswith("On every non-empty word of every length softmax answers as hard attention does")
@@ -75,9 +75,9 @@ def test_a_theorem_says_what_n_is_where_words_are_padded() -> None:
     """The temperature of a transduction with `pad:` is a function of the length that its network reads."""
     for name, padded in (("map_duplicate.srasp", True), ("dyck1.srasp", False)):
         model = hardsim.load(name)
-        told = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).theorem
-        assert "at the temperature 1/(" in told
-        assert told.endswith("^4), where n is its length with its padding.") is padded
+        message = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).theorem
+        assert "at the temperature 1/(" in message
+        assert message.endswith("^4), where n is its length with its padding.") is padded
 
 
 def test_a_theorem_is_of_every_length_alone() -> None:
@@ -118,16 +118,16 @@ def test_the_margin_of_an_argument_is_rounded_down() -> None:
     """With beta 33/10 the error of `a S b` is at most e^(-33/20), so that its clip's input 2x - 1/2 is at least
     1/2 - 2 e^(-33/20) = 0.11590... beyond 0 or 1, and not 0.116."""
     model = hardsim.parse("alphabet: a b c\na S b\n")
-    told = blocks_of(print_every_length, model.prove(all_n=True, beta="33/10"))
-    (line,) = [one.plain for one in told if isinstance(one, Line) and one.plain.startswith("whose input")]
+    message = blocks_of(print_every_length, model.prove(all_n=True, beta="33/10"))
+    (line,) = [one.plain for one in message if isinstance(one, Line) and one.plain.startswith("whose input")]
     assert line == "whose input is at most -0.115 or at least 1 + 0.115"
 
 
 def test_a_theorem_names_what_propositions_obey() -> None:
     """Of 24 sets that fulfil a constraint none but the first 20 would be listed: the constraint itself is named."""
     model = hardsim.parse("props: p q r s t u\none-of: p q r\nO (p & s)\n")
-    told = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).network
-    assert Fact("alphabet", "props p q r s t u one-of: p q r") in told
+    message = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).network
+    assert Fact("alphabet", "props p q r s t u one-of: p q r") in message
 
 
 def test_a_page_says_nothing_but_characters() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hardsim.checking.result import Word
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import AttentionHead, Matrix, Transformer
 from hardsim.run import attention
 from hardsim.run.arithmetic import Column, Value
 from hardsim.run.attention import WordHead, enclosed, exponentials, spread, whole
@@ -147,19 +147,19 @@ def test_vectors_over_a_common_denominator(values: list[Fraction]) -> None:
 
 
 def test_an_exponential_is_computed_once() -> None:
-    asked: list[Any] = []
+    requested: list[Any] = []
 
     class Watching(MpArithmetic):
         def exp(self, logit: Any) -> Any:
-            asked.append(logit)
+            requested.append(logit)
             return super().exp(logit)
 
     product = exponentials(Watching(30))
     half, two = whole([Fraction(1, 2), 3]), whole([4, Fraction(1, 3)])
     assert product(half, two) == product(two, half)
-    assert asked == [3]
+    assert requested == [3]
     product(half, half)
-    assert asked[1:] == [Fraction(37, 4)]
+    assert requested[1:] == [Fraction(37, 4)]
 
 
 @given(EXTREME)

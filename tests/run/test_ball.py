@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from hardsim.errors import InputError, Undecided
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import FeedForward, Layer, Matrix, Transformer
-from hardsim.program.model import Kind
+from hardsim.network.transformer import FeedForward, Layer, Matrix, Transformer
+from hardsim.program.hard_attention import Kind
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import TINY, BallArithmetic, bound_of, lower, upper
 from hardsim.run.forward import HALF, Forward, Trace
@@ -45,12 +45,12 @@ def test_balls_contain_the_values_of_the_definition(model: Transformer, word: li
             trace = forward.run(word)
         for index, column in enumerate(trace.columns):
             for i, value in enumerate(column.values):
-                wanted = fraction(expected[i][index])
-                slack = SLACK * max(Fraction(1), abs(wanted))
+                needed = fraction(expected[i][index])
+                slack = SLACK * max(Fraction(1), abs(needed))
                 if isinstance(value, int | Fraction):
-                    assert abs(value - wanted) <= slack
+                    assert abs(value - needed) <= slack
                 elif value.is_finite():
-                    assert lower(value) - slack <= wanted <= upper(value) + slack
+                    assert lower(value) - slack <= needed <= upper(value) + slack
     assert ctx.prec == 53
 
 
@@ -61,13 +61,13 @@ def test_a_settled_word_has_the_output_of_the_definition(model: Transformer, wor
         found = ball_run(model, word, limit=1024)
     except Undecided:
         return
-    wanted = dense_forward(model, word)[-1][model.output]
+    expected = dense_forward(model, word)[-1][model.output]
     near = context.mpf(10) ** -40
     if rounded(found.output) is None:
-        assert abs(wanted) > 0
-        assert abs(wanted - 1) > 0
+        assert abs(expected) > 0
+        assert abs(expected - 1) > 0
     else:
-        assert abs(wanted - int(rounded(found.output) is True)) < near
+        assert abs(expected - int(rounded(found.output) is True)) < near
 
 
 def test_the_ends_of_a_ball_are_exact_whatever_the_precision() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from benchmarks.foreign import SHAPES, PlainPass
+from benchmarks.external import SHAPES, PlainPass
 from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.run import dense_float
@@ -39,14 +39,14 @@ TRAINED = Path(__file__).parents[3] / "shared" / "trained"
 
 
 @dataclass(frozen=True)
-class Found:
+class DenseRun:
     """The largest radius, and the largest true error as a share of its radius."""
 
     radius: float
     share: float
 
 
-def held(network: Network, m: int = 7, words: int = 2, seed: int = 0, fine: bool | None = None) -> Found:
+def held(network: Network, m: int = 7, words: int = 2, seed: int = 0, fine: bool | None = None) -> DenseRun:
     """Compare all outputs at all positions with balls; a share above 1 is an enclosure that does not hold.
 
     A radius of 0 with an error counts as an infinite share.
@@ -64,7 +64,7 @@ def held(network: Network, m: int = 7, words: int = 2, seed: int = 0, fine: bool
                     share = max(share, error / radius if radius else inf * error if error else 0.0)
     assert not np.isnan(rad).any()
     assert np.isfinite(mid).all()
-    return Found(float(rad.max()), share)
+    return DenseRun(float(rad.max()), share)
 
 
 # ---- enclosures ----

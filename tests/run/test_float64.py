@@ -17,7 +17,7 @@ from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided, Unsupported
 from hardsim.lang.pretty import format_formula
 from hardsim.network.integers import Exact
-from hardsim.network.model import Layer, Matrix, Transformer
+from hardsim.network.transformer import Layer, Matrix, Transformer
 from hardsim.program.regimes import PROVEN
 from hardsim.run import float_attention
 from hardsim.run.ball import lower, upper
@@ -219,10 +219,10 @@ def test_what_float64_cannot_tell_is_undecided_and_balls_can(step: str, decided:
     ((trace, rows),) = FloatForward(model).passes(["ba"])
     assert rows.tolist() == [[0, 0]]
     assert bool(trace.decided[0]) is decided
-    wanted = None if Fraction(step) > 0 else False
-    assert rounded(SoftModel(model, rounds=True).run("ba").output) is wanted
+    expected = None if Fraction(step) > 0 else False
+    assert rounded(SoftModel(model, rounds=True).run("ba").output) is expected
     if decided:
-        assert bool(trace.rejected[0]) is (wanted is False)
+        assert bool(trace.rejected[0]) is (expected is False)
         assert not trace.accepted[0]
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hardsim.checking.words import sample_words
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.semantics import Oracle
-from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.float64 import FloatForward
 from hardsim.run.forward import Forward

@@ -157,7 +157,7 @@ def test_models_go_to_balls_or_stay_undecided(
         assert "auto uses balls: this is a test" in capsys.readouterr().err
 
 
-def telling() -> Any:
+def result_text() -> Any:
     """A worker that finds something wrong."""
 
     def answer(shard: Shard) -> int:
@@ -170,9 +170,9 @@ def telling() -> Any:
 @pytest.mark.slow
 def test_what_a_worker_finds_reaches_its_parent() -> None:
     with LocalCrew(2) as crew:
-        assert list(crew.run(Job(telling, ()), [Shard(n, (("a",),)) for n in range(4)])) == list(range(4))
+        assert list(crew.run(Job(result_text, ()), [Shard(n, (("a",),)) for n in range(4)])) == list(range(4))
     assert reasons() == ("wrong here",)
 
 
 def test_the_answer_of_a_worker_comes_with_what_it_found() -> None:
-    assert execution.work(Job(telling, ()).parcel(), Shard(3, (("a",),))) == (3, ("wrong here",))
+    assert execution.work(Job(result_text, ()).parcel(), Shard(3, (("a",),))) == (3, ("wrong here",))

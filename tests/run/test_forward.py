@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError
-from hardsim.network.model import Layer, Matrix, Transformer
+from hardsim.network.transformer import Layer, Matrix, Transformer
 from hardsim.run.forward import HALF, Forward
 from hardsim.run.forward import margin as margin_of
 from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed
@@ -89,7 +89,7 @@ def test_precision_is_derived_from_the_largest_logit_and_the_largest_coefficient
     assert amplification(model, 10) == 19828
     assert digits_needed(model, 10) == 20 + 5 + 1
     assert choose_digits(model, 10, None) == 26
-    assert [choose_digits(model, 10, wanted) for wanted in (23, 60)] == [23, 60]
+    assert [choose_digits(model, 10, expected) for expected in (23, 60)] == [23, 60]
 
 
 def with_coefficients(factor: int) -> Transformer:

@@ -18,8 +18,8 @@ from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.reals import Real
 from hardsim.network.integers import Exact
-from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import Transformer
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.enclosure import near_row, rounded, rounded_row
 from hardsim.run.forward import Forward
@@ -51,16 +51,16 @@ def irrational(draw: st.DrawFn) -> Transformer:
 @given(irrational(), st.integers(1, 5), st.integers(0, 10**6))
 def test_every_engine_contains_the_definition(model: Transformer, n: int, seed: int) -> None:
     word = tuple(random.Random(seed).choices(ALPHABET, k=n))
-    wanted = dense_forward(model, word)
+    expected = dense_forward(model, word)
     balls, digits = BallArithmetic(220), MpArithmetic(digits_needed(model, n) + 5)
     with balls.precision():
         enclosed = Forward(model, balls).run(word).columns
         for coordinate, column in enumerate(enclosed):
-            for row, value in zip(wanted, column.values, strict=True):
+            for row, value in zip(expected, column.values, strict=True):
                 assert between(lower(value), row[coordinate], upper(value))
     near = Forward(model, digits).run(word).columns
     for coordinate, column in enumerate(near):
-        for row, value in zip(wanted, column.values, strict=True):
+        for row, value in zip(expected, column.values, strict=True):
             found = mp_value(value) if isinstance(value, int | Fraction) else value
             assert abs(found - row[coordinate]) < 1e-19
     check(model, [word])  # float64 against balls

@@ -13,7 +13,7 @@ from mpmath import MPContext
 
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.file import read_ahat, read_json
 from hardsim.run.ball import BallArithmetic

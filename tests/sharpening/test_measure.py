@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardsim.hard.exact import ExactModel
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN, SAME_MEAN
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Head, Program, Weighting
+from hardsim.program.hard_attention import Affine, Head, Program, Weighting
 from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, measure, tied_values
 from tests.networks import ALPHABET, HardLayer, HardNetwork, dense_hard, hard_transformers
 from tests.simulations import one_head, run_hard
@@ -93,12 +93,12 @@ def check_tied(hard: HardNetwork, head: Head, found: HeadFacts, layers: Sequence
         assert kinds[witness.word, query] == kind
         layer = layers[words.index(list(witness.word))]
         row = layer.scores[name][query]
-        wanted = [
+        expected = [
             (key + model.first, tuple(layer.carried[name][key][names.index(out)] for out, _ in head.values))
             for key, score in row.items()
             if score == max(row.values())
         ]
-        assert tied_values(model, head, witness) == wanted
+        assert tied_values(model, head, witness) == expected
 
 
 def check_layers(hard: HardNetwork, facts: LengthFacts, passes: Sequence[list[HardLayer]]) -> None:

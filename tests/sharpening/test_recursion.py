@@ -9,9 +9,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.network.model import FeedForward, Matrix
 from hardsim.network.numbers import Mask, Rational
-from hardsim.program.model import Affine, Program, Unit, Weighting
+from hardsim.network.transformer import FeedForward, Matrix
+from hardsim.program.hard_attention import Affine, Program, Unit, Weighting
 from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 from tests.networks import ffns
@@ -80,8 +80,8 @@ def test_errors_of_one_layer_enter_the_scores_and_values_of_the_next() -> None:
     distance = max(row_distance(n, 1, 1, gap, Fraction(16), delta) for n, gap in enumerate(gaps["k"], start=1))
     assert second.distances["k"] == distance
     # Values are a third of what the first head read, 0 or 1.
-    wanted = delta + delta / 3 + distance * Fraction(1, 6)
-    assert wanted <= second.final["free"] <= wanted * (1 + Fraction(1, 2**80))
+    expected = delta + delta / 3 + distance * Fraction(1, 6)
+    assert expected <= second.final["free"] <= expected * (1 + Fraction(1, 2**80))
     assert all(bounds.final[name] == 0 for bounds in (first, second) for name in model.coordinates if name != "free")
 
 
@@ -154,17 +154,17 @@ def test_pairs_are_clips(network: FeedForward, point: list[Fraction]) -> None:
         return [sum((a * b for a, b in zip(row, vector, strict=True)), ZERO) for row in matrix.dense()]
 
     active = [max(ZERO, z + bias) for z, bias in zip(times(network.w1, point), network.b1, strict=True)]
-    wanted, found = times(network.w2, active), [ZERO] * len(point)
+    expected, found = times(network.w2, active), [ZERO] * len(point)
     for unit in network.units:
         value = max(ZERO, sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)))
         for index, weight in unit.outs:
             found[index] += weight * (min(value, Fraction(1)) if unit.clip else value)
-    assert found == wanted
+    assert found == expected
 
 
 def test_the_bound_grows_with_the_temperature() -> None:
     """What the search for the largest temperature relies on."""
-    for model, lengths in models(10, 30, tied=False, wanted=tieless):
+    for model, lengths in models(10, 30, tied=False, expected=tieless):
         facts = lengths[-1].facts
         gaps, size = declared_gaps(model, facts), facts.n + model.bos
         found = [error_bounds(model, facts, [Fraction(2) ** power] * size, gaps).final for power in range(12, -6, -1)]

@@ -12,7 +12,7 @@ from hardsim.errors import InputError, Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program, Weighting
+from hardsim.program.hard_attention import Program, Weighting
 from hardsim.run.ball import lower, upper
 from hardsim.sharpening.recursion import (
     DEFAULT_EPSILON,
@@ -71,8 +71,8 @@ def test_the_theorem_s_temperature_is_never_refuted(seed: int, tied: bool, count
     That the test can fail is shown by the ratios: many errors are more than a tenth of their bound.
     """
     ratios = []
-    wanted = (lambda all_of: not tieless(all_of)) if tied else tieless
-    for number, (model, lengths) in enumerate(models(count, seed, tied=tied, wanted=wanted)):
+    expected = (lambda all_of: not tieless(all_of)) if tied else tieless
+    for number, (model, lengths) in enumerate(models(count, seed, tied=tied, expected=expected)):
         found = solutions(model, lengths, EPSILONS[number % 3])
         ratios += check(found, soft_errors(model, [solution.tau for solution in found], lengths))
     assert len(ratios) >= (2 if tied else 4) * count
@@ -84,7 +84,7 @@ def test_the_theorem_s_temperature_is_never_refuted(seed: int, tied: bool, count
 def test_a_temperature_that_is_too_high_is_refuted() -> None:
     """Sixteen times the theorem's temperature is beyond what the error allows, for these models at some length."""
     refuted = 0
-    for model, lengths in models(10, 28, tied=False, wanted=tieless):
+    for model, lengths in models(10, 28, tied=False, expected=tieless):
         found = solutions(model, lengths, DEFAULT_EPSILON)
         errors = soft_errors(model, [16 * solution.tau for solution in found], lengths)
         refuted += any(lower(error) > DEFAULT_EPSILON for layers in errors for error in layers[-1][1].values())
@@ -98,7 +98,7 @@ def power_of_two(value: Fraction) -> Fraction:
 
 
 def test_the_temperature_is_the_largest_of_its_mantissa() -> None:
-    for model, lengths in models(10, 29, tied=False, wanted=tieless):
+    for model, lengths in models(10, 29, tied=False, expected=tieless):
         for length in lengths:
             gaps = declared_gaps(model, length.facts)
             solution = solve(model, length.facts, DEFAULT_EPSILON, gaps)
@@ -178,7 +178,7 @@ def test_the_grid_has_64_temperatures_between_powers_of_two(value: Fraction) -> 
 
 @pytest.mark.slow
 def test_where_the_search_begins_changes_nothing() -> None:
-    for model, lengths in models(6, 29, tied=False, wanted=tieless):
+    for model, lengths in models(6, 29, tied=False, expected=tieless):
         for length in lengths:
             gaps = declared_gaps(model, length.facts)
             found = solve(model, length.facts, DEFAULT_EPSILON, gaps)

@@ -11,10 +11,10 @@ import pytest
 
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import LengthTable, Schedule
+from hardsim.network.transformer import LengthTable, Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.file import read_ahat, read_json
-from hardsim.program.model import Program
+from hardsim.program.hard_attention import Program
 from hardsim.run.soft import SoftModel, side
 from hardsim.sharpening.measure import LengthFacts, measure
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, RAMP, break_ties, declared_gaps, solve

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.checking.subject import Subject
-from hardsim.program.model import Head, Kind
+from hardsim.program.hard_attention import Head, Kind
 from hardsim.program.regimes import REGIMES, expression
 from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.run.ball import bound_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.program.model import Affine, Encoding
+from hardsim.program.hard_attention import Affine, Encoding
 from hardsim.program.regimes import REGIMES, Regime, expression
 from hardsim.theory.lemmas import attended_error, geometric_distance
 from tests.networks import context, number, softmax

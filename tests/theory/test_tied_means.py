@@ -50,12 +50,12 @@ def model(offset: str) -> dict[str, object]:
 def least_distance(n: int) -> Fraction:
     """Of an output from 1/2, over all words of a length: p of m positions of a and b hold a, q of k of c and d hold c.
     Where there is none of a kind the head is tied everywhere, and reads 0."""
-    wanted = Fraction(1, 2) + Fraction(1, 4 * n)
+    expected = Fraction(1, 2) + Fraction(1, 4 * n)
     found = []
     for m in range(n + 1):
         for k in range(n + 1 - m):
             for q in range(k + 1):
-                rest = wanted - Fraction(q, k or 1)
+                rest = expected - Fraction(q, k or 1)
                 nearest = {min(max(p, 0), m) for p in (floor(rest * m), ceil(rest * m))}
                 found += [abs(rest - Fraction(p, m or 1)) for p in nearest]
     return min(found)

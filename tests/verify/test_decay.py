@@ -17,15 +17,15 @@ from tests.networks import context, number, softmax
 
 def row_bound(keys: int, maxima: int | None, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:
     """The checker's bound of a row with so many maxima, or (None) with any number of them."""
-    asked = cast(Recursion, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None)))
+    requested = cast(Recursion, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None)))
     off = Decimal(eta.numerator) / Decimal(eta.denominator)
-    return context.mpf(str(Recursion._row(asked, keys, maxima, (inverse, inverse), gap, off)))
+    return context.mpf(str(Recursion._row(requested, keys, maxima, (inverse, inverse), gap, off)))
 
 
 def distance(logits: list[Fraction], maxima: int) -> Any:
     """Of softmax from equal weights of the first ones, in the 1-norm."""
-    wanted = [Fraction(place < maxima, maxima) for place in range(len(logits))]
-    return context.fsum(abs(a - number(b)) for a, b in zip(softmax(logits), wanted, strict=True))
+    expected = [Fraction(place < maxima, maxima) for place in range(len(logits))]
+    return context.fsum(abs(a - number(b)) for a, b in zip(softmax(logits), expected, strict=True))
 
 
 @pytest.mark.parametrize("x", ["1e-30", "0.0009", "0.0011", "0.3", "1", "2.5", "80", "1e7"])

@@ -103,7 +103,7 @@ def test_arithmetic_encloses_what_the_compiler_reads(parts: list[tuple[str, str]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("log(n - 5)", "the logarithm of what may not be positive"),
         ("log(n - 6)", "the logarithm"),
@@ -126,8 +126,8 @@ def test_arithmetic_encloses_what_the_compiler_reads(parts: list[tuple[str, str]
         ("log(n < 2)", "a truth is no number"),
     ],
 )
-def test_what_has_no_value_is_refused(text: str, told: str) -> None:
-    raised(Rejected, lambda: enclosure(expression(text, "n", functions=True), n=5), match=told)
+def test_what_has_no_value_is_refused(text: str, message: str) -> None:
+    raised(Rejected, lambda: enclosure(expression(text, "n", functions=True), n=5), match=message)
 
 
 def test_they_stand_in_temperatures_alone() -> None:
@@ -333,11 +333,11 @@ def test_another_temperature_has_other_bounds(tau: str, max_n: int | None) -> No
     ],
 )
 def test_a_temperature_that_will_not_do(tau: str, short: str | None, every: str) -> None:
-    for max_n, told in ((3, short), (None, every)):
+    for max_n, message in ((3, short), (None, every)):
         document = made(LOG, max_n)
         document["model"]["temperature"] = tau
         found = sealed(document)
-        assert found is None if told is None else told in (found or ""), found
+        assert found is None if message is None else message in (found or ""), found
 
 
 # ---- functions on both sides ----
@@ -355,9 +355,9 @@ def functions() -> Functions:
 
 @pytest.mark.parametrize("text", SIDED)
 def test_rational_functions_lie_on_their_sides(text: str) -> None:
-    told = functions()
-    below, above = (told.of_length(in_python(text), side) for side in (-1, 1))
-    at = Recursion(told.signs, Law((), (), (), (), (), False), 2, lambda i: (Fraction(1), Fraction(1)))
+    message = functions()
+    below, above = (message.of_length(in_python(text), side) for side in (-1, 1))
+    at = Recursion(message.signs, Law((), (), (), (), (), False), 2, lambda i: (Fraction(1), Fraction(1)))
     for n in (*range(2, 30), 100, 1000):
         at.n = n
         assert held(at.number(below, 1), mp_value(parse_arith(text).real(n=n)), at.number(above, 1))
@@ -426,7 +426,7 @@ def test_programs_have_certificates(name: str, tau: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tau", "told"),
+    ("tau", "message"),
     [
         ("1/(99*n**4*log(3-n))", "log is not seen to have a value"),
         ("log(n)/n**5", "not positive"),
@@ -439,23 +439,23 @@ def test_programs_have_certificates(name: str, tau: str) -> None:
         ("1/(16*n**4*log(n + i + 1))", "not understood"),
     ],
 )
-def test_a_temperature_of_programs_that_will_not_do(tau: str, told: str) -> None:
+def test_a_temperature_of_programs_that_will_not_do(tau: str, message: str) -> None:
     document = made_of("sort.srasp", FALLING)
     document["temperature"] = tau
     found = sealed_program(document) or ""
-    assert told in found, found
+    assert message in found, found
 
 
 def test_lengths_have_temperatures_of_their_own() -> None:
     document = made_of("same_ends.ahat.json", FALLING, 3)
-    for temperatures, told in (
+    for temperatures, message in (
         (["exp(-3)", "exp(-4)/2", "1/(200*sqrt(2))"], None),
         (["exp(-3)", "log(1/2)", "1/(200*sqrt(2))"], "not positive at length 2"),
         (["exp(-3)", "exp(-3)", "exp(3)"], "at length 3 the outputs may be off"),
     ):
         document["temperature"] = temperatures
         found = sealed_program(document)
-        assert found is None if told is None else told in (found or "")
+        assert found is None if message is None else message in (found or "")
 
 
 def test_each_end_of_one_over_the_temperature_counts_where_it_is_worse() -> None:

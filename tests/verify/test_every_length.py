@@ -20,7 +20,7 @@ from hardsim.checking.certificate import certificate, check_formula, check_model
 from hardsim.checking.open import compile_formula, read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import InputError, Undecided
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected

@@ -19,10 +19,10 @@ from hardsim.checking.evaluate import compiled_text
 from hardsim.checking.open import of_document
 from hardsim.checking.options import Request
 from hardsim.checking.program_certificate import check_network, program_certificate
+from hardsim.checking.proof_files import written_down
 from hardsim.checking.prove import plan_proof, prove_attention
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.checking.written import written_down
 from hardsim.errors import InputError, SourceError, Undecided
 from hardsim.program.regimes import REGIMES
 from hardsim.verify import digests, verify

@@ -72,7 +72,7 @@ def found(text: str, **names: int) -> Fraction | bool | None:
     return bool(value) if what.truth else value
 
 
-def wanted(text: str, **names: int) -> Fraction | bool | None:
+def expected(text: str, **names: int) -> Fraction | bool | None:
     try:
         return value_of(text, **names)
     except NoValueError:
@@ -89,15 +89,15 @@ def wanted(text: str, **names: int) -> Fraction | bool | None:
     ("i - 49*((i//1)/(49//1))", 1, 1, 1),
 )
 def test_values_are_those_of_exact_arithmetic(text: str, i: int, n: int, x: int) -> None:
-    assert found(text, i=i, n=n, x=x) == wanted(text, i=i, n=n, x=x)
-    assert type(found(text, i=i, n=n, x=x)) is type(wanted(text, i=i, n=n, x=x))
+    assert found(text, i=i, n=n, x=x) == expected(text, i=i, n=n, x=x)
+    assert type(found(text, i=i, n=n, x=x)) is type(expected(text, i=i, n=n, x=x))
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=9).map(" ".join), st.integers(1, 5), st.integers(1, 5))
 def test_whatever_has_a_value_has_the_exact_one(text: str, i: int, n: int) -> None:
     value = found(text, i=i, n=n, x=2)
     # What is never looked at may mix truths and numbers here, but not there.
-    assert value is None or value == wanted(text, i=i, n=n, x=2)
+    assert value is None or value == expected(text, i=i, n=n, x=2)
 
 
 @given(st.text(max_size=12))
@@ -107,7 +107,7 @@ def test_whatever_has_a_value_has_the_exact_one(text: str, i: int, n: int) -> No
 @also(("-(i < n)",), ("PRIME(i < n)",), ("2**(1/2)",), ("SQUARE(1/4)",))
 def test_other_texts_are_rejected_or_mean_the_same(text: str) -> None:
     value = found(text, i=2, n=3, x=4)
-    assert value is None or value == wanted(text, i=2, n=3, x=4)
+    assert value is None or value == expected(text, i=2, n=3, x=4)
 
 
 @pytest.mark.parametrize(

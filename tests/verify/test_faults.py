@@ -185,10 +185,10 @@ def test_certificates_of_version_2_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "x.cert.json"
     for document in (formula(), formula(None), program()):
         document["schema_version"] = 2
-        told = "a certificate of version 2: schema_version should be 3 for formulas, 3 or 4 for programs"
-        assert resealed(document) == told
+        message = "a certificate of version 2: schema_version should be 3 for formulas, 3 or 4 for programs"
+        assert resealed(document) == message
         path.write_text(json.dumps(document), encoding="utf-8")
-        raised(Unreadable, read, path.read_bytes(), match=told)
+        raised(Unreadable, read, path.read_bytes(), match=message)
         assert main([str(path)]) == 2
 
 

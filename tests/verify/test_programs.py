@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hardsim.checking.certificate import lengths_of, span_of
 from hardsim.checking.program_certificate import check_network, program_certificate
 from hardsim.checking.prove import prove_attention, prove_every_length
-from hardsim.cli.verify import Meant, check
+from hardsim.cli.verify import CertifiedTarget, check
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.verify import checker_of, verify
@@ -201,12 +201,12 @@ def test_each_hint_that_is_left_out_or_of_another_kind_is_missed() -> None:
             for value in values:
                 if type(value) is not type(at(document, path)):
                     changed = replaced(document, path, value)
-                    told = sealed(changed)
-                    assert told is not None or wrong_word(changed, 2) is None, (path, value)
+                    message = sealed(changed)
+                    assert message is not None or wrong_word(changed, 2) is None, (path, value)
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "message"),
     [
         ("lengths", [], "in order"),
         ("lengths", [2, 1], "in order"),
@@ -221,10 +221,10 @@ def test_each_hint_that_is_left_out_or_of_another_kind_is_missed() -> None:
         ("schema_version", 2, "of version 2: schema_version should be"),
     ],
 )
-def test_what_is_claimed_has_one_form(key: str, value: Any, told: str) -> None:
+def test_what_is_claimed_has_one_form(key: str, value: Any, message: str) -> None:
     document = made("same_ends.ahat.json", 2)
     document[key] = value
-    assert told in (sealed(document) or "")
+    assert message in (sealed(document) or "")
 
 
 def test_what_is_too_large_is_rejected() -> None:
@@ -277,7 +277,7 @@ FIRST, FIRST_STEPS = "i*[i > 1] + (n - 1/1000)*[i == 1]", ["n - 1/1000", "i", "n
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         (rising(temperature="8") | {"rows": ALONE}, "in no group, or in two"),
         (handmade(FIRST, FIRST_STEPS, [row([[3], [2]], [None, *RULE], [0, 1, 0, 6, None])] * 3), "in no group"),
@@ -291,18 +291,18 @@ FIRST, FIRST_STEPS = "i*[i > 1] + (n - 1/1000)*[i == 1]", ["n - 1/1000", "i", "n
         (rising(reads=("0 to 1",) * 3), "may lie on the threshold"),
     ],
 )  # fmt: skip
-def test_what_is_left_out_or_untrue_of_scores_is_rejected(document: dict[str, Any], told: str) -> None:
+def test_what_is_left_out_or_untrue_of_scores_is_rejected(document: dict[str, Any], message: str) -> None:
     rows = document.pop("rows", None)
     if rows is not None:
         document["facts"]["more"]["layers"][0]["heads"]["h"]["rows"] = rows
-    assert told in (sealed(document) or "")
+    assert message in (sealed(document) or "")
 
 
 HEAD = ("layers", 0, "heads", "h")
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         (("model", "alphabet"), ["a", "a"], "symbols must differ"),
         (("model", "embedding", "1"), ["1", "1"], "one value is needed"),
@@ -325,8 +325,8 @@ HEAD = ("layers", 0, "heads", "h")
         (("model", "layers", 0, "heads", 0, "mask"), "strict-future", "sees nothing"),
     ],
 )
-def test_what_is_missing_is_missed(path: tuple[str | int, ...], value: Any, told: str) -> None:
-    assert told in (sealed(replaced(rising(), path, value)) or "")
+def test_what_is_missing_is_missed(path: tuple[str | int, ...], value: Any, message: str) -> None:
+    assert message in (sealed(replaced(rising(), path, value)) or "")
 
 
 def changed(document: dict[str, Any], *changes: tuple[tuple[str | int, ...], Any]) -> dict[str, Any]:
@@ -424,23 +424,23 @@ def test_only_lengths_that_are_claimed_are_said_to_be(tmp_path: Path, lengths: l
     assert sealed(document) is None
     path = tmp_path / "c.json"
     path.write_text(json.dumps(document))
-    result = check(str(path), Meant())
+    result = check(str(path), CertifiedTarget())
     assert result.min_n is not None
-    wanted = {*lengths, *(range(start, 21) if start else ())}
-    assert {*range(result.min_n, (result.max_n or 20) + 1)} <= wanted
+    expected = {*lengths, *(range(start, 21) if start else ())}
+    assert {*range(result.min_n, (result.max_n or 20) + 1)} <= expected
     assert result.lengths is not None
-    assert {n for low, high in result.lengths for n in range(low or 0, (high or 20) + 1)} == wanted
+    assert {n for low, high in result.lengths for n in range(low or 0, (high or 20) + 1)} == expected
 
 
 def test_lengths_are_said_as_runs() -> None:
-    def said(lengths: list[int], start: int | None) -> str:
+    def text_of(lengths: list[int], start: int | None) -> str:
         return span_of(lengths_of({"lengths": lengths, "start": start}))
 
-    assert said([2, 3, 4, 6, 8], 10) == "length 2 to 4, 6, 8, and every one from 10 on"
-    assert said([2, 12], None) == "length 2, 12"
-    assert said([], 8) == "every length from 8 on"
-    assert said([1, 2, 3], 4) == said([1, 2, 5, 7], 3) == "every length"
-    assert said([2, 4], 5) == "length 2, and every one from 4 on"
+    assert text_of([2, 3, 4, 6, 8], 10) == "length 2 to 4, 6, 8, and every one from 10 on"
+    assert text_of([2, 12], None) == "length 2, 12"
+    assert text_of([], 8) == "every length from 8 on"
+    assert text_of([1, 2, 3], 4) == text_of([1, 2, 5, 7], 3) == "every length"
+    assert text_of([2, 4], 5) == "length 2, and every one from 4 on"
     assert "lengths" in (sealed(rising(lengths=[])) or "")
 
 

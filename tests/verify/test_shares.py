@@ -23,7 +23,7 @@ from hardsim.checking.program_certificate import program_facts, program_json
 from hardsim.checking.sharpening import constant
 from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble
-from hardsim.program.model import Program, Weighting
+from hardsim.program.hard_attention import Program, Weighting
 from hardsim.proof import program as derivation
 from hardsim.proof import shares as known_shares
 from hardsim.proof.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
@@ -48,7 +48,7 @@ from tests.program_certificates import handmade, made, rising, sealed, wrong_wor
 from tests.subjects import shipped
 from tests.tied_by_hand import BY_HAND
 from tests.tied_models import tied_model
-from tests.tied_truth import Held, Wrong, all_words, exact, number, run
+from tests.tied_truth import TiedModelRun, Wrong, all_words, exact, number, run
 from tests.verify.test_programs import leaves, lie
 
 SHIPPED = ["majority_ties.ahat.json", "ties.ahat.json", "dyck1_uniform.ahat.json"]
@@ -59,10 +59,18 @@ COLD = "1/10**8"
 def document(program: Program, law: ProgramLaw) -> dict[str, Any]:
     """A certificate of short lengths, without digests."""
     model = program_json(assemble(program, constant(Fraction(1))), program, {})
-    told = {"format": FORMAT, "schema_version": PROGRAM_VERSION, "claim": PROGRAM_CLAIM, "lengths": [1, 2, 3, 5]}
+    description = {"format": FORMAT, "schema_version": PROGRAM_VERSION, "claim": PROGRAM_CLAIM, "lengths": [1, 2, 3, 5]}
     labels = {"version": "1", "source": {"name": "", "sha256": ""}, "title": "", "words": None}
     facts = program_facts(program, model, law, True, True)
-    return {**told, "start": None, "temperature": COLD, "model": model, "facts": facts, "labels": labels, "digests": {}}
+    return {
+        **description,
+        "start": None,
+        "temperature": COLD,
+        "model": model,
+        "facts": facts,
+        "labels": labels,
+        "digests": {},
+    }
 
 
 def derived(program: Program) -> tuple[Program, ProgramLaw] | None:
@@ -339,24 +347,24 @@ def spans(columns: Any) -> Any:
 def row(facts: CheckedRow) -> Any:
     """What is accepted of rows, as the tests' own evaluator reads it."""
     one = facts.winners[0] if len(facts.winners) == 1 else None
-    told = {"visible": ratio(facts.visible), "gaps": tuple(map(ratio, facts.gaps)), "unique": facts.unique}
+    description = {"visible": ratio(facts.visible), "gaps": tuple(map(ratio, facts.gaps)), "unique": facts.unique}
     rest = {"winners": facts.winners if one is None else (), "first": False, "product": None}
-    return SimpleNamespace(**told, equal=facts.equal, winner=one, **rest)
+    return SimpleNamespace(**description, equal=facts.equal, winner=one, **rest)
 
 
-def hold_accepted(program: Program, accepted: Accepted, longest: int) -> None:
+def require_accepted(program: Program, accepted: Accepted, longest: int) -> None:
     """Hold whatever is accepted against hard attention on all words; Wrong if it is not true."""
     for n in range(1, longest + 1):
         words = [word for word in all_words(program.alphabet, n) if len(word) == n]
         truth = run(program, words)
-        held = Held(program, cast(Law, None), truth, words)
+        held = TiedModelRun(program, cast(Law, None), truth, words)
         for depth, (own, there) in enumerate(zip(accepted.layers_of[n > 1], truth, strict=True)):
             heads = {name: SimpleNamespace(rows={order: row(facts) for order, facts in rows.items()})
                      for name, rows in own.rows.items() if rows}  # fmt: skip
             units = [tuple(spans({"": one})[""] for one in pair) for pair in batched(own.units)]
-            told = {kind: spans(getattr(own, kind)) for kind in ("entering", "attended")}
+            message = {kind: spans(getattr(own, kind)) for kind in ("entering", "attended")}
             layer = SimpleNamespace(
-                **told,
+                **message,
                 leaving=spans(own.final),
                 reads=spans(own.reads),
                 units=units,
@@ -385,7 +393,7 @@ def accepts(program: Program, claimed: dict[str, Any]) -> bool | None:
     except (Rejected, LookupError, ArithmeticError):
         return None
     try:
-        hold_accepted(program, accepted, 3 if len(program.alphabet) > 2 else 4)
+        require_accepted(program, accepted, 3 if len(program.alphabet) > 2 else 4)
     except Wrong:
         return False
     return True
@@ -508,7 +516,7 @@ SHARE_SPAN, ANSWER = ("facts", "spans", 5), ("facts", "more", "answers", "share"
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         (("facts", "counts", 0), ["nobody"], "names no count"),
         (("facts", "counts", 0), ["a and b", 2], "names no count"),
@@ -537,16 +545,16 @@ SHARE_SPAN, ANSWER = ("facts", "spans", 5), ("facts", "more", "answers", "share"
         (("schema_version",), 5, "of version 5: schema_version should be"),
     ],
 )
-def test_what_is_claimed_of_ties_is_missed_where_it_is_wrong(path: Any, value: Any, told: str) -> None:
+def test_what_is_claimed_of_ties_is_missed_where_it_is_wrong(path: Any, value: Any, message: str) -> None:
     altered = replaced(made("majority_ties.ahat.json"), path, value)
-    assert told in (sealed(altered) or "")
+    assert message in (sealed(altered) or "")
 
 
 PRODUCT_ROW = ("facts", "more", "layers", 0, "heads", "a and b", "rows", 0)
 
 
 @pytest.mark.parametrize(
-    ("claimed", "told"),
+    ("claimed", "message"),
     [
         ([0, 1, 1], "keys that are not on the lattice"),
         ([2, 1, 0], "another query"),
@@ -556,10 +564,10 @@ PRODUCT_ROW = ("facts", "more", "layers", 0, "heads", "a and b", "rows", 0)
         ([0, 1, None], "an integer"),
     ],
 )
-def test_a_product_is_what_it_is_claimed_to_be(claimed: list[Any], told: str) -> None:
+def test_a_product_is_what_it_is_claimed_to_be(claimed: list[Any], message: str) -> None:
     """The score of this model is one product: 1 times [a or b]."""
     altered = replaced(made("majority_ties.ahat.json"), PRODUCT_ROW, {"product": claimed})
-    assert told in (sealed(altered) or "")
+    assert message in (sealed(altered) or "")
     right = replaced(made("majority_ties.ahat.json"), PRODUCT_ROW, {"product": [0, 1, 0]})
     assert sealed(right) is None
 

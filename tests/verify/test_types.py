@@ -28,7 +28,7 @@ from hardsim.verify.spans import NumberSpan
 from hardsim.verify.types import TypedColumns, TypedRows, always, few
 from tests.mistakes import raised
 from tests.program_certificates import sealed, wrong_word
-from tests.random_scores import LETTERS, Claim, RandomScore, hold, random_score
+from tests.random_scores import LETTERS, Claim, RandomScore, random_score, require
 from tests.subjects import program_of, subject_of
 
 LONGEST = 4
@@ -84,10 +84,10 @@ class Watched(ProgramChecker):
     def _head(self, head: Any, claim: Any) -> Any:
         if head.name == "h":
             rows = {p.order: TypedRows(self.types, head.mask, head.pairs, p) for p in self.world.places}
-            self.claims[self.longer] = {order: self._told(own, head.values["out"]) for order, own in rows.items()}
+            self.claims[self.longer] = {order: self._text_of(own, head.values["out"]) for order, own in rows.items()}
         return super()._head(head, claim)
 
-    def _told(self, rows: TypedRows, form: Any) -> Claim:
+    def _text_of(self, rows: TypedRows, form: Any) -> Claim:
         row = rows.row()
         if row is None:
             raise NotProved("no order")
@@ -109,7 +109,7 @@ def sweep(seed: int, count: int) -> int:
         recognised += 1
         for n in range(1, LONGEST + 1):
             for letters in product(LETTERS, repeat=n):
-                hold(score, claims[n > 1], "".join(letters))
+                require(score, claims[n > 1], "".join(letters))
     return recognised
 
 

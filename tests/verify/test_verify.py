@@ -22,7 +22,7 @@ from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected, exp

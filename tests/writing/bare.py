@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import hardsim
 
-MODEL = Path(hardsim.__file__).parent / "writing" / "model.py"
+MODEL = Path(hardsim.__file__).parent / "writing" / "torch_model.py"
 
 
 def names_of_model() -> Mapping[str, Any]:

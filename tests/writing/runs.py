@@ -16,7 +16,7 @@ from hardsim.checking.result import Word
 from hardsim.checking.subject import ModelOptions
 from hardsim.lang.arith import parse_arith
 from hardsim.network.dense import Network
-from hardsim.network.model import Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.writing.layout import Answer, ExportLayout, transformer_layout
 from hardsim.writing.onnx import OUTPUTS, TOKENS, onnx_bytes
 
@@ -86,9 +86,9 @@ class Graph:
 
 def off(found: Array, expected: Any) -> float:
     """The largest difference, relative to the largest number that is expected where that is above 1."""
-    wanted = np.array(expected, dtype=float)
-    assert found.shape == wanted.shape
-    return float(np.abs(found - wanted).max() / max(1.0, float(np.abs(wanted).max())))
+    needed = np.array(expected, dtype=float)
+    assert found.shape == needed.shape
+    return float(np.abs(found - needed).max() / max(1.0, float(np.abs(needed).max())))
 
 
 def words_over(alphabet: Sequence[str], lengths: Iterable[int], seed: int = 0) -> list[Word]:

@@ -14,10 +14,10 @@ import pytest
 
 from hardsim.errors import SourceError
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle
 from hardsim.network.columns import BUILT_IN, PredicateColumn, real_value
-from hardsim.network.model import LengthTable, PositionTable
+from hardsim.network.transformer import LengthTable, PositionTable
 from hardsim.writing.layout import function_json, nearest_float
 from tests.lang import test_recorded_expressions as recorded
 from tests.mistakes import raised
@@ -41,10 +41,10 @@ def test_recorded_expressions_are_the_same_rationals() -> None:
         function = parse_arith(text)
         for i, n in PLACES:
             try:
-                wanted = function.evaluate(i=i, n=n)
+                expected = function.evaluate(i=i, n=n)
             except SourceError:
                 continue
-            assert value(written(function), i, n) == wanted, (text, i, n)
+            assert value(written(function), i, n) == expected, (text, i, n)
             held += 1
     assert held > 800
 
@@ -57,8 +57,8 @@ def test_real_functions_are_near(text: str) -> None:
     function = parse_arith(text)
     for i, n in PLACES:
         if i:
-            found, wanted = float(value(written(function), i, n)), nearest_float(real_value(function, i, n))
-            assert abs(found - wanted) <= 1e-14 * abs(wanted)
+            found, expected = float(value(written(function), i, n)), nearest_float(real_value(function, i, n))
+            assert abs(found - expected) <= 1e-14 * abs(expected)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

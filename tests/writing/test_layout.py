@@ -17,19 +17,19 @@ from hardsim.errors import OutOfRange, Unsupported
 from hardsim.examples import formulas_directory
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import members_of
 from hardsim.network.dense import Activation, Network, Norm, Readout
-from hardsim.network.model import FeedForward, Layer, LengthTable, Matrix, Transformer
 from hardsim.network.numbers import Mask
+from hardsim.network.transformer import FeedForward, Layer, LengthTable, Matrix, Transformer
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import read_folder
 from hardsim.writing.layout import ExportLayout, nearest_float
 from tests.dense_networks import SEEN, made
-from tests.foreign import mean_of_a
+from tests.external import mean_of_a
 from tests.mistakes import raised
 from tests.networks import dense_forward, one_head, transformers
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
@@ -42,14 +42,14 @@ FORMULAS = formulas_directory()
 LENGTHS = (1, 2, 3, 7, 20, 64)
 
 
-def hold(model: Transformer, lengths: tuple[int, ...] = (1, 2, 3, 4)) -> None:
+def require(model: Transformer, lengths: tuple[int, ...] = (1, 2, 3, 4)) -> None:
     """Hold a network with all its coordinates against the definition, in 50 digits."""
     run = Graph(everything_of(model), max_n=lengths[-1])
     for word in words_over(model.alphabet, lengths):
         assert off(run(ids_of(model, word)), dense_forward(model, word)) < NEAR
 
 
-def hold_export(export: Export, lengths: tuple[int, ...] = LENGTHS, near: float = NEAR, **how: Any) -> None:
+def require_export(export: Export, lengths: tuple[int, ...] = LENGTHS, near: float = NEAR, **how: Any) -> None:
     """Hold what is to be written against the exact network in balls."""
     exact, rng = exact_runner(export.target), np.random.default_rng(1)
     possible = [n for n in lengths if export.longest is None or n <= export.longest] or [1]
@@ -61,11 +61,11 @@ def hold_export(export: Export, lengths: tuple[int, ...] = LENGTHS, near: float 
 
 def encoded(layout: ExportLayout, word: tuple[str, ...]) -> list[Any]:
     """What goes into a graph, as `docs/export.md` says."""
-    told = layout.description
-    if "propositions" in told:
-        sets = [*told["before"], *map(members_of, word)]
-        return [[float(name in one) for name in told["propositions"]] for one in sets]
-    return [*told["before"], *map(told["tokens"].index, word), *told["after"]]
+    description = layout.description
+    if "propositions" in description:
+        sets = [*description["before"], *map(members_of, word)]
+        return [[float(name in one) for name in description["propositions"]] for one in sets]
+    return [*description["before"], *map(description["tokens"].index, word), *description["after"]]
 
 
 # ---- what is compiled ----
@@ -73,18 +73,18 @@ def encoded(layout: ExportLayout, word: tuple[str, ...]) -> list[Any]:
 
 @given(transformers())
 def test_random_networks(model: Transformer) -> None:
-    hold(model)
+    require(model)
 
 
 @pytest.mark.parametrize("tau", ["1/log(n + 1)", "1/sqrt(i + 1)", "2/exp(i/n)", "1/(3*n)", "3"])
 def test_temperatures(tau: str) -> None:
-    hold(one_head(tau), (1, 2, 5, 17))
+    require(one_head(tau), (1, 2, 5, 17))
 
 
 @pytest.mark.parametrize("text", ["log(i + n)", "sqrt(n)", "exp(i/n)", "(-1)^i/3", "[i mod 3 == 1]", "7"])
 def test_encodings(text: str) -> None:
     model = one_head("1/n")
-    hold(replace(model, encodings=(*model.encodings, (2, parse_arith(text, ("i", "n"), "test")))), (1, 2, 5, 17))
+    require(replace(model, encodings=(*model.encodings, (2, parse_arith(text, ("i", "n"), "test")))), (1, 2, 5, 17))
 
 
 def test_two_encodings_of_one_coordinate_are_added() -> None:
@@ -97,7 +97,7 @@ def test_two_encodings_of_one_coordinate_are_added() -> None:
 def test_a_temperature_that_is_a_table() -> None:
     table = LengthTable((Fraction(1), Fraction(1, 3), Fraction(2, 7)))
     model = replace(one_head(), temperature=table)
-    hold(model, (1, 2, 3))
+    require(model, (1, 2, 3))
     raised(OutOfRange, Graph, everything_of(model), max_n=4, match="lengths 1 to 3")
     raised(OutOfRange, Graph, everything_of(model), length=4, match="lengths 1 to 3")
 
@@ -135,7 +135,7 @@ def test_a_number_beyond_float64_is_refused() -> None:
 # ---- formulas and programs ----
 
 
-def hold_oracle(file: FormulaFile, words: list[tuple[str, ...]], regimes: Any = PROVEN) -> int:
+def require_oracle(file: FormulaFile, words: list[tuple[str, ...]], regimes: Any = PROVEN) -> int:
     """Hold the networks of a formula (proved to give 0 or 1) against the semantics; how many there are."""
     oracle, made = Oracle(file), 0
     for subject in in_regimes(file, regimes):
@@ -144,15 +144,15 @@ def hold_oracle(file: FormulaFile, words: list[tuple[str, ...]], regimes: Any = 
         for n in sorted({len(word) for word in words}):
             some = [word for word in words if len(word) == n]
             found = run.batch([encoded(layout, word) for word in some])
-            wanted = [oracle.accepts(word, file.at) for word in some]
-            assert off(found[:, 0 if file.at == "first" else -1, subject.output], wanted) < NEAR
+            expected = [oracle.accepts(word, file.at) for word in some]
+            assert off(found[:, 0 if file.at == "first" else -1, subject.output], expected) < NEAR
         made += 1
     return made
 
 
 @given(formulas("ab", 2))
 def test_random_formulas(formula: Any) -> None:
-    hold_oracle(parse_expression(format_formula(formula), ["a", "b"]), all_words("ab", 3), PROVEN[:2])
+    require_oracle(parse_expression(format_formula(formula), ["a", "b"]), all_words("ab", 3), PROVEN[:2])
 
 
 @pytest.mark.parametrize("text", ["p S (q & !r)", "O (p & Y q) | pos mod 3 = 1", "#L[p] > #L[q]"])
@@ -160,7 +160,7 @@ def test_sets_of_propositions(text: str) -> None:
     file = parse_expression(text, None, props=["p", "q", "r"])
     sets = ["{}", "{p}", "{q}", "{p,r}", "{q,r}", "{p,q,r}"]
     words = [word for n in (1, 2, 3) for word in product(sets, repeat=n)]
-    assert hold_oracle(file, words[::3] + words_over(sets, (20, 64))) >= 2
+    assert require_oracle(file, words[::3] + words_over(sets, (20, 64))) >= 2
 
 
 OWN = """alphabet: a b
@@ -181,7 +181,7 @@ pred EDGE(x, n) = x == 1 or x == n or n mod (x + 1) == 0
 )
 def test_predicates_of_a_file(at: str, inner: str) -> None:
     file = parse_text(OWN.format(at=at, inner=inner).encode(), "own.ltl")
-    assert hold_oracle(file, [*all_words("ab", 4), *words_over("ab", (9, 13))]) >= 1
+    assert require_oracle(file, [*all_words("ab", 4), *words_over("ab", (9, 13))]) >= 1
 
 
 FORMULA_NAMES = sorted(path.name for path in FORMULAS.iterdir() if path.suffix in (".ltl", ".cr"))
@@ -196,8 +196,8 @@ def test_shipped_formulas(name: str, regime: str) -> None:
         export = to_export(FORMULAS / name, regime=regime)
     except Unsupported:
         return
-    hold_export(export)
-    hold_export(export, (1, 5, 13), 1e-5, dtype="float32")
+    require_export(export)
+    require_export(export, (1, 5, 13), 1e-5, dtype="float32")
 
 
 @pytest.mark.sweep(every=12)
@@ -205,7 +205,7 @@ def test_shipped_formulas(name: str, regime: str) -> None:
 @pytest.mark.parametrize("name", PROGRAM_NAMES)
 def test_shipped_programs_and_models(name: str, tau: str | None) -> None:
     export = to_export(FORMULAS / name, tau, max_n=6 if tau is None else 20)
-    hold_export(export, (1, 2, 5, 6) if tau is None else LENGTHS[:-1], 1e-8 if tau is None else NEAR)
+    require_export(export, (1, 2, 5, 6) if tau is None else LENGTHS[:-1], 1e-8 if tau is None else NEAR)
 
 
 # ---- what others made ----
@@ -246,8 +246,8 @@ def test_networks_against_balls(fractions: bool) -> None:
     """Weights and layers of every kind, in exact arithmetic."""
     for seed, activation in enumerate(Activation):
         network = made(seed=seed, fractions=fractions, layers=1, activation=activation)
-        hold_export(network_export(network), (1, 4))
-        hold_export(network_export(network), (1, 4), 1e-4, dtype="float32")
+        require_export(network_export(network), (1, 4))
+        require_export(network_export(network), (1, 4), 1e-4, dtype="float32")
 
 
 def test_layers_without_a_step() -> None:
@@ -287,4 +287,4 @@ def test_a_table_of_positions_has_a_row_for_each_token_that_is_read() -> None:
 @pytest.mark.parametrize("kind", ["tracr", "trained"])
 def test_networks_of_others(kind: str) -> None:
     for folder in sorted(path for path in (SHARED / kind).iterdir() if path.is_dir()):
-        hold_export(to_export(Path(folder)), (1, 2, 5, 9, 20))
+        require_export(to_export(Path(folder)), (1, 2, 5, 9, 20))

@@ -15,12 +15,12 @@ import pytest
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.dense import Activation, Mlp, Network, NetworkLayer, Readout
 from hardsim.writing import onnx as writing
-from hardsim.writing.onnx import hold_onnx, onnx_bytes
+from hardsim.writing.onnx import onnx_bytes, require_onnx
 from tests.dense_networks import made
-from tests.foreign import mean_of_a
+from tests.external import mean_of_a
 from tests.mistakes import raised
 from tests.networks import one_head
 from tests.subjects import in_regimes, known
@@ -121,8 +121,8 @@ def test_the_graph_is_valid_and_says_what_it_is(dtype: str) -> None:
         assert tokens.type.tensor_type.elem_type == outputs.type.tensor_type.elem_type == kind  # sets: zeros and ones
         sizes = [axis.dim_param or axis.dim_value for axis in tokens.type.tensor_type.shape.dim]
         assert sizes == ["words", "tokens_read", 2]
-        (told,) = (json.loads(one.value) for one in model.metadata_props if one.key == "hardsim")
-        assert told == json.loads(json.dumps(layout.description))
+        (message,) = (json.loads(one.value) for one in model.metadata_props if one.key == "hardsim")
+        assert message == json.loads(json.dumps(layout.description))
 
 
 def test_a_file_is_the_same_again() -> None:
@@ -152,9 +152,9 @@ def test_the_error_function_against_mpmath() -> None:
     with mpmath.workdps(40):
         for point, one, other in zip(points, found, narrow, strict=True):
             x = mpmath.mpf(point)
-            wanted = x * (1 + mpmath.erf(x / mpmath.sqrt(2))) / 2
-            assert abs(one - wanted) <= 1e-15 * max(1, abs(x))
-            assert abs(other - wanted) <= 1e-6 * max(1, abs(x))
+            expected = x * (1 + mpmath.erf(x / mpmath.sqrt(2))) / 2
+            assert abs(one - expected) <= 1e-15 * max(1, abs(x))
+            assert abs(other - expected) <= 1e-6 * max(1, abs(x))
 
 
 def test_float32_is_near() -> None:
@@ -186,4 +186,4 @@ def test_a_table_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPa
 
 def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    assert "pip install" in raised(InputError, hold_onnx).hint
+    assert "pip install" in raised(InputError, require_onnx).hint

@@ -22,10 +22,10 @@ from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.examples import formulas_directory
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.semantics import Oracle
 from hardsim.network.dense import Activation, Network, Norm, Readout
-from hardsim.network.model import LengthTable, Transformer
+from hardsim.network.transformer import LengthTable, Transformer
 from hardsim.program.regimes import REGIMES
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import read_folder
@@ -33,7 +33,7 @@ from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
 from tests.dense_networks import made
 from tests.documents import valid
-from tests.foreign import mean_of_a
+from tests.external import mean_of_a
 from tests.networks import dense_forward, one_head, transformers
 from tests.reading.folders import DATA, SHARED, library_outputs
 from tests.reading.plain import outputs
@@ -104,7 +104,7 @@ def test_functions(torch: Any, tmp_path: Path, text: str) -> None:
         assert off(run(made_of, ids_of(model, word)), dense_forward(model, word)) < NEAR
 
 
-def hold(export: Export, folder: Path, lengths: tuple[int, ...], near: float = NEAR) -> None:
+def require(export: Export, folder: Path, lengths: tuple[int, ...], near: float = NEAR) -> None:
     """Hold the folder of an export against the exact network in balls, by `encode`."""
     model, exact = load(put(folder_files(export, "torch"), folder)), exact_runner(export.target)
     import torch
@@ -119,14 +119,14 @@ def hold(export: Export, folder: Path, lengths: tuple[int, ...], near: float = N
 @pytest.mark.parametrize("name", sorted(path.name for path in FORMULAS.iterdir() if path.suffix in (".ltl", ".cr")))
 def test_shipped_formulas(torch: Any, tmp_path: Path, name: str, regime: str) -> None:
     try:
-        hold(to_export(FORMULAS / name, regime=regime), tmp_path / "out", (1, 2, 7, 64))
+        require(to_export(FORMULAS / name, regime=regime), tmp_path / "out", (1, 2, 7, 64))
     except Unsupported:
         return
 
 
 @pytest.mark.parametrize("name", sorted(one.name for one in FORMULAS.iterdir() if one.suffix in (".srasp", ".json")))
 def test_shipped_programs_and_models(torch: Any, tmp_path: Path, name: str) -> None:
-    hold(to_export(FORMULAS / name, "1/(8*n)", max_n=16), tmp_path / "out", (1, 2, 7, 16))
+    require(to_export(FORMULAS / name, "1/(8*n)", max_n=16), tmp_path / "out", (1, 2, 7, 16))
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
@@ -144,7 +144,7 @@ def test_networks_that_libraries_wrote(torch: Any, tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("kind", ["tracr", "trained"])
 def test_networks_of_others(torch: Any, tmp_path: Path, kind: str) -> None:
     for folder in sorted(path for path in (SHARED / kind).iterdir() if path.is_dir()):
-        hold(to_export(folder), tmp_path / folder.name, (1, 2, 5, 9, 20))
+        require(to_export(folder), tmp_path / folder.name, (1, 2, 5, 9, 20))
 
 
 @pytest.mark.parametrize("activation", Activation)
@@ -181,12 +181,12 @@ def test_words_of_tokens(torch: Any, tmp_path: Path) -> None:
             model.encode(*wrong)
 
 
-@pytest.mark.parametrize(("at", "wanted"), [("last", [[1 / 3]]), ("each", [[0.5], [1 / 3]]), ("first", [[0.5]])])
-def test_where_a_word_is_judged(torch: Any, tmp_path: Path, at: Any, wanted: list[list[float]]) -> None:
+@pytest.mark.parametrize(("at", "expected"), [("last", [[1 / 3]]), ("each", [[0.5], [1 / 3]]), ("first", [[0.5]])])
+def test_where_a_word_is_judged(torch: Any, tmp_path: Path, at: Any, expected: list[list[float]]) -> None:
     """The share of a's so far, s included; with nothing after the word, its last symbol is the last token."""
     network = mean_of_a(Fraction(0), tokens=("a", "b", "s"), readout=Readout(before=("s",), at=at))
     model = load(put(folder_files(network_export(network), "torch"), tmp_path / "out"))
-    assert off(model.judged("a b").detach().numpy(), wanted) < NEAR
+    assert off(model.judged("a b").detach().numpy(), expected) < NEAR
 
 
 def test_words_of_sets(torch: Any, tmp_path: Path) -> None:

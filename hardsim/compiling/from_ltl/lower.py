@@ -36,11 +36,11 @@ from hardsim.lang.core import (
     operands,
 )
 from hardsim.lang.pretty import brief_formula
-from hardsim.lang.valuations import Holding, Symbols, everything
+from hardsim.lang.valuations import PropositionSymbols, Symbols, everything
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
-from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
+from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
 from hardsim.program.regimes import PROVEN, REGIMES, Regime, expression
 
 Method = Literal["lookup", "sign"]
@@ -169,7 +169,7 @@ class _Lowering:
         self.encodings = {encoding.name: encoding for encoding in regime.encodings}
         self.placed: dict[str, tuple[int, OperatorBlock]] = {}
         self.meanings: dict[str, str] = {}
-        self.wanted: set[str] = set()
+        self.required: set[str] = set()
         self.sums: set[str] = set()
         self.weights: dict[CountOf, int] = {}
         refuse(core, regime, self.method)
@@ -191,7 +191,7 @@ class _Lowering:
         elif root.negated:
             output = ACCEPT
         else:
-            self.wanted.add(output)
+            self.required.add(output)
         depth = max((index for index, _ in self.placed.values()), default=0)
         return Program(
             alphabet=self.core.alphabet,
@@ -211,7 +211,7 @@ class _Lowering:
             if layer != index:
                 continue
             heads.extend(block.heads)
-            if name in self.wanted:
+            if name in self.required:
                 units.extend(Unit(((name, 1),), pre, counts=name in self.sums) for pre in block.clips)
             if output == ACCEPT and name == self.names[self.core.root.node]:
                 units.extend(Unit(((ACCEPT, -1),), pre) for pre in block.clips)
@@ -226,7 +226,7 @@ class _Lowering:
         layer = 1 + max((self.ready[operand] for operand in operands(node)), default=0)
         name = f"{type(node).__name__.lower()}{number}"
         match node:
-            case Letters(Holding(name=str())) if self.core.root == Lit(number, True):
+            case Letters(PropositionSymbols(name=str())) if self.core.root == Lit(number, True):
                 # The complement of a proposition is no coordinate of the embedding: a clip writes it.
                 symbols = node.symbols
                 block = OperatorBlock((), (self.read(self._letter(symbols)),))
@@ -241,7 +241,7 @@ class _Lowering:
             case Step(op, arg):
                 name, layer = f"{op}{number}", max(layer, 2)
                 marker = self.marker("first" if op == "Y" else "last")
-                self.wanted.add(marker)
+                self.required.add(marker)
                 block = operators.step(op, self.form(arg), marker, name, self.regime, self._named(number))
             case Reach(op, _, right, where):
                 name = f"{op}{number}"
@@ -270,7 +270,7 @@ class _Lowering:
 
     def read(self, name: str) -> Affine:
         """Return a coordinate as a form, and note that something reads it."""
-        self.wanted.add(name)
+        self.required.add(name)
         return Affine.coordinate(name)
 
     def put(self, name: str, layer: int, block: OperatorBlock, meaning: str) -> str:
@@ -298,7 +298,7 @@ class _Lowering:
         """Return the symbols at which a node is false, if the node depends on the symbol only and they can be listed;
         otherwise None.
         """
-        if not isinstance(node, Letters) or isinstance(node.symbols, Holding):
+        if not isinstance(node, Letters) or isinstance(node.symbols, PropositionSymbols):
             true = isinstance(node, Letters) and node.symbols == everything(self.core.alphabet)
             return frozenset() if true else None
         return frozenset(self.core.alphabet) - node.symbols
@@ -312,7 +312,7 @@ class _Lowering:
         return name
 
     def _bracket(self, symbols: Symbols) -> str:
-        if isinstance(symbols, Holding):
+        if isinstance(symbols, PropositionSymbols):
             return f"[{symbols.name or ''}]"
         if not symbols:
             return "[]"

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import Literal
 
 from hardsim.network.numbers import ONE, Mask
-from hardsim.program.model import Affine, Head, Kind, Weighting
+from hardsim.program.hard_attention import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import PARITY, RAMP, Regime, expression
 
 HALF = Fraction(1, 2)

@@ -30,7 +30,7 @@ from hardsim.compiling.from_srasp.network import (
 from hardsim.compiling.from_srasp.scores import MIRRORED, Case, Comparison, Terms
 from hardsim.lang import ast
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine
+from hardsim.program.hard_attention import Affine
 
 MASKS: Final[dict[ast.Mask, Mask]] = {
     "1": Mask.NONE,

@@ -54,7 +54,7 @@ from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.words import written_word
 from hardsim.network.integers import Exact, widened
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine, Program
+from hardsim.program.hard_attention import Affine, Program
 
 SHORT, TRIED = 8, 300
 """The greatest length, and the greatest number, of words that are tried to find an integer out of range."""
@@ -152,7 +152,7 @@ class Compiled:
         leaves the range, if there is one.
         """
         outside, longest, masked = self._outside() if self.guards else ({}, 0, False)
-        told: dict[str, str] = {}
+        names: dict[str, str] = {}
         for number, guard in sorted(enumerate(self.guards), key=lambda one: len(outside.get(one[0], ())) or SHORT + 1):
             found = "" if masked or not longest else f"; on no word up to length {longest}"
             if number in outside:
@@ -160,8 +160,8 @@ class Compiled:
                 found = f"; first at length {len(word)}, on the word '{written_word(word, self.program.alphabet)}'"
             line, carets = marked(self.program.source, guard.span)
             place = f"line {self.program.source.line_of(guard.span.start)[0]}"
-            told.setdefault(guard.warning, f"{place}: {guard.warning}{found}\n  {line}\n  {carets}")
-        return tuple(told[warning] for warning in self.warnings)
+            names.setdefault(guard.warning, f"{place}: {guard.warning}{found}\n  {line}\n  {carets}")
+        return tuple(names[warning] for warning in self.warnings)
 
     def _outside(self) -> tuple[dict[int, tuple[str, ...]], int, bool]:
         """Try all short words, and return three facts: by guard, the first word on which its integer leaves the range
@@ -310,7 +310,7 @@ class _Compiler(Evaluator):
     def _prefix_sum(self, value: ast.Expression, name: str, span: Span) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
         means = self.mean(number, name)
-        if not _sums_in_range(number.interval) and not self.ranges.hold(ast.Ref(name, "i", ast.Sort.INT)):
+        if not _sums_in_range(number.interval) and not self.ranges.require(ast.Ref(name, "i", ast.Sort.INT)):
             self._watch(name, "the prefix sum", Measure(*means, mean=Mask.FUTURE), span)
         return self.prefix_sum(number, means, name)
 
@@ -347,11 +347,11 @@ class _Compiler(Evaluator):
         left: list[_Compared] = []
         for number, comparison in enumerate(comparisons, 1):
             pair = self.sides(comparison, f"{name}: {number}")
-            told = _told_apart(cases, comparison, pair)
-            if told is None:
+            names = _distinguished(cases, comparison, pair)
+            if names is None:
                 left.append((comparison, pair))
             else:
-                cases = told
+                cases = names
         return cases, left
 
     def _mean(self, mean: ast.MatchMean, name: str) -> Average:
@@ -452,7 +452,7 @@ class _Compiler(Evaluator):
     ) -> None:
         """Guard each of two integers that a score compares, unless it is known to stay in range."""
         for terms, value, label in zip((comparison.here, comparison.there), sides, "uv", strict=True):
-            if not value.interval.in_range and not self.ranges.hold(summed(terms)):
+            if not value.interval.in_range and not self.ranges.require(summed(terms)):
                 form = self.settled(value, f"{place}.{label}")
                 self._watch(name, "an integer compared in the score", Measure(form), comparison.span)
 
@@ -466,7 +466,7 @@ def written_line(source: Source, span: Span) -> str:
     return shortened(f"line {number}: {_COMMENT.sub('', ' '.join(line.split()))}", LONGEST_LINE)
 
 
-def _told_apart(
+def _distinguished(
     cases: Sequence[Case], comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger]
 ) -> list[Case] | None:
     """Split the cases by the values of that side of a comparison that has fewer; return None if there are too many

@@ -19,7 +19,7 @@ from hardsim.compiling.from_srasp.scores import folded, indices
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.network.numbers import ONE, Rational
-from hardsim.program.model import Affine
+from hardsim.program.hard_attention import Affine
 
 LENGTH: Final = "n"
 """The name of the quantity n."""
@@ -32,7 +32,7 @@ MOST_TUPLES: Final = 256
 """The greatest number of tuples of symbols that are tried to see whether all of them, or none, are in a relation."""
 
 Values: TypeAlias = frozenset[Hashable]
-Found: TypeAlias = "bool | str | Affine | Feature"
+LocalValue: TypeAlias = "bool | str | Affine | Feature"
 """The value of an expression: a Boolean, a symbol (or the feature that it equals), or an integer as a linear form."""
 Places: TypeAlias = Mapping[ast.Index, str]
 """The places that i and j stand for."""
@@ -122,7 +122,7 @@ class LocalReader:
         self._left, self._depth = most, 0
         self._numbers: dict[ast.Expression, str] = {}
         self._elsewhere: dict[str, Affine | None] = {}
-        self._vectors: tuple[Type, dict[tuple[str, str], Found]] = ({}, {})
+        self._vectors: tuple[Type, dict[tuple[str, str], LocalValue]] = ({}, {})
 
     # ---- types ----
 
@@ -168,12 +168,12 @@ class LocalReader:
     def _is_symbol(self, feature: Feature) -> bool:
         return feature.kind == "vector" and self.program.vectors[str(feature.what)].sort is ast.Sort.SYMBOL
 
-    def asked(self, feature: Feature, wanted: Values, known: Type) -> bool:
+    def decide_feature(self, feature: Feature, allowed: Values, known: Type) -> bool:
         """Return True if a feature has one of the `wanted` values. Raises Split if the type does not decide it."""
         values = self.values(feature, known)
-        inside = values & wanted
+        inside = values & allowed
         if inside and inside != values:
-            raise Split(feature, (inside, values - wanted))
+            raise Split(feature, (inside, values - allowed))
         return bool(inside)
 
     # ---- expressions ----
@@ -191,7 +191,7 @@ class LocalReader:
         assert isinstance(found, Affine)
         return found
 
-    def value(self, node: ast.Expression, places: Places, known: Type) -> Found:
+    def value(self, node: ast.Expression, places: Places, known: Type) -> LocalValue:
         """Evaluate an expression. Raises Split and TooManyTypes."""
         if self._depth > DEEPEST:
             raise TooManyTypes
@@ -201,7 +201,7 @@ class LocalReader:
         finally:
             self._depth -= 1
 
-    def _value(self, node: ast.Expression, places: Places, known: Type) -> Found:
+    def _value(self, node: ast.Expression, places: Places, known: Type) -> LocalValue:
         match node:
             case ast.Truth(constant) | ast.SymbolLiteral(constant):
                 return constant
@@ -214,7 +214,7 @@ class LocalReader:
             case ast.InputSymbol(index):
                 return Feature("symbol", (places[index],))
             case ast.HasSymbol(symbol, index):
-                return self.asked(Feature("symbol", (places[index],)), frozenset((symbol,)), known)
+                return self.decide_feature(Feature("symbol", (places[index],)), frozenset((symbol,)), known)
             case ast.Ref(name, index):
                 return self._vector(name, places[index], known)
             case ast.Conditional(test, then, otherwise):
@@ -277,7 +277,7 @@ class LocalReader:
                 same = self.value(left, places, known) == self.value(right, places, known)
             case ast.Sort.RATIONAL:
                 where = tuple(places[index] for index in sorted(indices(node)))
-                return self.asked(Feature("test", where, self.number(node)), frozenset((True,)), known)
+                return self.decide_feature(Feature("test", where, self.number(node)), frozenset((True,)), known)
         return same is (op == "=")
 
     def _signed(self, op: ast.CompareOp, form: Affine, known: Type) -> bool:
@@ -287,9 +287,9 @@ class LocalReader:
         if all(name == ONE for name, _ in form.terms):
             return COMPARISONS[op](dict(form.terms).get(ONE, 0), 0)
         sign = next(1 if coefficient > 0 else -1 for name, coefficient in form.terms if name != ONE)
-        wanted = frozenset(value for value in (-1, 0, 1) if COMPARISONS[op](sign * value, 0))
+        allowed = frozenset(value for value in (-1, 0, 1) if COMPARISONS[op](sign * value, 0))
         where = tuple(sorted({quantity.place for quantity, _ in quantities(form)}))
-        return self.asked(Feature("sign", where, form.scaled(sign)), wanted, known)
+        return self.decide_feature(Feature("sign", where, form.scaled(sign)), allowed, known)
 
     def _related(
         self,
@@ -313,7 +313,9 @@ class LocalReader:
                     value if one == feature else min(some, key=str) for one, some in zip(found, options, strict=True)
                 )
 
-            return self.asked(feature, frozenset(value for value in free[feature] if holds(whole(value))), known)
+            return self.decide_feature(
+                feature, frozenset(value for value in free[feature] if holds(whole(value))), known
+            )
         few = prod(map(len, options)) <= MOST_TUPLES
         outcomes = {holds(values) for values in product(*options)} if few else {True, False}
         if len(outcomes) == 2:
@@ -322,7 +324,7 @@ class LocalReader:
 
     # ---- vectors ----
 
-    def _vector(self, name: str, place: str, known: Type) -> Found:
+    def _vector(self, name: str, place: str, known: Type) -> LocalValue:
         if self._vectors[0] is not known:
             self._vectors = known, {}
         made = self._vectors[1]
@@ -330,7 +332,7 @@ class LocalReader:
             made[name, place] = self._defined(self._same[name], place, known)
         return made[name, place]
 
-    def _defined(self, name: str, place: str, known: Type) -> Found:
+    def _defined(self, name: str, place: str, known: Type) -> LocalValue:
         match self.program.vectors[name].right:
             case ast.PositionWise(expr):
                 return self.value(expr, {"i": place}, known)
@@ -344,7 +346,11 @@ class LocalReader:
                     alone = Affine.coordinate(Quantity("vector", place, name).name)
                     return alone if elsewhere is None else moved(elsewhere, {"i": place})
                 feature = Feature("vector", (place,), name)
-                return feature if attention.sort is ast.Sort.SYMBOL else self.asked(feature, frozenset((True,)), known)
+                return (
+                    feature
+                    if attention.sort is ast.Sort.SYMBOL
+                    else self.decide_feature(feature, frozenset((True,)), known)
+                )
             case _:
                 raise AssertionError(f"{name} is a mean, which is only compared")
 

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import ONE, Mask, Rational
-from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
 
 Pair: TypeAlias = tuple[Affine, Affine]
 """One term of a score: a form of the query's coordinates times a form of the key's."""
@@ -300,13 +300,13 @@ class Builder:
 
     def hidden(self, name: str, parts: Iterable[tuple[Rational, Affine]], clip: bool = False) -> Affine:
         """Add hidden units (relus, or clips) and return the coordinate that holds the sum of weight times unit."""
-        wanted = tuple(parts), clip
-        if wanted not in self._units:
-            number = self.time(*(form for _, form in wanted[0])) // 2 + 1
+        needed = tuple(parts), clip
+        if needed not in self._units:
+            number = self.time(*(form for _, form in needed[0])) // 2 + 1
             out = self._fresh(name, 2 * number)
-            self._layer(number).units[out] = tuple(Unit(((out, weight),), form, clip) for weight, form in wanted[0])
-            self._units[wanted] = out
-        return Affine.coordinate(self._units[wanted])
+            self._layer(number).units[out] = tuple(Unit(((out, weight),), form, clip) for weight, form in needed[0])
+            self._units[needed] = out
+        return Affine.coordinate(self._units[needed])
 
     def thresholds(self, name: str, terms: Iterable[tuple[int, Affine]]) -> Affine:
         """Return a coordinate with the sum of `weight * [form >= 1]` over forms with integer values. Each term is a
@@ -317,9 +317,9 @@ class Builder:
 
     # ---- assembly ----
 
-    def prune(self, wanted: Iterable[str]) -> None:
+    def prune(self, needed: Iterable[str]) -> None:
         """Drop every coordinate on which no wanted one depends, with the heads and units that write it."""
-        live = {ONE, *wanted}
+        live = {ONE, *needed}
         for layer in reversed(self._layers):
             layer.units = {out: units for out, units in layer.units.items() if out in live}
             live |= {name for units in layer.units.values() for unit in units for name, _ in unit.pre.terms}

@@ -60,7 +60,7 @@ from hardsim.compiling.from_srasp.scores import folded
 from hardsim.compiling.from_srasp.walks import Cells, LocalNode, Walks
 from hardsim.lang import ast
 from hardsim.network.numbers import ONE, Rational
-from hardsim.program.model import Affine
+from hardsim.program.hard_attention import Affine
 
 MOST_TYPES: Final = 3000
 """The greatest number of types of one program that are tried."""
@@ -106,7 +106,7 @@ class Ranges:
         self._terms: dict[tuple[Affine, frozenset[tuple[Feature, Values]], bool], list[Pieces]] = {}
         self._depth = 0
 
-    def hold(self, node: ast.Expression) -> bool:
+    def require(self, node: ast.Expression) -> bool:
         """Return True if an integer expression over i is proved to be in [-n, n] at every position of every word."""
         try:
             return all(self._below_length(node, sign, inside) for inside in self.lengths.sides for sign in (1, -1))

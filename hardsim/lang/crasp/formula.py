@@ -24,9 +24,9 @@ from hardsim.lang import ast
 from hardsim.lang.arith import Expression, names_in
 from hardsim.lang.ast import Conditional
 from hardsim.lang.crasp import related
-from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
+from hardsim.lang.crasp.crasp_parser import CountWhere, Extremum, conditions
 from hardsim.lang.crasp.related import HERE, atoms, distance, period
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import RESERVED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hardsim.lang import ast
-from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
+from hardsim.lang.crasp.crasp_parser import CountWhere, Extremum, conditions
 from hardsim.lang.deep import Walk, each
 from hardsim.lang.semantics import Oracle
 

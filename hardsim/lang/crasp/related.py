@@ -166,11 +166,11 @@ def congruence(atom: Expression) -> tuple[int, int] | None:
     """Return (m, r) if an atom states that its one argument is r modulo m; None for any other atom."""
     match atom:
         case Operation("=", Operation("mod", term, divisor), right):
-            wanted, modulus = _constant(right), _constant(divisor)
+            expected, modulus = _constant(right), _constant(divisor)
             forms = (linear_form(term, (name,)) for name in (HERE.name, THERE.name))
             form = next((form for form in forms if form and form[0] == 1), None)
-            if wanted is not None and modulus and form and 0 <= wanted < modulus:
-                return modulus, (wanted - form[1]) % modulus
+            if expected is not None and modulus and form and 0 <= expected < modulus:
+                return modulus, (expected - form[1]) % modulus
     return None
 
 

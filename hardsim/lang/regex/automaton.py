@@ -290,10 +290,10 @@ class Automaton:
                     waiting.append(after)
             if len(before) > MAX_PAIRS:
                 least = len(_path(before, waiting[0], ""))  # breadth-first: all shorter words were compared
-                told = (
+                message = (
                     f"the languages agree up to length {least - 1}, after which more than {MAX_PAIRS:,} pairs of states"
                 )
-                raise Undecided(f"{told} would have to be compared")
+                raise Undecided(f"{message} would have to be compared")
         return None
 
 

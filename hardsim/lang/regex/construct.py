@@ -29,7 +29,7 @@ class _TooManyParts(Exception):
     """An expression has more than MOST parts."""
 
 
-class _TooManyHeld(Exception):
+class _TooManyMembers(Exception):
     """The states of an automaton stand for more than MOST_HELD parts in total."""
 
 
@@ -50,7 +50,7 @@ def _made(text: Cited, expression: Raw, letters: SymbolClasses) -> Automaton:
     def made(node: Raw) -> Automaton:
         try:
             return known.get(id(node)) or _Parts(letters, known).automaton(node)
-        except (TooManyStates, _TooManyParts, _TooManyHeld) as error:
+        except (TooManyStates, _TooManyParts, _TooManyMembers) as error:
             raise _too_large(text, node, error) from None
 
     # `levels` lists each node before its operands, so the reverse order is innermost first
@@ -66,12 +66,12 @@ def _made(text: Cited, expression: Raw, letters: SymbolClasses) -> Automaton:
 
 def _too_large(text: Cited, node: Raw, error: Exception) -> SourceError:
     if isinstance(error, _TooManyParts):
-        told = f"with its repetitions written out this has more than {MOST:,} parts"
-        return text.error(node.whole, told, "", "repeat less often")
-    told = f"the automaton of this expression has more than {MAX_STATES:,} states, the limit"
-    if isinstance(error, _TooManyHeld):
-        told = f"the states of the automaton of this expression stand for more than {MOST_HELD:,} parts in total"
-    return text.error(node.whole, told, "", "an expression that remembers less of a word has fewer states")
+        message = f"with its repetitions written out this has more than {MOST:,} parts"
+        return text.error(node.whole, message, "", "repeat less often")
+    message = f"the automaton of this expression has more than {MAX_STATES:,} states, the limit"
+    if isinstance(error, _TooManyMembers):
+        message = f"the states of the automaton of this expression stand for more than {MOST_HELD:,} parts in total"
+    return text.error(node.whole, message, "", "an expression that remembers less of a word has fewer states")
 
 
 @dataclass
@@ -84,7 +84,7 @@ class _Parts:
     known: dict[int, Automaton]
     by_letter: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
     by_nothing: list[list[int]] = field(default_factory=list)
-    held: int = 0
+    members: int = 0
     """Total size so far of the sets of parts that states stand for."""
 
     def automaton(self, expression: Raw) -> Automaton:
@@ -122,9 +122,9 @@ class _Parts:
                 if target not in found:
                     found.add(target)
                     left.append(target)
-        self.held += len(found)
-        if self.held > MOST_HELD:
-            raise _TooManyHeld
+        self.members += len(found)
+        if self.members > MOST_HELD:
+            raise _TooManyMembers
         # other states only pass on; leaving them out makes equal sets equal
         return frozenset(state for state in found if self.by_letter[state] or state == end)
 

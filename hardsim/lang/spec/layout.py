@@ -64,7 +64,7 @@ class SpecLayout(Layout):
             self._add_header(start, header)
             added = self.headers[-1]
             if added.name not in _LISTS:
-                self._hold_alone(added.body)
+                self._require_alone(added.body)
         else:
             raise self._colon(line, text) or self._stray(line, text)
 
@@ -77,16 +77,16 @@ class SpecLayout(Layout):
         at, text = Span(start + match.start("name"), start + match.end("name")), match["value"].strip()
         before = next((line for line in lines if line.name == match["name"]), None)
         if before is not None:
-            told = f"a second line {match['key']} {brief(match['name'])}"
+            message = f"a second line {match['key']} {brief(match['name'])}"
             hint = f"remove one of the two (the first is line {self.line_of(before.at)})"
-            raise self.error(at, told, "one line for each output", hint)
+            raise self.error(at, message, "one line for each output", hint)
         begin = start + match.start("value") + len(match["value"]) - len(match["value"].lstrip())
         begin = begin if text else at.end + 1
         body = Span(begin, begin + max(1, len(text)))
-        self._hold_alone(body)
+        self._require_alone(body)
         lines.append(FileLine(match["name"], at, body, text))
 
-    def _hold_alone(self, body: Span) -> None:
+    def _require_alone(self, body: Span) -> None:
         """Raise SourceError if a comment follows a value on the same line."""
         if comment := _COMMENT.search(self.source.text, body.start + 1, body.end):
             hint = "put a comment on a line of its own, which begins with //"
@@ -124,18 +124,18 @@ def read_spec(text: str | bytes, name: str) -> SpecLayout:
         others = [layout.header("assume"), *layout.outputs, *layout.values, layout.header("program")]
         beside = next((line for line in others if line is not None), None)
         if beside is not None:
-            told = "next: defines assume: and all outputs, so this line cannot be used with it"
+            message = "next: defines assume: and all outputs, so this line cannot be used with it"
             hint = f"remove it, or remove next: (line {layout.line_of(whole.at)}) and write a line for each output"
-            raise layout.error(beside.at, told, "", hint)
+            raise layout.error(beside.at, message, "", hint)
     elif layout.outputs and layout.values:
-        told = "lines value and output in one specification: its outputs are numbers or truth values, not both"
-        raise layout.error(layout.values[0].at, told, "lines of one kind only")
+        message = "lines value and output in one specification: its outputs are numbers or truth values, not both"
+        raise layout.error(layout.values[0].at, message, "lines of one kind only")
     elif not layout.outputs and not layout.values and layout.header("program") is None:
         expected = f"{FORM[OUTPUT]}, {FORM[VALUE]}, program: FILE.srasp or next: /EXPRESSION/"
         raise layout.error(layout.end, "no line states what the outputs should be", expected)
     notation_of(layout)
     stray = next(filter(None, map(layout.header, CHOICES)), None)
     if stray is not None and whole is None and not layout.value("assume").startswith("/"):
-        told = f"{stray.name}: applies to regular expressions, and there is none here"
-        raise layout.error(stray.at, told, "next: /EXPRESSION/ or assume: /EXPRESSION/", "remove the line")
+        message = f"{stray.name}: applies to regular expressions, and there is none here"
+        raise layout.error(stray.at, message, "next: /EXPRESSION/ or assume: /EXPRESSION/", "remove the line")
     return layout

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from hardsim.errors import Span
 from hardsim.lang.ast import FormulaFile, Node, Sort, SraspProgram
 from hardsim.lang.files import FileLine
-from hardsim.lang.parse import Scope, formula_in, scope_over, term_in
+from hardsim.lang.ltl_parser import Scope, formula_in, scope_over, term_in
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import automaton_of
 from hardsim.lang.regex.notation import notation_of
-from hardsim.lang.regex.parse import mistakable, read_expression, regex_tokens
+from hardsim.lang.regex.regex_parser import mistakable, read_expression, regex_tokens
 from hardsim.lang.spec.domain import extensions_of, first_in, prefixes_of
 from hardsim.lang.spec.layout import FORM, OUTPUT, VALUE, SpecLayout
-from hardsim.lang.spec.oracle import Column, Decide, Holds, JudgedAt, Lines, Matches, NextSymbols, Value, Vector
+from hardsim.lang.spec.oracle import Column, Decide, FormulaTruth, JudgedAt, Lines, Matches, NextSymbols, Value, Vector
 from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
 
 END = "<eos>"
@@ -69,22 +69,22 @@ class Question:
         layout, outputs = self.layout, self.outputs
         region = _region(self.layout, line)
         if self.decide == "value":
-            told = "next: states which tokens may come next, but decide: value compares numbers"
-            raise layout.error(line.at, told, "decide: above X or decide: argmax")
+            message = "next: states which tokens may come next, but decide: value compares numbers"
+            raise layout.error(line.at, message, "decide: above X or decide: argmax")
         if END in self.alphabet:
             hint = "list the symbols of words: alphabet: " + listed([one for one in self.alphabet if one[:1] != "<"])
             raise layout.error(line.at, f"{END} stands for the end of a word, and cannot be a symbol", "", hint)
         missing = next((one for one in (*self.alphabet, END) if one not in outputs), None)
         if missing is not None:
-            told = f"the network has no output {missing}, which may come next"
-            raise layout.error(line.at, told, f"outputs for {listed((*self.alphabet, END))}")
+            message = f"the network has no output {missing}, which may come next"
+            raise layout.error(line.at, message, f"outputs for {listed((*self.alphabet, END))}")
         automaton = self._automaton(region)
         prefixes, empty = prefixes_of(automaton), self.before and self.at != "first"
         if not prefixes.accepting:
             raise layout.error(line.body, f"no word matches, so {NOTHING}", "an expression that a word matches")
         if prefixes.empty and not empty:
-            told = f"only the empty word matches, and the network reads nothing before words, so {NOTHING}"
-            raise layout.error(line.body, told, "an expression that a word matches")
+            message = f"only the empty word matches, and the network reads nothing before words, so {NOTHING}"
+            raise layout.error(line.body, message, "an expression that a word matches")
         return Demands(NextSymbols(automaton, self.at, END, empty, self.causal), prefixes, 0 if empty else 1)
 
     def _automaton(self, region: Span) -> Automaton:
@@ -97,15 +97,15 @@ class Question:
         scope = _scope(self.layout, self.alphabet)
         assume, domain = self._assume(scope)
         named = self.layout.outputs or self.layout.values
-        self._hold_decided()
+        self._require_decided()
         found: list[tuple[str | None, Column]] = [(line.name, self._column(scope, line)) for line in named]
         line = self.layout.header("program")
         if line is not None and self.program is not None:
             if not found:
                 found = [(None, self._own(line, self.program))]
             elif not any(isinstance(column, Vector) for _, column in found):
-                told = "no line names a vector of this program, so the program has no effect"
-                raise self.layout.error(line.body, told, f"output NAME: {self.program.output}, say, or no program:")
+                message = "no line names a vector of this program, so the program has no effect"
+                raise self.layout.error(line.body, message, f"output NAME: {self.program.output}, say, or no program:")
         # with a single output the expected value is given without a name
         single = len(self.outputs) == 1 and len(found) == 1 and self.decide != "argmax"
         lines = ((None, found[0][1]),) if single else tuple(found)
@@ -122,25 +122,25 @@ class Question:
         if self.program is not None and line.text in self.program.vectors:
             return self._vector(scope, line, self.program, (Sort.BOOL,)), None
         if not line.text.startswith("/"):
-            return Holds(self._file(scope, formula_in(scope, line.body))), None
+            return FormulaTruth(self._file(scope, formula_in(scope, line.body))), None
         automaton = self._automaton(_region(self.layout, line))
         domain = automaton if self.at == "last" else (first_in if self.at == "first" else extensions_of)(automaton)
         if domain.empty:
-            told = "no position of any word would be checked"
-            raise self.layout.error(line.body, told, "an expression that a word matches")
+            message = "no position of any word would be checked"
+            raise self.layout.error(line.body, message, "an expression that a word matches")
         return Matches(automaton), domain
 
-    def _hold_decided(self) -> None:
+    def _require_decided(self) -> None:
         """Raise SourceError if a line is about truth values and the decision about numbers, or the reverse."""
         layout, numbers = self.layout, self.decide == "value"
         wrong = layout.outputs if numbers else layout.values
         if wrong:
-            kind, told = (OUTPUT, "numbers") if numbers else (VALUE, "truth values")
+            kind, message = (OUTPUT, "numbers") if numbers else (VALUE, "truth values")
             other = (
                 f"decide: above 0, or {FORM[VALUE]}" if numbers else f"decide: value within 1/100, or {FORM[OUTPUT]}"
             )
             raise layout.error(
-                wrong[0].at, f"a line {kind} does not fit decide: {self.decide}, which compares {told}", other
+                wrong[0].at, f"a line {kind} does not fit decide: {self.decide}, which compares {message}", other
             )
 
     def _column(self, scope: Scope, line: FileLine) -> Column:
@@ -150,31 +150,31 @@ class Question:
             return self._vector(scope, line, program, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
         if numbers:
             return Value(self._file(scope, term_in(scope, line.body)))
-        return Holds(self._file(scope, formula_in(scope, line.body)))
+        return FormulaTruth(self._file(scope, formula_in(scope, line.body)))
 
     def _vector(self, scope: Scope, line: FileLine, program: SraspProgram, sorts: Sequence[Sort]) -> Vector:
         """Return the vector of the program that a line names."""
         if line.text in scope.symbols:
-            told = f"{line.text} is both a vector of the program and a symbol of the alphabet"
-            raise self.layout.error(line.body, told, "", f"the symbol is written '{line.text}'; rename the vector")
-        self._hold_sort(line, program, line.text, sorts)
+            message = f"{line.text} is both a vector of the program and a symbol of the alphabet"
+            raise self.layout.error(line.body, message, "", f"the symbol is written '{line.text}'; rename the vector")
+        self._require_sort(line, program, line.text, sorts)
         return Vector(program, line.text)
 
     def _own(self, line: FileLine, program: SraspProgram) -> Column:
         """Return the output vector of the program, for a specification in which no line assigns vectors to outputs."""
         if self.decide != "argmax" and len(self.outputs) != 1:
-            told = f"the network has {len(self.outputs)} outputs, and the program has one"
+            message = f"the network has {len(self.outputs)} outputs, and the program has one"
             key = VALUE if self.decide == "value" else OUTPUT
             hint = f"choose one in a specification (a .spec file), with a line {key} NAME: {program.output}"
             hint += f" (the outputs are {listed(self.outputs)})"
-            raise self.layout.error(line.body, told, "", hint)
+            raise self.layout.error(line.body, message, "", hint)
         winners = (Sort.SYMBOL, Sort.INT) + (Sort.BOOL,) * ({"True", "False"} <= {*self.outputs})
         sorts = {"above": (Sort.BOOL,), "argmax": winners, "value": (Sort.INT, Sort.RATIONAL)}
         name = program.output
         if self.decide == "value" and program.vectors[name].sort is not Sort.INT:
             # a network trained on a mean returns the mean, not the Boolean computed from it
             name = self._mean(line, program) or name
-        self._hold_sort(line, program, name, sorts[self.decide])
+        self._require_sort(line, program, name, sorts[self.decide])
         return Vector(program, name)
 
     def _mean(self, line: FileLine, program: SraspProgram) -> str | None:
@@ -183,17 +183,17 @@ class Question:
         needed = program.needed(program.output)
         means = [one.name for one in program.statements if one.sort is Sort.RATIONAL and one.name in needed]
         if len(means) > 1:
-            told = f"the output {program.output} needs the means {listed(means)}, and the network returns one number"
+            message = f"the output {program.output} needs the means {listed(means)}, and the network returns one number"
             hint = f"choose one in a specification (a .spec file), with a line {VALUE} {self.outputs[0]}: {means[0]}"
-            raise self.layout.error(line.body, told, "", hint)
+            raise self.layout.error(line.body, message, "", hint)
         return means[0] if means else None
 
-    def _hold_sort(self, line: FileLine, program: SraspProgram, name: str, sorts: Sequence[Sort]) -> None:
+    def _require_sort(self, line: FileLine, program: SraspProgram, name: str, sorts: Sequence[Sort]) -> None:
         sort = program.vectors[name].sort
         if sort not in sorts:
-            told = f"{name} is a vector of {sort.value} values, which does not fit decide: {self.decide}"
+            message = f"{name} is a vector of {sort.value} values, which does not fit decide: {self.decide}"
             expected = " or ".join(one.value for one in sorts)
-            raise self.layout.error(line.body, told, f"{expected} values")
+            raise self.layout.error(line.body, message, f"{expected} values")
 
     def _file(self, scope: Scope, node: Node) -> FormulaFile:
         return FormulaFile(self.alphabet, node, source=scope.source)
@@ -237,10 +237,10 @@ def _scope(layout: SpecLayout, alphabet: Alphabet) -> Scope:
     return scope
 
 
-def hold_program(layout: SpecLayout, program: SraspProgram, alphabet: Alphabet) -> None:
+def require_program(layout: SpecLayout, program: SraspProgram, alphabet: Alphabet) -> None:
     """Raise SourceError, with both alphabets, unless a program has the same symbols as the words of the network."""
     line = layout.header("program")
     assert line is not None  # it names the program
     if is_sets(alphabet) or not same_symbols(alphabet, program.alphabet):
-        told = f"the program has the symbols {listed(program.alphabet)}, and words here have {listed(alphabet)}"
-        raise layout.error(line.body, told, "", "give both the same symbols; their order does not matter")
+        message = f"the program has the symbols {listed(program.alphabet)}, and words here have {listed(alphabet)}"
+        raise layout.error(line.body, message, "", "give both the same symbols; their order does not matter")

@@ -16,11 +16,11 @@ from typing import Any, Literal, TypeAlias
 
 from hardsim.errors import InputError
 from hardsim.lang import ast
-from hardsim.lang.parallel import ParallelOracle
+from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.regex.automaton import Automaton, Word
-from hardsim.lang.regex.parallel import ParallelAutomaton
+from hardsim.lang.regex.batch_automaton import BatchAutomaton
 from hardsim.lang.spec.domain import leading
-from hardsim.lang.srasp.parallel import ParallelProgram
+from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.words import written_word
 
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
@@ -30,7 +30,7 @@ Rows: TypeAlias = list[list[Any]]
 
 
 @dataclass(frozen=True)
-class Said(Mapping[str, Any]):
+class OutputValues(Mapping[str, Any]):
     """Expected truth values or numbers by the name of an output; hashable, so that results can be cached."""
 
     pairs: tuple[tuple[str, Any], ...]
@@ -64,14 +64,14 @@ class _Sent:
 
 
 @dataclass(frozen=True)
-class Holds(_Sent):
+class FormulaTruth(_Sent):
     """The truth values of a formula at positions."""
 
     file: ast.FormulaFile
 
     @cached_property
-    def _oracle(self) -> ParallelOracle:
-        return ParallelOracle(self.file)
+    def _oracle(self) -> BatchOracle:
+        return BatchOracle(self.file)
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
         """Return the values at the judged positions of words of one length."""
@@ -86,8 +86,8 @@ class Matches(_Sent):
     automaton: Automaton
 
     @cached_property
-    def _parallel(self) -> ParallelAutomaton:
-        return ParallelAutomaton(self.automaton)
+    def _parallel(self) -> BatchAutomaton:
+        return BatchAutomaton(self.automaton)
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
         """Return the values at the judged positions of words of one length."""
@@ -104,8 +104,8 @@ class Vector(_Sent):
     name: str
 
     @cached_property
-    def _parallel(self) -> ParallelProgram:
-        return ParallelProgram(self.program)
+    def _parallel(self) -> BatchProgram:
+        return BatchProgram(self.program)
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
         """Return the values at the judged positions of words of one length."""
@@ -124,9 +124,9 @@ class Value(_Sent):
         return tuple(_whole_parts(self.file.formula))
 
     @cached_property
-    def _oracles(self) -> list[ParallelOracle]:
+    def _oracles(self) -> list[BatchOracle]:
         alphabet, source = self.file.alphabet, self.file.source
-        return [ParallelOracle(ast.FormulaFile(alphabet, part, source=source)) for part in self._parts]
+        return [BatchOracle(ast.FormulaFile(alphabet, part, source=source)) for part in self._parts]
 
     @cached_property
     def _known(self) -> dict[tuple[int, ...], Fraction | None]:
@@ -185,7 +185,7 @@ def _whole_parts(node: ast.Node) -> Iterator[ast.Node]:
         yield from _whole_parts(part)
 
 
-Column: TypeAlias = Holds | Matches | Vector | Value
+Column: TypeAlias = FormulaTruth | Matches | Vector | Value
 
 
 # ---- expected outputs ----
@@ -219,7 +219,7 @@ class Lines(_Sent):
         """Return the expected output of each of some words of one length."""
         rows, known = self._rows(words), dict[tuple[Any, ...], Any]()
         found = [
-            [self._raw(said, word, place, known) for place, said in enumerate(row)]
+            [self._raw(values, word, place, known) for place, values in enumerate(row)]
             for word, row in zip(words, rows, strict=True)
         ]
         return found if self.at == "each" else [row[0] for row in found]
@@ -230,34 +230,34 @@ class Lines(_Sent):
         # the lines are evaluated only on words with a judged position
         chosen = words if held is None else [word for word, row in zip(words, held, strict=True) if any(row)]
         columns = [column.rows(chosen, self.at) for _, column in self.lines] if chosen else []
-        said = iter([list(zip(*places, strict=True)) for places in zip(*columns, strict=True)])
+        values = iter([list(zip(*places, strict=True)) for places in zip(*columns, strict=True)])
         if held is None:
-            return [list(row) for row in said]
+            return [list(row) for row in values]
         found: list[list[tuple[Any, ...] | None]] = []
         for row in held:
-            here = next(said) if any(row) else [()] * len(row)
+            here = next(values) if any(row) else [()] * len(row)
             found.append([one if judge else None for one, judge in zip(here, row, strict=True)])
         return found
 
-    def _raw(self, said: tuple[Any, ...] | None, word: Word, place: int, known: dict[tuple[Any, ...], Any]) -> Any:
-        if said is None:
+    def _raw(self, values: tuple[Any, ...] | None, word: Word, place: int, known: dict[tuple[Any, ...], Any]) -> Any:
+        if values is None:
             return None
         if self.decide == "value":  # a look-up in the cache would take longer
-            return self._wanted(said, word, place)
-        if said not in known:
-            known[said] = self._wanted(said, word, place)
-        return known[said]
+            return self._expected(values, word, place)
+        if values not in known:
+            known[values] = self._expected(values, word, place)
+        return known[values]
 
-    def _wanted(self, said: tuple[Any, ...], word: Word, place: int) -> Any:
+    def _expected(self, values: tuple[Any, ...], word: Word, place: int) -> Any:
         names = self._names
-        if self.decide == "value" and any(value is None for value in said):
-            told = f"the value {names[said.index(None)] or 'of the output'} is a division by 0"
-            raise self._error(word, place, told, "Exclude positions where it has no value with assume:.")
+        if self.decide == "value" and any(value is None for value in values):
+            message = f"the value {names[values.index(None)] or 'of the output'} is a division by 0"
+            raise self._error(word, place, message, "Exclude positions where it has no value with assume:.")
         if names == [None]:
-            return str(said[0]) if self.decide == "argmax" else said[0]
+            return str(values[0]) if self.decide == "argmax" else values[0]
         if self.decide != "argmax":
-            return Said(tuple((str(name), value) for name, value in zip(names, said, strict=True)))
-        holding = [str(name) for name, holds in zip(names, said, strict=True) if holds]
+            return OutputValues(tuple((str(name), value) for name, value in zip(names, values, strict=True)))
+        holding = [str(name) for name, holds in zip(names, values, strict=True) if holds]
         if len(holding) == 1:
             return holding[0]
         some = " and ".join(f"output {name}" for name in holding[:3]) + " ..." * (len(holding) > 3)
@@ -268,10 +268,10 @@ class Lines(_Sent):
     def _names(self) -> list[str | None]:
         return [name for name, _ in self.lines]
 
-    def _error(self, word: Word, place: int, told: str, hint: str) -> InputError:
+    def _error(self, word: Word, place: int, message: str, hint: str) -> InputError:
         position = {"first": 1, "last": len(word), "each": place + 1}[self.at]
         shown = written_word(word, tuple(dict.fromkeys(word)))
-        return InputError(f"{self.place}: on the word {shown}, position {position}, {told}", hint)
+        return InputError(f"{self.place}: on the word {shown}, position {position}, {message}", hint)
 
 
 @dataclass(frozen=True)
@@ -291,8 +291,8 @@ class NextSymbols(_Sent):
         return self.many([word])[0]
 
     @cached_property
-    def _parallel(self) -> ParallelAutomaton:
-        return ParallelAutomaton(self.automaton)
+    def _parallel(self) -> BatchAutomaton:
+        return BatchAutomaton(self.automaton)
 
     @cached_property
     def _allowed(self) -> list[frozenset[str] | None]:

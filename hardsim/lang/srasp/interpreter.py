@@ -228,8 +228,8 @@ def check_program_examples(program: ast.SraspProgram) -> None:
             if isinstance(example, ast.MapExample):
                 output = oracle.output(example.word)
                 right = output == example.output
-                found, wanted = (written_output(word, program.alphabet) for word in (output, example.output))
-                message = f"the program maps '{shown}' to '{found}', but 'map:' expects '{wanted}'"
+                found, expected = (written_output(word, program.alphabet) for word in (output, example.output))
+                message = f"the program maps '{shown}' to '{found}', but 'map:' expects '{expected}'"
             else:
                 accepted = oracle.accepts(example.word)
                 right = accepted == example.accept

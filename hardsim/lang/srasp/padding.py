@@ -20,9 +20,9 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
     if not word:
         raise InputError("the empty word has no position to read a program at", "Words have one symbol or more.")
     if not set(program.alphabet).issuperset(word):
-        foreign = next(symbol for symbol in word if symbol not in program.alphabet)
+        external = next(symbol for symbol in word if symbol not in program.alphabet)
         known = " ".join(program.alphabet)
-        raise InputError(f"the symbol '{foreign}' is not in the alphabet", f"The alphabet is: {known}")
+        raise InputError(f"the symbol '{external}' is not in the alphabet", f"The alphabet is: {known}")
     if program.pad is None:
         return tuple(word)
     # an exact rational, so `denominator` tells integers apart

@@ -16,8 +16,8 @@ from hardsim.compiling.from_ltl.operators import SIZES
 from hardsim.errors import InvariantError, Unsupported
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_text
-from hardsim.program.model import Affine, Head, Kind, Program, Weighting
+from hardsim.lang.ltl_parser import parse_text
+from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PROVEN, REGIMES, expression
 from tests.hard_runs import hard_run
 from tests.strategies import all_words
@@ -109,8 +109,8 @@ def test_counts_read_at_the_first_position(at: str) -> None:
     subject = compile_formula(file, ModelOptions())
     for found in evaluations(subject, all_words("ab", 6)):
         # At the first position: two a's in all, and no b there; at the last one: #R is at most 1.
-        wanted = found.word.count("a") == 2 and found.word[0] == "a" if at == "first" else False
-        assert (found.oracle, found.hard, found.soft) == (wanted,) * 3
+        expected = found.word.count("a") == 2 and found.word[0] == "a" if at == "first" else False
+        assert (found.oracle, found.hard, found.soft) == (expected,) * 3
 
 
 @pytest.mark.sweep
@@ -215,9 +215,9 @@ def test_the_declared_gap_is_that_of_the_theory_and_kept(text: str, regime: str,
     found = program(text, regime, counting)
     (head,) = heads_of(found, Kind.LOOKUP, Kind.TABLE, Kind.SIGN, Kind.SIGN_RAMP)
     assert head.promise is not None
-    wanted = expression(rate)
+    expected = expression(rate)
     for n in range(1, 7):
-        declared = [wanted.evaluate(i=i, n=n) for i in range(1, n + 1)]
+        declared = [expected.evaluate(i=i, n=n) for i in range(1, n + 1)]
         assert [head.promise.evaluate(i=i, n=n) for i in range(1, n + 1)] == declared
         for word in all_words("ab", n):
             # the interpreter holds every row to it; n = 1 has no second position

@@ -7,8 +7,8 @@ import pytest
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.errors import Unsupported
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression, parse_text
-from hardsim.program.model import Affine, Program
+from hardsim.lang.ltl_parser import parse_expression, parse_text
+from hardsim.program.hard_attention import Affine, Program
 from hardsim.program.regimes import REGIMES
 
 

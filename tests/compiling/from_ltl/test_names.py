@@ -6,8 +6,8 @@ import pytest
 
 from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, Method, lower
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_text
-from hardsim.program.model import Head
+from hardsim.lang.ltl_parser import parse_text
+from hardsim.program.hard_attention import Head
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 
 HEADER = "alphabet: a b c\n"

@@ -12,7 +12,7 @@ from hardsim.checking.result import MPMATH
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.parse import parse_expression
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.regimes import PROVEN, REGIMES
 from tests.strategies import PAST_BINARY, PAST_UNARY, all_words
 from tests.subjects import agree, evaluations, known

@@ -19,7 +19,7 @@ from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.core import Letters
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.lang.valuations import Valuations, everything
 from hardsim.program.regimes import PROVEN, REGIMES
 from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA

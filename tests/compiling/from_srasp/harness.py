@@ -15,7 +15,7 @@ from hardsim.hard.exact import ExactModel, HardTrace, LayerTrace
 from hardsim.lang.ast import BLANK, SraspProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.padding import padded_word
-from hardsim.program.model import Head, Weighting
+from hardsim.program.hard_attention import Head, Weighting
 from tests.hard_runs import outputs_of
 
 Word = tuple[str, ...]
@@ -76,9 +76,9 @@ def check_word(
     compiled: Compiled, model: ExactModel, oracle: ProgramOracle, trace: HardTrace, number: int, word: Word
 ) -> None:
     """One word of a batch: every vector, and the output as a user of the model would read it."""
-    wanted = oracle.run(word)
-    found = {name: compiled.vectors[name].values(trace, number) for name in wanted}
-    assert found == wanted, f"{''.join(word)}: {found} instead of {wanted}"
+    expected = oracle.run(word)
+    found = {name: compiled.vectors[name].values(trace, number) for name in expected}
+    assert found == expected, f"{''.join(word)}: {found} instead of {expected}"
     program = compiled.program
     if program.is_acceptor:
         assert compiled.model.verdict(outputs_of(model.program, trace)[number]) == oracle.accepts(word)

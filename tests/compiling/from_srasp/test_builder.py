@@ -18,7 +18,7 @@ from hardsim.compiling.from_srasp.network import (
 )
 from hardsim.hard.exact import ExactModel
 from hardsim.network.numbers import Mask
-from hardsim.program.model import Affine
+from hardsim.program.hard_attention import Affine
 
 ONE = Affine.constant(1)
 

@@ -9,7 +9,7 @@ import pytest
 
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.lang.ast import SraspProgram
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 
 # c: how many a so far; s: a minus b so far; both are look-ups, s needs both signs. m is an integer with an offset.

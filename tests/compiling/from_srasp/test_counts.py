@@ -7,7 +7,7 @@ import pytest
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.proof.program import law_of
 from hardsim.sharpening.measure import measure
 from tests.compiling.from_srasp.harness import agree, words_to
@@ -56,7 +56,7 @@ BY_ORDER = [
 ]
 
 
-def hold(mask: str, score: str) -> None:
+def require(mask: str, score: str) -> None:
     program = parse_program(f"{HEAD}x(i) := count_j[{mask}, {score}]\nY(i) := x(i) = x(i)\n")
     found = agree(program, words_to(program, 5))
     assert (found.compared, found.out_of_range) == (62, 0)
@@ -66,13 +66,13 @@ def hold(mask: str, score: str) -> None:
 @pytest.mark.parametrize("score", EVERY_MASK)
 @pytest.mark.parametrize("mask", MASKS)
 def test_counts(mask: str, score: str) -> None:
-    hold(mask, score)
+    require(mask, score)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("score", BY_ORDER)
 def test_counts_by_order(score: str) -> None:
-    hold("1", score)
+    require("1", score)
 
 
 REFUSED = [

@@ -18,7 +18,7 @@ from hardsim.compiling.from_srasp.ranges import Ranges
 from hardsim.lang import ast
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.srasp_strategies import Shape, programs
 from tests.subjects import FORMULAS
 
@@ -42,7 +42,7 @@ class Claims:
     def __init__(self, program: ast.SraspProgram) -> None:
         self.names = [one.name for one in program.statements if one.sort is ast.Sort.INT]
         self.ranges = Ranges(program)
-        self.held = {name: self.ranges.hold(reference(program, name)) for name in self.names}
+        self.held = {name: self.ranges.require(reference(program, name)) for name in self.names}
         self._bounds: dict[tuple[str, int, bool], list[list[tuple[fmpq_mpoly, ...]]]] = {}
         for name, sign, inside in product(self.names, (1, -1), self.ranges.lengths.sides):
             try:
@@ -70,7 +70,7 @@ def words(program: ast.SraspProgram, most: int, longest: int) -> Iterator[list[t
             yield list(product(program.alphabet, repeat=length))
 
 
-def hold(program: ast.SraspProgram, most: int = 40, longest: int = 4) -> Claims:
+def require(program: ast.SraspProgram, most: int = 40, longest: int = 4) -> Claims:
     """Assert of all these words that the integers are what is claimed."""
     claims, oracle = Claims(program), ProgramOracle(program)
     for some in words(program, most, longest):
@@ -92,7 +92,7 @@ def hold(program: ast.SraspProgram, most: int = 40, longest: int = 4) -> Claims:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_shipped_stays_in_range(name: str) -> None:
     program = parse_program((FORMULAS / name).read_bytes(), name)
-    hold(program)
+    require(program)
     compiled = compile_program(program)
     assert (compiled.warnings, compiled.guards) == ((), ())
 
@@ -112,7 +112,7 @@ def test_the_depth_of_brackets_is_bounded_by_what_it_can_be() -> None:
 
 
 def check_random(program: ast.SraspProgram, pad: str | None, longest: int) -> None:
-    hold(program if pad is None else replace(program, pad=parse_arith(pad, ("len",))), longest=longest)
+    require(program if pad is None else replace(program, pad=parse_arith(pad, ("len",))), longest=longest)
 
 
 QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -318,7 +318,7 @@ def program_of(lines: str) -> ast.SraspProgram:
 @pytest.mark.parametrize("rule", CASES)
 def test_a_rule_shows_what_it_should(rule: str) -> None:
     program = program_of(CASES[rule][0])
-    assert hold(program, most=70, longest=6).held["v"]
+    assert require(program, most=70, longest=6).held["v"]
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -328,7 +328,7 @@ def test_a_rule_does_not_show_what_is_wrong(rule: str) -> None:
     oracle = ProgramOracle(program)
     runs = (oracle.run(word)["v"] for some in words(program, 70, 6) for word in some)
     assert any(max(abs(int(value)) for value in values) > len(values) for values in runs)
-    assert not hold(program, most=70, longest=6).held["v"]
+    assert not require(program, most=70, longest=6).held["v"]
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_what_is_too_large_is_not_shown_anything(line: str) -> None:
     lines = ["v0(i) := psum_j[j<=i] Q_a(j)", *(line.format(number, number - 1) for number in range(1, 250))]
     program = program_of("\n".join(lines))
     ranges = Ranges(program)
-    assert not ranges.hold(reference(program, "v249"))
+    assert not ranges.require(reference(program, "v249"))
 
 
 def test_what_leaves_the_range_is_still_watched() -> None:

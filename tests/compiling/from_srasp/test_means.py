@@ -9,7 +9,7 @@ import pytest
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Unsupported
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 from tests.mistakes import raised
 

@@ -83,9 +83,9 @@ def test_dyck_2_on_long_words() -> None:
     for batch in batches(compiled, long_words("dyck2", 64, 200)):
         trace = model.run(batch)
         compiled.check_ranges(batch, trace)
-        wanted = [expected("dyck2", word) for word in batch]
-        assert [compiled.model.verdict(output) for output in outputs_of(model.program, trace)] == wanted
-        members += sum(map(bool, wanted))
+        needed = [expected("dyck2", word) for word in batch]
+        assert [compiled.model.verdict(output) for output in outputs_of(model.program, trace)] == needed
+        members += sum(map(bool, needed))
     assert 50 < members < 150
 
 

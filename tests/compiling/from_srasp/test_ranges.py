@@ -10,13 +10,13 @@ from hardsim.compiling.from_srasp.compile import Compiled, compile_program
 from hardsim.errors import OutOfRange
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import raises_out_of_range
 
 DOUBLE = "alphabet: a b\nd(i) := psum_j[j<=i] (Q_a(j) ? 2 : 0)\nY(i) := d(i) = 2\n"
 
 
-def told(compiled: Compiled, word: str) -> str:
+def text_of(compiled: Compiled, word: str) -> str:
     """The error for a word, if there is one."""
     error = raises_out_of_range(compiled, tuple(word))
     return "" if error is None else error.message
@@ -35,7 +35,7 @@ def test_a_prefix_sum_above_n() -> None:
 
 def test_a_prefix_sum_below_minus_n() -> None:
     text = "alphabet: a b\nd(i) := psum_j[j<=i] (Q_a(j) ? pos(j) - 4 : 0)\nY(i) := d(i) = 2\n"
-    assert "the vector d is -3 at position 1, outside [-2, 2]" in told(compile_program(parse_program(text)), "aa")
+    assert "the vector d is -3 at position 1, outside [-2, 2]" in text_of(compile_program(parse_program(text)), "aa")
 
 
 def test_the_check_names_exactly_the_words_that_the_oracle_sees_leave() -> None:
@@ -73,7 +73,7 @@ def test_an_integer_that_is_ordered(score: str, word: str, value: int, position:
         "an integer compared in the score of the vector Y may leave [-n, n] on some words, which is then an error",
     )
     message = f"an integer compared in the score of the vector Y is {value} at position {position},"
-    assert message in told(compiled, word)
+    assert message in text_of(compiled, word)
 
 
 def test_integers_that_are_equal_outside() -> None:
@@ -83,10 +83,10 @@ def test_integers_that_are_equal_outside() -> None:
     compiled = compile_program(program)
     assert len(compiled.warnings) == 1
     message = "an integer compared in the score of the vector Y is 4 at position 2, outside [-2, 2]"
-    assert message in told(compiled, "aa")
+    assert message in text_of(compiled, "aa")
     # pos(j) + c(j) = 3 at j = 2, but 2 c(i) is 2 at most
-    assert "is 3 at position 2, outside [-2, 2]" in told(compiled, "ba")
-    assert told(compiled, "bb") == ""
+    assert "is 3 at position 2, outside [-2, 2]" in text_of(compiled, "ba")
+    assert text_of(compiled, "bb") == ""
     trace = ExactModel(compiled.model).run([("a", "a")])
     assert compiled.vectors["Y"].values(trace, 0) != ProgramOracle(program).run("aa")["Y"]
 

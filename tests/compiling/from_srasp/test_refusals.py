@@ -9,7 +9,7 @@ from hardsim.compiling.from_srasp.scores import MAX_CASES
 from hardsim.errors import Unsupported
 from hardsim.lang.ast import SraspProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 
 HEAD = """alphabet: a b
 c(i) := psum_j[j<=i] Q_a(j)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 
 from hardsim.errors import InputError, SourceError, Unsupported
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
-from hardsim.lang.crasp.parse import parse_crasp
-from hardsim.lang.parse import parse_text
+from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle
 from tests.crasp_definitions import Tree, conditions, programs, value
@@ -54,7 +54,7 @@ def both(text: str, alphabet: str | None = None) -> tuple[Callable[[tuple[str, .
 
 
 @pytest.mark.parametrize(
-    ("text", "alphabet", "meant", "longest"),
+    ("text", "alphabet", "expected", "longest"),
     [
         (BALANCED, None, balanced, 9),
         (SQUARES, None, lambda word: len(word) == 8 and word[:4] == word[4:], 9),
@@ -71,15 +71,15 @@ def both(text: str, alphabet: str | None = None) -> tuple[Callable[[tuple[str, .
     ],
     ids=["balanced", "squares", "even", "cases", "back", "predicates", "names"],
 )  # fmt: skip
-def test_what_programs_say(text: str, alphabet: str | None, meant: Callable[[str], bool], longest: int) -> None:
+def test_what_programs_say(text: str, alphabet: str | None, expected: Callable[[str], bool], longest: int) -> None:
     oracle, formula = both(text, alphabet)
     meaning, copy = Oracle(formula), pickle.loads(pickle.dumps(oracle))
     for n in range(1, longest + 1):
         for word in product(formula.alphabet, repeat=n):
-            assert oracle(word) == copy(word) == meaning.accepts(word) == meant("".join(word)), word
+            assert oracle(word) == copy(word) == meaning.accepts(word) == expected("".join(word)), word
 
 
-def hold(text: str, answer: Tree, longest: int) -> None:
+def require(text: str, answer: Tree, longest: int) -> None:
     """The oracle and the formula of a program on all words over a and b up to a length, by the definitions."""
     try:
         oracle, formula = both(text, "a b")
@@ -95,13 +95,13 @@ def hold(text: str, answer: Tree, longest: int) -> None:
 
 @given(programs())
 def test_the_oracle_and_the_formula_say_what_the_definitions_do(program: tuple[str, Tree]) -> None:
-    hold(*program, longest=6)
+    require(*program, longest=6)
 
 
 @given(conditions())
 def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> None:
     """The same text is a condition of Python but for `mod`."""
-    meant = eval(f"lambda i, j: bool({condition.replace('mod', '%')})")
+    expected = eval(f"lambda i, j: bool({condition.replace('mod', '%')})")
     text = f'pred P(i, j) = {condition}\nL = #[P] "a" == # "b"'
     try:
         oracle, formula = both(text, "a b")
@@ -112,7 +112,7 @@ def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> N
     meaning = Oracle(formula)
     for n in range(1, 8):
         for word in product("ab", repeat=n):
-            counted = sum(word[j] == "a" and meant(n - 1, j) for j in range(n))
+            counted = sum(word[j] == "a" and expected(n - 1, j) for j in range(n))
             assert oracle(word) == meaning.accepts(word) == (counted == word.count("b")), word
 
 
@@ -200,14 +200,14 @@ CASES: dict[str, Callable[[str], bool]] = {
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the public programs lie beside the project")
-@pytest.mark.parametrize(("name", "meant"), CASES.items(), ids=CASES)
-def test_public_programs(name: str, meant: Callable[[str], bool]) -> None:
+@pytest.mark.parametrize(("name", "expected"), CASES.items(), ids=CASES)
+def test_public_programs(name: str, expected: Callable[[str], bool]) -> None:
     oracle, formula = both((SAMPLES / f"{name}.cr").read_text())
     meaning, longest = Oracle(formula), 8 if len(formula.alphabet) < 3 else 5
     words = [word for n in range(1, longest + 1) for word in product(formula.alphabet, repeat=n)]
     longer = ("abcaabca", "abcaabcb", "bbbbbbbb", "aabbcc", "aabcbc") if longest == 5 else ()
     for word in [*words, *map(tuple, longer)]:
-        assert oracle(word) == meaning.accepts(word) == meant("".join(word)), word
+        assert oracle(word) == meaning.accepts(word) == expected("".join(word)), word
 
 
 def test_definitions_of_papers_are_read() -> None:
@@ -336,8 +336,8 @@ def test_conditions_are_guarded_as_they_were(condition: str, counted: Callable[[
     meaning = Oracle(formula)
     for n in range(1, 9):
         for word in product("ab", repeat=n):
-            meant = sum(word[j] == "a" and counted(n - 1, j) for j in range(n)) >= 2
-            assert oracle(word) == meaning.accepts(word) == meant, word
+            expected = sum(word[j] == "a" and counted(n - 1, j) for j in range(n)) >= 2
+            assert oracle(word) == meaning.accepts(word) == expected, word
 
 
 def test_a_name_of_an_integer_is_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from hardsim.errors import SourceError
 from hardsim.lang.canonical import canonical_regex
-from hardsim.lang.regex.parse import RegexFile, parse_regex
+from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
 
 WORDS = ["".join(word) for n in range(1, 6) for word in product("abc", repeat=n)]
 
@@ -217,7 +217,7 @@ def test_concatenation_of_symbols_of_several_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told", "expected"),
+    ("line", "message", "expected"),
     [
         ("plus: or", "plus: cannot be 'or'", "union or repeat"),
         ("plus:", "plus: has no value", "union or repeat"),
@@ -225,9 +225,9 @@ def test_concatenation_of_symbols_of_several_characters() -> None:
         ("plus: union\nplus: union", "duplicate header line plus:", "one plus: line"),
     ],
 )
-def test_a_header_that_chooses_nothing_is_refused(line: str, told: str, expected: str) -> None:
+def test_a_header_that_chooses_nothing_is_refused(line: str, message: str, expected: str) -> None:
     error = refused("ab", *line.split("\n"))
-    assert (error.message, error.expected) == (told, expected)
+    assert (error.message, error.expected) == (message, expected)
 
 
 @pytest.mark.parametrize(

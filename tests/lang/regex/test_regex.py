@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hardsim.errors import SourceError, Undecided
 from hardsim.lang.regex import automaton as automata
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.parse import RegexFile, parse_regex
+from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
 
 LONGEST = 5
 WORDS = ["".join(word) for n in range(1, LONGEST + 1) for word in product("abc", repeat=n)]
@@ -78,20 +78,20 @@ def test_intersection_and_complement_are_those_of_sets(one: str, other: str) -> 
 def test_a_complement_has_the_empty_word_unless_what_it_is_of_has_it(one: str, other: str) -> None:
     """A sequence with a complement: a word that is split somewhere, the empty word on either side included."""
     inside, before = re.compile(one.replace("[^abc]", "(?!)")), re.compile(other.replace("[^abc]", "(?!)"))
-    wanted = {
+    expected = {
         word for word in WORDS
         if any(before.fullmatch(word[:k]) and not inside.fullmatch(word[k:]) for k in range(len(word) + 1))
     }  # fmt: skip
-    assert accepted(automaton(f"({other})!({one})")) == wanted
+    assert accepted(automaton(f"({other})!({one})")) == expected
 
 
 @given(patterns)
 def test_words_are_counted_and_listed_in_order(pattern: str) -> None:
     made, found = automaton(pattern), matched(pattern)
     for n in range(1, LONGEST + 1):
-        wanted = sorted(tuple(word) for word in found if len(word) == n)
-        assert list(made.words(n)) == wanted
-        assert made.count(n) == len(wanted)
+        expected = sorted(tuple(word) for word in found if len(word) == n)
+        assert list(made.words(n)) == expected
+        assert made.count(n) == len(expected)
     assert list(islice(made.counts(), LONGEST)) == [
         sum(len(word) == n for word in found) for n in range(1, LONGEST + 1)
     ]
@@ -109,9 +109,9 @@ def test_samples_are_distinct_words_of_the_language(pattern: str, seed: int) -> 
 def test_the_difference_is_the_first_word_of_one_alone(one: str, other: str) -> None:
     left, right = automaton(one), automaton(other)
     found = left.difference(right)
-    wanted = [word for word in WORDS if word in matched(one) ^ matched(other)]
-    if wanted:
-        assert found == tuple(wanted[0])
+    expected = [word for word in WORDS if word in matched(one) ^ matched(other)]
+    if expected:
+        assert found == tuple(expected[0])
     elif found is not None:
         assert len(found) > LONGEST
         assert left.accepts(found) != right.accepts(found)
@@ -228,7 +228,7 @@ def test_notes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "place", "told", "advice"),
+    ("expression", "place", "message", "advice"),
     [
         ("a**", "3", "two repetitions in a row need brackets", "( ... *)*"),
         ("a+?", "3", "two repetitions in a row need brackets", "no lazy or possessive repetitions"),
@@ -291,17 +291,17 @@ def test_notes() -> None:
         ("((a{1000}){1000}){1000}", "1", "more than 100,000 parts", "repeat less often"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(expression: str, place: str, told: str, advice: str) -> None:
+def test_a_mistake_is_told_with_its_place(expression: str, place: str, message: str, advice: str) -> None:
     with pytest.raises(SourceError) as caught:
         read(expression)
     first, *rest = str(caught.value).split("\n")
     assert first.startswith(f"x.re:2:{place}: error: ")
-    assert told in first
+    assert message in first
     assert advice in "\n".join(rest)
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "advice"),
+    ("text", "message", "advice"),
     [
         ("a*", "x.re:1:1: error: missing alphabet", "add it at the top of the file"),
         ("alphabet: a", "x.re:1:12: error: missing expression", "such as (ab)*"),
@@ -317,10 +317,10 @@ def test_a_mistake_is_told_with_its_place(expression: str, place: str, told: str
         ("alphabet: a - z\n[a-z]", "x.re:2:3: error: there are no ranges", "the symbol - is quoted"),
     ],
 )  # fmt: skip
-def test_a_mistake_of_a_file_is_told(text: str, told: str, advice: str) -> None:
+def test_a_mistake_of_a_file_is_told(text: str, message: str, advice: str) -> None:
     with pytest.raises(SourceError) as caught:
         parse_regex(text, "x.re")
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
     assert advice in str(caught.value)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hardsim.errors import SourceError
 from hardsim.lang.regex.automaton import SymbolClasses
-from hardsim.lang.regex.parse import RegexFile, parse_regex
+from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
 from hardsim.lang.valuations import Valuations
 
 LONGEST = 4
@@ -60,13 +60,13 @@ def test_the_automaton_matches_what_python_matches(pattern: str, backwards: bool
         assert [word for word in WORDS if made.accepts(word_of(word, way))] == found
     alphabet = Valuations(order)
     for n in range(1, LONGEST + 1):
-        wanted = [word_of(word, order) for word in found if len(word) == n]
-        assert made.count(n) == len(wanted)
+        expected = [word_of(word, order) for word in found if len(word) == n]
+        assert made.count(n) == len(expected)
         listed = list(made.words(n))
-        assert listed == sorted(wanted, key=lambda word: [alphabet.index(symbol) for symbol in word])
+        assert listed == sorted(expected, key=lambda word: [alphabet.index(symbol) for symbol in word])
         samples = made.samples(n, 5, Random(n))
-        assert set(samples) <= set(wanted)
-        assert bool(samples) == bool(wanted)
+        assert set(samples) <= set(expected)
+        assert bool(samples) == bool(expected)
 
 
 @given(patterns, patterns, st.permutations(NAMES))
@@ -115,8 +115,8 @@ def test_letters_are_those_of_the_list_of_symbols(props: int, one: set[int], oth
     assert letters.sizes == tuple(map(listed.count, range(len(letters.sizes))))
     assert letters.firsts == tuple(map(listed.index, range(len(letters.sizes))))
     for left in (set(), {0}, {len(letters.sizes) - 1}, set(range(len(letters.sizes)))):
-        wanted = [(symbol, letter) for symbol, letter in zip(alphabet, listed, strict=True) if letter in left]
-        assert list(letters.symbols(left)) == wanted
+        expected = [(symbol, letter) for symbol, letter in zip(alphabet, listed, strict=True) if letter in left]
+        assert list(letters.symbols(left)) == expected
     for letter in range(len(letters.sizes)):
         drawn = {letters.drawn(letter, Random(seed)) for seed in range(200)}
         assert drawn == {symbol for symbol in alphabet if letters[symbol] == letter}
@@ -183,7 +183,7 @@ def test_propositions_that_are_mentioned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "place", "told", "advice"),
+    ("expression", "place", "message", "advice"),
     [
         (".*{p,x}", "6", "unknown proposition 'x'", "a proposition (p q r)"),
         ("{p,}", "4", "a proposition is missing here", "leave out the comma"),
@@ -201,15 +201,15 @@ def test_propositions_that_are_mentioned() -> None:
         ("{r}x", "4", "'x' is not a symbol of the alphabet", "sets are written {p,q}"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(expression: str, place: str, told: str, advice: str) -> None:
+def test_a_mistake_is_told_with_its_place(expression: str, place: str, message: str, advice: str) -> None:
     with pytest.raises(SourceError) as caught:
         read(expression, "props: p q r", "at-most-one: p q")
-    assert f"x.re:3:{place}: error: {told}" in str(caught.value)
+    assert f"x.re:3:{place}: error: {message}" in str(caught.value)
     assert advice in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "message"),
     [
         (["props: p q", "alphabet: a b"], "both props: and alphabet:"),
         (["one-of: p q"], "one-of: without props:"),
@@ -217,6 +217,6 @@ def test_a_mistake_is_told_with_its_place(expression: str, place: str, told: str
         (["props: p,q"], "'p,q' is not a proposition"),
     ],
 )
-def test_a_header_that_says_nothing_clear_is_refused(header: list[str], told: str) -> None:
-    with pytest.raises(SourceError, match=told):
+def test_a_header_that_says_nothing_clear_is_refused(header: list[str], message: str) -> None:
+    with pytest.raises(SourceError, match=message):
         read(".*", *header)

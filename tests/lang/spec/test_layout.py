@@ -56,7 +56,7 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             "networks: net\noutput x: a\n",
@@ -137,8 +137,8 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, told: str) -> None:
-    assert refused(text) == told
+def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
+    assert refused(text) == message
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_what_belongs_elsewhere_has_a_hint(text: str, hint: str) -> None:
 
 @pytest.mark.parametrize("line", ["assume: a", "output x: a", "value x: 1", "program: p.srasp"])
 def test_next_stands_alone(line: str) -> None:
-    told = refused(f"next: /a*/\n{line}\n")
-    assert told.startswith("x.spec:2:")
-    assert "next: defines assume: and all outputs" in told
-    assert told.endswith("remove it, or remove next: (line 1) and write a line for each output")
+    message = refused(f"next: /a*/\n{line}\n")
+    assert message.startswith("x.spec:2:")
+    assert "next: defines assume: and all outputs" in message
+    assert message.endswith("remove it, or remove next: (line 1) and write a line for each output")
 
 
 def test_a_layout_knows_its_keys() -> None:

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError, SourceError
-from hardsim.lang.parse import parse_expression
-from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.ltl_parser import parse_expression
+from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.spec.domain import extensions_of, first_in, leading, prefixes_of
 from hardsim.lang.spec.layout import read_spec
 from hardsim.lang.spec.meaning import Demands, Question, remarks
-from hardsim.lang.spec.oracle import Said
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.spec.oracle import OutputValues
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.lang.spec.words import Word, words_up_to
 
 PROGRAM = """alphabet: a b
@@ -41,14 +41,14 @@ def demands(
     return Question(read_spec(text, "x.spec"), program, alphabet, at, decide, outputs, before, causal).demands()
 
 
-def agree(found: Demands, meant: Callable[[Word], Any], longest: int = 4, shortest: int = 1) -> None:
+def agree(found: Demands, expected: Callable[[Word], Any], longest: int = 4, shortest: int = 1) -> None:
     """On all short words, one at a time and together, here and after travelling."""
     again = pickle.loads(pickle.dumps(found.oracle))
     for n in range(shortest, longest + 1):
         words = list(product("ab", repeat=n))
         many = found.oracle.many(words)
         assert many == again.many(words) == [found.oracle(word) for word in words]
-        assert [dict(raw) if isinstance(raw, Said) else raw for raw in many] == list(map(meant, words))
+        assert [dict(raw) if isinstance(raw, OutputValues) else raw for raw in many] == list(map(expected, words))
 
 
 def holds(formula: str, word: Word, place: int) -> bool:
@@ -62,11 +62,11 @@ def holds(formula: str, word: Word, place: int) -> bool:
 def test_a_formula_is_read_where_the_network_is_judged(at: str) -> None:
     formula = "(#L[a] > #R[b]) | X b"
 
-    def meant(word: Word) -> Any:
+    def expected(word: Word) -> Any:
         row = [holds(formula, word, place) for place in range(len(word))]
         return {"last": row[-1], "first": row[0], "each": row}[at]
 
-    agree(demands(f"output x: {formula}\n", at), meant)
+    agree(demands(f"output x: {formula}\n", at), expected)
 
 
 def test_several_outputs_are_said_by_name() -> None:
@@ -88,17 +88,17 @@ def test_argmax_wants_the_output_whose_line_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         ("output x: a\noutput y: b & Y b\n", "x.spec: on the word ab, position 2, no line output holds"),
         ("output x: a\noutput y: a | b\n", "x.spec: on the word ab, position 1, output x and output y hold"),
     ],
 )
-def test_argmax_needs_exactly_one_line(lines: str, told: str) -> None:
+def test_argmax_needs_exactly_one_line(lines: str, message: str) -> None:
     found = demands(lines, "each", "argmax", ("x", "y"))
     with pytest.raises(InputError) as caught:
         found.oracle(("a", "b"))
-    assert caught.value.message == told
+    assert caught.value.message == message
     assert "assume:" in caught.value.hint
     assert demands(f"{lines}assume: false\n", "each", "argmax", ("x", "y")).oracle(("a", "b")) == [None, None]
 
@@ -106,13 +106,13 @@ def test_argmax_needs_exactly_one_line(lines: str, told: str) -> None:
 def test_values_are_exact_fractions() -> None:
     found = demands("value x: 2 * #L[a] / pos - (len - 1) / 3 * #R[b]\n", "each", "value")
 
-    def meant(word: Word) -> list[Fraction]:
+    def expected(word: Word) -> list[Fraction]:
         n = len(word)
         return [
             Fraction(2 * word[: i + 1].count("a"), i + 1) - Fraction(n - 1, 3) * word[i:].count("b") for i in range(n)
         ]
 
-    agree(found, meant)
+    agree(found, expected)
     assert demands("value x: 1 / 3 / 2 - -1 / (1 / 4)\n", decide="value").oracle(("a",)) == Fraction(1, 6) + 4
     assert demands("value x: pos * #[a] * len\n", decide="value").oracle(tuple("aba")) == 18
 
@@ -142,17 +142,17 @@ def test_assume_with_a_formula_is_about_the_whole_word() -> None:
 def test_assume_with_an_expression_is_about_the_prefix(expression: str, at: str) -> None:
     found = demands(f"assume: /{expression}/\noutput x: b\n", at)
 
-    def meant(word: Word) -> Any:
+    def expected(word: Word) -> Any:
         text = "".join(word)
         row = [
             text[end - 1] == "b" if re.fullmatch(expression, text[:end]) else None for end in range(1, len(text) + 1)
         ]
         return {"last": row[-1], "first": row[0], "each": row}[at]
 
-    agree(found, meant)
+    agree(found, expected)
     assert found.domain is not None
     for word in words_up_to(4):
-        raw = meant(word)
+        raw = expected(word)
         assert found.domain.accepts(word) == (raw is not None and (at != "each" or any(one is not None for one in raw)))
 
 
@@ -208,12 +208,12 @@ TOKENS = ("a", "b", "<bos>", "<eos>")
 def test_next_is_what_may_come(expression: str, before: bool, causal: bool) -> None:
     found = demands(f"next: /{expression}/\n", "each", outputs=TOKENS, before=before, causal=causal)
 
-    def meant(word: Word) -> list[Any]:
+    def expected(word: Word) -> list[Any]:
         # Who reads on knows that another word is no prefix of one of the language: then nothing is judged.
         known = causal or brute(expression, word) is not None
         return [brute(expression, word[:end]) if known else None for end in range(0 if before else 1, len(word) + 1)]
 
-    agree(found, meant, 3, shortest=0 if before else 1)
+    agree(found, expected, 3, shortest=0 if before else 1)
     assert found.shortest == (0 if before else 1)
     assert found.domain is not None
     for word in words_up_to(3):
@@ -251,7 +251,7 @@ def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "alphabet", "told"),
+    ("text", "alphabet", "message"),
     [
         ("next: /(1{0,1})*/\n", "01", ["{0,1} repeats the operand before it; the set is written [0 1]"]),
         ("assume: /(()|a)*/\noutput x: a\n", "a()", ["( is a bracket", ") is a bracket"]),
@@ -260,9 +260,9 @@ def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
         ("assume: /(ab)*/\noutput x: a <-> b\n", "ab", []),
     ],
 )
-def test_what_may_be_meant_otherwise_is_noted(text: str, alphabet: str, told: list[str]) -> None:
+def test_what_may_be_meant_otherwise_is_noted(text: str, alphabet: str, message: list[str]) -> None:
     notes = remarks(read_spec(text, "x.spec"), None, tuple(alphabet))
-    assert [note.startswith(one) for note, one in zip(notes, told, strict=True)] == [True] * len(told)
+    assert [note.startswith(one) for note, one in zip(notes, message, strict=True)] == [True] * len(message)
 
 
 EXPRESSIONS = st.recursive(
@@ -304,7 +304,7 @@ def test_domains(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "how", "told"),
+    ("text", "how", "message"),
     [
         (
             "output x: a b\n",
@@ -457,7 +457,7 @@ def test_domains(expression: str) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, how: dict[str, Any], told: str) -> None:
+def test_a_mistake_is_told_with_its_place(text: str, how: dict[str, Any], message: str) -> None:
     with pytest.raises(SourceError) as caught:
         demands(text, **how)
-    assert str(caught.value) == told
+    assert str(caught.value) == message

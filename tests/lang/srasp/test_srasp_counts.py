@@ -9,9 +9,9 @@ import pytest
 
 from hardsim.errors import SourceError
 from hardsim.lang import ast
+from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parallel import ParallelProgram
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.mistakes import raised
 
 
@@ -22,7 +22,7 @@ def test_a_count_is_an_integer_vector() -> None:
     assert [statement.sort for statement in program.statements] == [ast.Sort.INT, ast.Sort.INT, ast.Sort.BOOL]
     values = ProgramOracle(program).run("aabab")
     assert (values["c"], values["d"]) == ([1, 2, 1, 3, 2], [4, 3, 2, 1, 0])
-    assert ParallelProgram(program).accepts(["aabab"]) == [True]
+    assert BatchProgram(program).accepts(["aabab"]) == [True]
 
 
 def test_the_documented_count_sorts() -> None:
@@ -33,7 +33,7 @@ def test_the_documented_count_sorts() -> None:
     )
     for word in ("cab", "bba", "a", "cbacbacca"):
         assert ProgramOracle(program).output(word) == tuple(sorted(word))
-        assert ParallelProgram(program).outputs([word]) == [tuple(sorted(word))]
+        assert BatchProgram(program).outputs([word]) == [tuple(sorted(word))]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_mean_is_rational_and_only_compared() -> None:
     assert values["l"] == [Fraction(4, 5), 1, Fraction(4, 3), 1, 2]
     assert ProgramOracle(program).accepts("aabab")
     words = list(product("ab", repeat=5))
-    assert ParallelProgram(program).accepts(words) == [ProgramOracle(program).accepts(word) for word in words]
+    assert BatchProgram(program).accepts(words) == [ProgramOracle(program).accepts(word) for word in words]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_mean_with_a_score() -> None:
     assert ProgramOracle(program).run("b")["t"] == [0]
     for word in product("ab", repeat=5):
         for name, column in ProgramOracle(program).run(word).items():
-            assert ParallelProgram(program).values([word], name) == [tuple(column)]
+            assert BatchProgram(program).values([word], name) == [tuple(column)]
 
 
 def test_where_the_output_is_specified() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from hardsim.errors import SourceError
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.mistakes import marked, raised
 
 NOWHERE = "has no meaning here"

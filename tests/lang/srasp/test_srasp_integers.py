@@ -9,9 +9,9 @@ import pytest
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.pin import example_line, with_example
+from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
-from hardsim.lang.srasp.parallel import ParallelProgram
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.mistakes import raised
 
 DEPTH = "alphabet: ( )\nY(i) := psum_j[j<=i] (in(j) = '(' ? 1 : -1)\n"
@@ -23,7 +23,7 @@ def test_an_integer_output_is_a_list() -> None:
         (1, 2, 1, 0), (-1, -2, -1), (1,),
     ]  # fmt: skip
     check_program_examples(program)
-    oracle, many = ProgramOracle(program), ParallelProgram(program)
+    oracle, many = ProgramOracle(program), BatchProgram(program)
     words = list(product("()", repeat=4))
     assert many.outputs(words) == [oracle.output(word) for word in words]
     for word in words:
@@ -34,7 +34,7 @@ def test_an_integer_output_is_a_list() -> None:
 def test_the_padding_has_integers_too() -> None:
     program = parse_program("alphabet: a b\npad: 2*len\nY(i) := psum_j[j<=i] Q_a(j)\nmap: ab -> 1 1 1 1\n")
     check_program_examples(program)
-    assert ParallelProgram(program).outputs([("b", "a")]) == [(0, 1, 1, 1)]
+    assert BatchProgram(program).outputs([("b", "a")]) == [(0, 1, 1, 1)]
 
 
 def test_a_wrong_example_is_told_with_blanks() -> None:

@@ -26,7 +26,7 @@ from hardsim.lang.ast import (
     SymbolLiteral,
     Truth,
 )
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.mistakes import raised
 from tests.sources import load_program
 from tests.srasp_text import format_program, format_right_hand_side

@@ -12,7 +12,7 @@ from hardsim.errors import SourceError
 from hardsim.lang import ast
 from hardsim.lang.ast import walk
 from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.mistakes import read_or_refused
 from tests.srasp_definitions import run_by_tables
 from tests.srasp_strategies import Shape, programs

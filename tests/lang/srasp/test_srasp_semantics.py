@@ -9,7 +9,7 @@ import pytest
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.padding import LONGEST_PADDED
-from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.mistakes import raised
 from tests.programs.reference import dyck, regex
 from tests.programs.shipped import DIRECTORY

@@ -1,0 +1,199 @@
+"""A transformer exported by hardsim, for PyTorch. It needs only torch and the two files beside this one.
+
+    from model import load
+    model = load()                            # in float64; load(dtype=torch.float32) rounds every number once more
+    outputs = model(model.encode("b a a"))    # (words, tokens read, outputs)
+    model.judged("b a a")                     # the outputs that give the answer for one word (1: accepted, 0: rejected)
+
+With m tokens read, n of them symbols of the word, let i be the positions, and x in R^(m x d):
+
+    x = embedding[tokens] + positions
+    x = x + sum over heads of softmax(scale (x w_q + b_q)(x w_k + b_k)^T) (x w_v + b_v) w_o + b_o
+    x = x + f(x w_in + b_in) w_out + b_out
+    outputs = x unembedding + unembedding_bias
+
+with norms before or after the sums. Position encodings and the scale, 1/temperature, are functions of i and n, computed
+exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+FUNCTIONS = {
+    "Fraction": Fraction, "log": math.log, "exp": math.exp, "sqrt": math.sqrt,
+    "PRIME": lambda x: x > 1 and all(x % k for k in range(2, math.isqrt(int(x)) + 1)),
+    "SQUARE": lambda x: x >= 0 and math.isqrt(int(x)) ** 2 == x,
+    "POW2": lambda x: x > 0 and int(x) & (int(x) - 1) == 0,
+}  # fmt: skip
+
+
+class Parameters(nn.Module):
+    """Parameters from the named tensors that exist; the others are None, and left out of the sums."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], prefix: str, names: str) -> None:
+        super().__init__()
+        for name in names.split():
+            self.register_parameter(name, nn.Parameter(tensors[prefix + name]) if prefix + name in tensors else None)
+
+
+class SoftNorm(Parameters):
+    """(x - mean) / sqrt(variance + epsilon), or "rms": x / sqrt(mean of x^2 + epsilon); times weight, plus bias."""
+
+    def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str) -> None:
+        super().__init__(tensors, prefix, "weight bias")
+        self.centred, self.epsilon = config["kind"] == "layer", float(Fraction(config["epsilon"]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize each row."""
+        x = x - x.mean(-1, keepdim=True) if self.centred else x
+        x = x / torch.sqrt((x * x).mean(-1, keepdim=True) + self.epsilon)
+        return plus(x if self.weight is None else x * self.weight, self.bias)
+
+
+class SoftHead(Parameters):
+    """Attention to the keys that a query sees. The largest logit of a row is subtracted before exp."""
+
+    def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str) -> None:
+        super().__init__(tensors, prefix, "w_q w_k w_v w_o b_q b_k b_v")
+        self.mask, self.scale = config["mask"], config["scale"]
+
+    def forward(self, y: Tensor, scale: Tensor, seen: Tensor) -> Tensor:
+        """Return the vectors that the head adds to the residual stream."""
+        q, k, v = plus(y @ self.w_q, self.b_q), plus(y @ self.w_k, self.b_k), plus(y @ self.w_v, self.b_v)
+        logits = ((q @ k.mT) * scale).masked_fill(~seen, -torch.inf)
+        weights = torch.exp(logits - logits.amax(-1, keepdim=True))
+        return ((weights / weights.sum(-1, keepdim=True)) @ v) @ self.w_o
+
+
+class SoftLayer(Parameters):
+    """Attention, then hidden units. A step without weights is left out."""
+
+    def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str) -> None:
+        super().__init__(tensors, prefix, "b_o")
+        heads = [SoftHead(head, tensors, f"{prefix}heads.{k}.") for k, head in enumerate(config["heads"])]
+        self.heads = nn.ModuleList(heads)
+        self.norm_1 = norm_of(config.get("norm_1"), tensors, f"{prefix}norm_1.")
+        self.norm_2 = norm_of(config.get("norm_2"), tensors, f"{prefix}norm_2.")
+        self.mlp: Any = Parameters(tensors, prefix + "mlp.", "w_in b_in cap w_out b_out") if config["mlp"] else None
+        self.activation, self.after = config["mlp"], config["norms"] == "after"
+
+    def forward(self, x: Tensor, scales: Sequence[Tensor], seen: Sequence[Tensor]) -> Tensor:
+        """Return the residual stream after the layer."""
+        if len(self.heads) or self.b_o is not None:
+            y = x if self.after else self.norm_1(x)
+            for head, scale, visible in zip(self.heads, scales, seen, strict=True):
+                x = x + head(y, scale, visible)
+            x = plus(x, self.b_o)
+            x = self.norm_1(x) if self.after else x
+        if self.mlp is not None:
+            entered = plus((x if self.after else self.norm_2(x)) @ self.mlp.w_in, self.mlp.b_in)
+            x = plus(x + self.activated(entered) @ self.mlp.w_out, self.mlp.b_out)
+            x = self.norm_2(x) if self.after else x
+        return x
+
+    def activated(self, z: Tensor) -> Tensor:
+        """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1 or infinity."""
+        if self.activation in ("gelu", "gelu_new"):
+            return nn.functional.gelu(z, approximate="none" if self.activation == "gelu" else "tanh")
+        return nn.functional.silu(z) if self.mlp.cap is None else torch.minimum(nn.functional.relu(z), self.mlp.cap)
+
+
+class SoftTransformer(Parameters):
+    """The whole network, as `network` in config.json describes it."""
+
+    def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        super().__init__(tensors, "", "embedding positions unembedding unembedding_bias")
+        self.config, self.before, self.after = config, config["before"], config["after"]
+        self.sets, self.names = "propositions" in config, config.get("tokens", config.get("propositions"))
+        self.layers = nn.ModuleList(SoftLayer(one, tensors, f"layers.{k}.") for k, one in enumerate(config["layers"]))
+        self.final_norm = norm_of(config.get("final_norm"), tensors, "final_norm.")
+
+    def encode(self, *words: str | Sequence[str]) -> Tensor:
+        """Return words of one length (lists of symbols, or texts with blanks), with the tokens around them: (words,
+        tokens) ids, or over sets of propositions (words, tokens, propositions) zeros and ones."""
+        listed = [re.findall(r"{.*?}|[^\s{}]+" if self.sets else r"\S+", w) if isinstance(w, str) else w for w in words]
+        if not self.sets:
+            rows = [[*self.before, *map(self.names.index, word), *self.after] for word in listed]
+            return torch.tensor(rows, device=self.embedding.device)
+        sets = [[*self.before, *(re.findall(r"[^{},\s]+", symbol) for symbol in word), *self.after] for word in listed]
+        held = [[{self.names.index(name) for name in symbol} for symbol in row] for row in sets]
+        bits = [[[float(k in symbol) for k in range(len(self.names))] for symbol in row] for row in held]
+        return torch.tensor(bits).to(self.embedding)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return the outputs, (words, tokens, outputs), for a result of `encode`."""
+        m, first = tokens.shape[1], self.config["first"]
+        i, n = range(first, first + m), m - len(self.before) - len(self.after)
+        x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
+        x = x if self.positions is None else x + self.positions[torch.arange(m)]  # an error beyond the last row
+        for place, functions in self.config["positions"]:
+            x[:, :, place] = x[:, :, place] + self.numbers([sum(value(one, at, n) for one in functions) for at in i])
+        for layer in self.layers:
+            scales = [self.numbers([value(head.scale, at, n) for at in i])[:, None] for head in layer.heads]
+            x = layer(x, scales, [self.seen(head.mask, m) for head in layer.heads])
+        return plus(self.final_norm(x) @ self.unembedding, self.unembedding_bias)
+
+    def numbers(self, exact: Sequence[Any]) -> Tensor:
+        """Return numbers rounded to float64, and then to the dtype of the model."""
+        return torch.tensor([float(number) for number in exact], dtype=torch.float64).to(self.embedding)
+
+    def seen(self, mask: str, m: int) -> Tensor:
+        """Return which keys (columns) each query (row) sees; all see the beginning of sequence, if there is one."""
+        key, query = torch.arange(m)[None, :], torch.arange(m)[:, None]
+        seen = {"future": key <= query, "past": key >= query, "strict-future": key < query, "strict-past": key > query}
+        return (seen.get(mask, (key >= 0).expand(m, m)) | ((key == 0) & self.config["bos"])).to(self.embedding.device)
+
+    def judged(self, word: str | Sequence[str]) -> Tensor:
+        """Return the outputs that give a word's answer, (positions, outputs); config.json states the rule, "decide"."""
+        start, tokens = len(self.before), self.encode(word)
+        places = {"first": [start], "last": [-1], "each": list(range(start, tokens.shape[1] - len(self.after)))}
+        return self(tokens)[0, places[self.config["at"]]]
+
+
+def plus(x: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x plus a bias, if there is one."""
+    return x if bias is None else x + bias
+
+
+def norm_of(config: Mapping[str, Any] | None, tensors: Mapping[str, Tensor], prefix: str) -> nn.Module:
+    """Return a norm, or the identity if there is none."""
+    return SoftNorm(config, tensors, prefix) if config else nn.Identity()
+
+
+def value(function: Any, i: int, n: int) -> Any:
+    """Return the value of a function at i and n: an array over lengths, a table of positions, or a text."""
+    if isinstance(function, list):
+        return Fraction(function[n - 1 if n > 0 else len(function)])  # an error if there are no symbols
+    if isinstance(function, dict):
+        place, values = i - function["start"], function["values"]
+        return Fraction(values[place] if 0 <= place < len(values) else function["otherwise"])
+    return eval(compiled(function), {"__builtins__": {}}, {**FUNCTIONS, "i": Fraction(i), "n": Fraction(n)})
+
+
+@lru_cache
+def compiled(text: str) -> Any:
+    """Compile an expression with Fractions for integers, in which [condition] is 1 or 0."""
+    if re.search(r"[^\w\s()\[\]*/%+<>=!-]|__", text):
+        raise ValueError(f"config.json: {text!r} is not an expression in i and n")
+    exact = re.sub(r"\b\d+\b", r"Fraction('\g<0>')", text)
+    return compile(exact.replace("[", "Fraction(").replace("]", ")"), "config.json", "eval")
+
+
+def load(folder: str | Path = Path(__file__).parent, dtype: torch.dtype = torch.float64) -> SoftTransformer:
+    """Return the network in a folder, ready to run."""
+    data = (Path(folder) / "model.safetensors").read_bytes()
+    size, tensors = int.from_bytes(data[:8], "little"), {}
+    for name, header in json.loads(data[8 : 8 + size]).items():
+        start, stop = (8 + size + offset for offset in header["data_offsets"])
+        numbers = torch.frombuffer(bytearray(data[start:stop]), dtype=torch.float64)
+        tensors[name] = numbers.reshape(header["shape"]).to(dtype)
+    return SoftTransformer(json.loads((Path(folder) / "config.json").read_text("utf-8"))["network"], tensors)

@@ -1,0 +1,43 @@
+"""Certified float64 beside plain numpy on networks that others made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import external
+from benchmarks.external import SHAPES, PlainPass, quick
+from benchmarks.timing import WrongAnswerError
+from hardsim.run.dense_exact import DenseForward
+from hardsim.run.mp import MpArithmetic
+
+
+def test_the_plain_pass_is_the_definition_up_to_float64() -> None:
+    network = SHAPES[1].network(6)
+    tokens = np.array([[0, 5, 2, 7, 7, 1]])
+    exact = DenseForward(network, MpArithmetic(30)).run(6, tokens[0].tolist(), range(6))
+    assert np.abs(PlainPass(network, 6).run(tokens)[0] - np.array(exact, dtype=np.float64)).max() < 1e-12
+
+
+def test_a_quick_run_has_no_targets() -> None:
+    figures = quick().figures
+    assert [figure.case for figure in figures] == [f"{shape.name}, n = 16" for shape in SHAPES[:2]]
+    assert all(figure.target is None and figure.value for figure in figures)
+
+
+def test_the_large_shape_has_three_megabytes() -> None:
+    network = SHAPES[2].network(150)
+    assert 3e6 < 4 * sum(array.size for array in network.arrays) < 4e6
+
+
+def test_a_pass_that_is_far_off_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = PlainPass.run
+
+    def off(self: PlainPass, tokens: Any) -> Any:
+        return true(self, tokens) + 1e-6
+
+    monkeypatch.setattr(external.PlainPass, "run", off)
+    with pytest.raises(WrongAnswerError, match="far from an enclosure"):
+        external.one(SHAPES[0], 16, 4, 1, None)
