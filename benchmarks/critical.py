@@ -88,7 +88,7 @@ Forms = Mapping[str, Form]
 
 
 def forms(affine: Form, early: Form | None = None, ramp: Form | None = None) -> Forms:
-    """Of `temperature` and `position`, where logits are the same; of `causal-temperature`; of `causal-position`."""
+    """Return the form of each regime: `temperature` and `position` share one, since their logits are the same."""
     return dict(zip(PROVEN, (affine, affine, early or affine, ramp or affine), strict=True))
 
 
@@ -169,9 +169,9 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class CriticalRow:
-    """What is found of a formula in a regime: the ends as texts (None: none), how many symbols the wrong word has and
-    the word with its runs, likewise for a Boolean inside the network where the bracket is open, and what would close
-    it; or why there is no construction."""
+    """The bracket of a formula in a regime: its ends as texts (None: no end), the length of the wrong word and the word with
+    its runs, the same for a Boolean inside the network if the bracket is open, and what would close it; or the reason
+    why there is no construction."""
 
     formula: str
     letters: str
@@ -189,13 +189,13 @@ class CriticalRow:
     missing: str | None = None
 
     def of(self, row: Row) -> bool:
-        """Whether it is of this row."""
+        """Return True if this bracket is of the row's formula."""
         own = (self.formula, self.letters, self.first, self.counting)
         return own == (row.formula, row.letters, row.first, row.counting)
 
     @property
     def closed(self) -> bool:
-        """Whether words with a wrong output come within the width of the proved end."""
+        """Return True if a word with a wrong output is within the width of the proved end."""
         return self.right is not None and self.missing is None
 
 
@@ -265,7 +265,7 @@ def _cell(one: CriticalRow) -> str:
 
 
 def read_results(text: str) -> list[CriticalRow]:
-    """What `main` wrote."""
+    """Return the brackets from the text of a file that `main` wrote."""
     return [CriticalRow(**one) for one in json.loads(text)]
 
 

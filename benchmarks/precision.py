@@ -61,12 +61,12 @@ class InFormat:
 
     @property
     def whole(self) -> bool:
-        """Whether all lengths that are asked for are safe with sums from the left."""
+        """Return True if all lengths up to MAX_N are safe with sums from the left."""
         return self.safe_in_order >= MAX_N
 
     @property
     def closed(self) -> bool:
-        """Whether the length that fails is the one after the last that is safe."""
+        """Return True if the first wrong length follows the last safe one."""
         return self.fails_at == self.safe_in_order + 1
 
 
@@ -107,7 +107,7 @@ def find(formula: str, regime: str, ariths: Sequence[str]) -> list[InFormat]:
 
 
 def read_found(text: str) -> list[InFormat]:
-    """What a file of results holds."""
+    """Return the entries from the text of a file of results."""
     return [
         InFormat(**(one | {"word": tuple(symbol for symbol, many in one["word"] for _ in range(many))}))
         for one in json.loads(text)

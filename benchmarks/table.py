@@ -15,7 +15,7 @@ PASS_NOTES = {
     "plain numpy": "plain numpy: dense float64 matrices, head by head, nothing bounded (in brackets how many words it "
     "answers rightly, where not all)",
     "float64 pass": "float64 pass: midpoints and radii together, all that an answer needs",
-    "certified float64": "certified float64: errors of all heads against exact hard attention besides",
+    "certified float64": "certified float64: also the errors of all heads against exact hard attention",
     "mpmath": "mpmath and naive mpmath work with the same number of digits; balls with as many bits as each word needs",
     "naive mpmath": "float64 passes run batches, their tables of a length made before; the other passes start anew, "
     "one word after another",
@@ -23,7 +23,7 @@ PASS_NOTES = {
     "against it: what a check does with words",
     "torch float32": "torch: all heads of a layer stacked, eager, one thread, nothing bounded, no hard attention",
 }
-"""What there is to say of a pass, by its name."""
+"""A note for the table, by the name of the pass."""
 HEADS = ("what", "case", "found", "before", "target", "reached", "× prove", "note")
 
 
@@ -143,7 +143,7 @@ def into_page(path: Path, rendered: str, begin: str = BEGIN) -> None:
 
 
 def around(path: Path, begin: str = BEGIN) -> tuple[str, str]:
-    """What stands before the first mark of a page, and after the second.
+    """Return the texts of a page before its first mark and after its second one.
 
     Raises:
         ValueError: if the marks are not there.
