@@ -169,9 +169,11 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class CriticalRow:
-    """The bracket of a formula in a regime: its ends as texts (None: no end), the length of the wrong word and the word with
-    its runs, the same for a Boolean inside the network if the bracket is open, and what would close it; or the reason
-    why there is no construction."""
+    """The bracket of a formula in a regime, or the reason why there is no construction.
+
+    Ends are texts (None: no end). The wrong word has its length and its runs of symbols. If the bracket is open, the
+    same is known of a Boolean inside the network, and what would close the bracket.
+    """
 
     formula: str
     letters: str
