@@ -1,4 +1,4 @@
-"""The Python interface: open anything that hardsim reads, and ask of it what the commands ask.
+"""The Python interface: open any file or network that hardsim reads, and run on it what the commands run.
 
     import hardsim
 
@@ -7,19 +7,20 @@
     since.prove(all_n=True).reach                   # every word of every length
     since.eval("cba", "bc")                         # formula, hard attention and softmax on two words
     list(since.words(max_n=3, by="soft"))           # the language of the network
-    since.bound(max_n=4).lengths                    # what theory allows, beside what happens
+    since.bound(max_n=4).lengths                    # gaps, temperatures and errors beside the theory
     since.compile(regime="position").save("since.model.json")
 
-    hardsim.load("since")                           # what is shipped, by its name
-    hardsim.load("ab_plus").equiv("ab_plus.srasp")  # whether two files say the same, or the first word of one alone
-    hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as `-e` and `--alphabet`
+    hardsim.load("since")                           # a shipped file, by its name
+    hardsim.load("ab_plus").equiv("ab_plus.srasp")  # compare two files: the first word on which they differ, if any
+    hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as with `-e` and `--alphabet`
 
-A network that others made is opened by its folder, as `hardsim.load("gpt2/")`, or made by `from_torch` or `from_tracr`,
-and held against a function of words: `check(against=function, words=...)`.
+An external network is opened by its folder, as in `hardsim.load("gpt2/")`, or made by `from_torch` or `from_tracr`, and
+compared with a function of words: `check(against=function, words=...)`.
 
-A method takes the options of the command of its name, with the same defaults, and refuses what the command refuses, as
-`hardsim.errors.InputError`. What a command says on standard error is a warning (`hardsim.errors.Remark`). Ctrl-C is
-`hardsim.errors.Interrupted`, a KeyboardInterrupt that has what was found until then.
+A method takes the options of the command with the same name, with the same defaults. It raises
+`hardsim.errors.InputError` where the command refuses its input. Messages that a command prints on standard error become
+warnings (`hardsim.errors.Remark`). Ctrl-C raises `hardsim.errors.Interrupted`, a KeyboardInterrupt with the results
+found so far.
 """
 
 from __future__ import annotations
@@ -144,36 +145,37 @@ __all__ = [
 ]
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
-"""An exact number: an integer, a fraction, a decimal, text such as `7/2` or `3.9`, or a float that is the very number
-that it prints (0.5 is, 0.1 is not)."""
+"""An exact number: an integer, a fraction, a decimal, a text such as `7/2` or `3.9`, or a float that is exactly the
+number it prints as (0.5 is, 0.1 is not).
+"""
 Against: TypeAlias = "str | os.PathLike[str] | Model | Callable[[tuple[Any, ...]], Any]"
-"""What a network is held against: a file, what was opened, or a function of words."""
+"""A reference to compare with: the path of a file, an opened model, or a function of words."""
 ProgressCallback: TypeAlias = Callable[[int, int], None]
-"""What is told how much of how much is done: of words, heads or lengths."""
+"""A callback for progress: it gets the number of words, heads or lengths that are done, and their total."""
 
 OPENED = (*SUFFIXES, REGEX, ".json")
-"""The suffixes of the files that are opened: a network may have any name."""
+"""Suffixes of files that can be opened; a file of any other name may be a network."""
 LONGEST_SHOWN = 60
-"""Characters of a formula, title or alphabet in a repr."""
+"""Largest number of characters of a formula, title or alphabet in a repr."""
 IGNORED = "-100"
-"""The label that loss functions of PyTorch leave out."""
+"""The label that loss functions of PyTorch ignore."""
 INSIDE = (str(Path(__file__).parent) + os.sep, contextmanager.__code__.co_filename)
-"""How the names of files begin whose lines are not the caller's."""
+"""Path prefixes of files whose lines are not the caller's, for the place that a warning names."""
 PROVED_TO = 64
-"""The length up to which is proved where nothing else is asked for."""
+"""Length up to which `prove` proves by default."""
 TURN = RLock()
-"""Whose turn it is to compute: the precision of balls is one for the whole process (see `run.ball`)."""
+"""Lock of all computation: the precision of ball arithmetic is one setting of the whole process (see `run.ball`)."""
 P = ParamSpec("P")
 T = TypeVar("T")
 _VALUES = (*REGIMES, ALL, *ENGINES, *BACKENDS, *get_args(At), *get_args(Method), *get_args(Judge))
 _VALUE = rf"[0-9]+(?:[./](?:\w+|\([^()\s]+\)))?(?!\S*\w)|tcp://\S*\w|FILE\b|'[^'\n]*'|(?:{'|'.join(_VALUES)})(?![\w-])"
 _NAME = "|".join(name.replace("_", "-") for name in DEFAULTS)
 _OPTION = re.compile(rf"(?<![\w/-])--({_NAME})(?![\w-])(?: ({_VALUE})( (?=--))?)?")
-"""An option of the command line, with its value if it has one that is known by its looks."""
+"""Pattern of an option of the command line in a message, with its value if the value is recognisable."""
 
 
 class _Failed(BaseException):
-    """An error of the caller's own `progress`, which is no sign of anything here."""
+    """Carries an error of the caller's own `progress` or function past hardsim's error handling."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -181,10 +183,13 @@ class _Failed(BaseException):
 
 
 def _answering(method: Callable[P, T]) -> Callable[P, T]:
-    """A method that computes: one at a time, whatever the thread, with the errors of the caller's own as they were."""
+    """Return the method so that only one thread at a time runs such a method, and so that errors of the caller's own
+    functions are raised unchanged.
+    """
 
     @wraps(method)
     def answer(*args: P.args, **options: P.kwargs) -> T:
+        # Errors of the caller leave the lock before they are raised again.
         with TURN:
             try:
                 return method(*args, **options)
@@ -197,66 +202,74 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Model:
-    """A formula, an S-RASP program, a hard-attention model, or the network that one of them was compiled into.
+    """An opened formula, program, regular expression, hard-attention model or network.
 
-    Made by `load`, `parse` and `compile`. The methods take the options of the commands of their names
-    (`hardsim check --help-all` says what each means), and compile anew with the options of a model: `regime`, `beta`,
-    `tau`, `at`, `single_head`, `counting`, `epsilon`. Numbers are exact (see `Number`), words are text, or sequences of
+    Models are made by `load`, `parse` and `compile`. The methods take the options of the commands with the same names
+    (`hardsim check --help-all` explains each option), and compile anew with the options of a model: `regime`, `beta`,
+    `tau`, `at`, `single_head`, `counting`, `epsilon`. Numbers are exact (see `Number`); words are text, or sequences of
     symbols.
 
     Raises (all methods):
-        hardsim.errors.InputError: if an option is out of range or does not apply, the formula has no construction in
-            the regime (Unsupported), or a word leaves the range of a program's construction (OutOfRange).
-        TypeError: if an option is of another type than it can have.
+        hardsim.errors.InputError: if an option is out of range or does not apply, if the formula has no
+        construction in the
+            regime (Unsupported), or if a word leaves the range of a program's construction (OutOfRange).
+        TypeError: if an option has a type that it cannot have.
     """
 
     _input: Input
     _read: bool = True
-    """Whether it was read: what is false about a network that was compiled here is no matter of its file."""
+    """True if the input was read from a file. If it was compiled here, an inconsistency is a defect of hardsim, not of
+    a file.
+    """
     _at: At | None = None
-    """Where methods without an `at` of their own read the formula; None: where its file says."""
+    """Position at which methods without an `at` of their own read the formula; None: the position that the file
+    names.
+    """
 
     # ---- what it is ----
 
     @property
     def name(self) -> str:
-        """The path it was read from, or `<expression>`; a network has that of what was compiled."""
+        """Path of the file, or `<expression>`; a compiled network has the name of its source."""
         return self._input.name
 
     @property
     def kind(self) -> Opened:
-        """What it is: a formula (or its network), a program, or a hard-attention model."""
+        """Kind of the input: formula (or its network), program, hard-attention model, regular expression or external
+        network.
+        """
         return self._input.kind
 
     @property
     def alphabet(self) -> Alphabet:
-        """The symbols of words, in order."""
+        """Symbols of words, in order."""
         return self._input.alphabet
 
     @property
     def text(self) -> str:
-        """The text of the formula or program; of a hard-attention model its JSON."""
+        """Text of the formula or program; for a hard-attention model, its JSON."""
         return self._input.text
 
     @property
     def title(self) -> str:
-        """What the file says of itself."""
+        """Title that the file gives itself."""
         return self._input.title
 
     @property
     def sha256(self) -> str:
-        """The digest of what was read, or of the document of the network."""
+        """SHA-256 digest of the file, or of the JSON document of the network."""
         return self._input.sha256
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on what was read, which `load` gives as warnings."""
+        """Remarks on the file, which `load` gives as warnings."""
         return self._input.notes
 
     @cached_property
     def network(self) -> ModelFacts | None:
-        """The network in numbers; None of a formula that is compiled only when it is asked about, and of a program for
-        which there is no construction."""
+        """Size of the network; None for a formula, which each method compiles, and for a program without a
+        construction.
+        """
         made = self._input.external or self._input.made
         return None if made is None else made.facts
 
@@ -269,7 +282,7 @@ class Model:
         return f"<table>{''.join(cells)}</table>"
 
     def _shown(self) -> Iterator[tuple[str, str]]:
-        """What it is, in a few words each."""
+        """Yield labelled short facts about the input: kind, formula or title, alphabet and network."""
         formula, facts = self._input.formula, self.network
         kind, title = (
             KINDS[self.kind].partition(" ")[2],
@@ -310,14 +323,14 @@ class Model:
         resume: str | os.PathLike[str] | None = None,
         progress: ProgressCallback | None = None,
     ) -> CheckResult:
-        """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
-        1 to `max_n` (by default no further than its table of positions has room) and on longer examples of its file, or
-        on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
-        formula, a program, a regular expression or a specification or the path of one, that semantics is the oracle.
+        """Check word by word that the network answers right: compare semantics, hard attention and softmax.
 
-        An external network can be compared with another one that was opened, and everything with a function, which
-        returns what is wanted of a word, a tuple of symbols: see `docs/python.md`. None, or `unjudged` in its place,
-        means "not judged". An exception of the function is raised as it is, unless another word is a mismatch.
+        The words have length 1 to `max_n` (by default at most the length of the network's table of positions) or are
+        longer examples of the file; if `words` is given, only these are tried. `progress` gets the number of words done
+        and of all words. `against` replaces the semantics by a reference: an opened formula, program, regular
+        expression, specification or network, the path of one, or a function. The function gets a word (a tuple of
+        symbols) and returns the expected output (see `docs/python.md`), or None or `unjudged` for "not judged". Its
+        exceptions are raised unchanged, unless another word is a mismatch.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
@@ -423,18 +436,18 @@ class Model:
         workers: int | None = None,
         progress: ProgressCallback | None = None,
     ) -> ProofResult | CheckResult:
-        """Is it right on every word of length `min_n` to `max_n` (None: 64, or as far as can be proved), or of every
-        length? `progress` is told how many of how many heads, or lengths, are proved.
+        """Prove that the network is right on every word of length `min_n` to `max_n` (None: 64, or as far as a proof
+        reaches), or, with `all_n`, of every length. `progress` gets the number of heads or lengths proved, and of all.
 
-        There is no proof for networks that others made yet: such a one is checked `against` what it should say, with
-        a warning, and the result says how far certified words reach. For nothing else there is an `against` here.
-
-        `engine`, `dps` and `workers` have no use here, as on the command line.
+        There are no proofs for external networks yet: such a network is checked `against` its reference, with a
+        warning, and the result states how far certified words reach. For all other inputs there is no `against`.
+        `engine`, `dps` and `workers` have no effect, as on the command line.
 
         Raises:
-            hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it.
+            hardsim.errors.Undecided: if there is a proof, but the checker of certificates cannot follow it.
             KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
         """
+
         with self._call("prove", locals(), {"max_n": PROVED_TO}) as call:
             request = call.request
             proving.require_provable(request)
@@ -476,8 +489,9 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
     ) -> EvalResult:
-        """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax; of networks
-        that others made the outputs, place by place."""
+        """Return the answers on each of the given words: of the semantics, of hard attention and of softmax; for an
+        external network, its outputs at each position.
+        """
         with self._call("eval", locals()) as call:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
@@ -513,8 +527,8 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
     ) -> WordsResult:
-        """The accepted words of length 1 to `max_n`: shortest first, then in the order of the alphabet. More than
-        `exhaustive` words are not tried.
+        """Return the accepted words of length 1 to `max_n`, shortest first, then in the order of the alphabet. A
+        request that would try more than `exhaustive` words is refused.
 
         Raises:
             hardsim.errors.Undecided: if softmax reaches no answer on a word.
@@ -551,9 +565,11 @@ class Model:
         seed: int = 0,
         progress: ProgressCallback | None = None,
     ) -> EquivResult:
-        """Does its file say the same of every word as another one, a model or its path? Two regular expressions are
-        compared at every length, others on the words of length 1 to `max_n` and on longer examples. Formulas are read
-        where they say, or both `at` a position. `progress` is told how many of how many words are done.
+        """Compare two files: whether they give the same answer on every word. `other` is a model or the path of a file.
+
+        Two regular expressions are compared at every length, other files on the words of length 1 to `max_n` and on
+        longer examples. Formulas are read at the position that their files name, or both at `at`. `progress` gets the
+        number of words done and of all words.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
@@ -635,12 +651,12 @@ class Model:
         scheduler: str | None = None,
         progress: ProgressCallback | None = None,
     ) -> BoundResult | CriticalResult:
-        """What the theory allows, and what happens: gaps, temperatures and errors by length; with `critical` how small
-        beta may be instead. `progress` is told how many of how many words, or lengths, are done.
+        """Report gaps, temperatures and errors by length, beside what theory allows; with `critical`, how small beta
+        may be instead. `progress` gets the number of words or lengths done, and their total.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
-            hardsim.errors.Undecided: if no temperature gives the wanted error.
+            hardsim.errors.Undecided: if no temperature gives the error asked for.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
         with self._call("bound", locals()) as call:
@@ -675,11 +691,11 @@ class Model:
         hard: bool = False,
         max_n: int = 8,
     ) -> Model:
-        """The softmax network, as if `hardsim compile` had written it and it had been read again; with `hard` the
-        hard-attention model. Of a program or a hard-attention model the softmax model for lengths up to `max_n`.
+        """Return the softmax network, as if `hardsim compile` had written it and it had been read again; with `hard`,
+        the hard-attention model. A program or a hard-attention model becomes a softmax model for lengths up to `max_n`.
 
         Raises:
-            hardsim.errors.Undecided: if no temperature gives the wanted error.
+            hardsim.errors.Undecided: if no temperature gives the error asked for.
         """
         with self._call("compile", locals()) as call:
             subject = call.subject()
@@ -708,13 +724,16 @@ class Model:
         counting: Method | None = None,
         epsilon: Number | None = None,
     ) -> ExportResult:
-        """Write the network for other frameworks: `to` "torch" or "safetensors" a folder, new or empty, `to` "onnx" a
-        file, of words of up to `max_n` symbols, or of `length` alone, computing in `dtype`. It is run on random words
-        if torch or onnxruntime is installed, and the largest difference is in the result. `load` opens the folder.
+        """Write the network for another framework: with `to` "torch" or "safetensors" a folder, new or empty; with `to`
+        "onnx" a file for words of up to `max_n` symbols, or of exactly `length` symbols, that computes in `dtype`.
+
+        If torch or onnxruntime is installed, what was written is run on random words, and the result contains the
+        largest difference from the exact outputs. `load` opens the folder.
 
         Raises:
-            hardsim.errors.InputError: if it cannot be written, or there is something in the folder; if the library onnx
-                is wanted and not installed.
+            hardsim.errors.InputError: if the files cannot be written, if the folder is not empty, or if the
+            library onnx is
+                needed and not installed.
         """
         name = _path(path, "export takes a path,")
         with self._call(
@@ -760,10 +779,11 @@ class Model:
         counting: Method | None = None,
         epsilon: Number | None = None,
     ) -> PrecisionResult:
-        """Up to which length every evaluation of the exported network is right in float32, bfloat16, float16 and
-        float8_e4m3 (or in `arith` alone), of the lengths to `max_n`, and where a word is wrong; sums are accumulated in
-        the format, or in "float32". Of what is not known for all words at once every word is enclosed where a length
-        has at most `exhaustive`.
+        """Find the length, up to `max_n`, to which every evaluation of the exported network is right in float32,
+        bfloat16, float16 and float8_e4m3 (or only in the format `arith`), and a word that is wrong.
+
+        Sums are accumulated in the format, or, if `accumulate` is "float32", in float32. If nothing is known for all
+        words of a length at once, every word is enclosed, at lengths with at most `exhaustive` words.
 
         Raises:
             hardsim.errors.InputError: if there is no such format, or no network.
@@ -778,7 +798,7 @@ class Model:
             )  # fmt: skip
         return _whole(result, result.partial)
 
-    # ---- networks that others made ----
+    # ---- external networks ----
 
     @_answering
     def heads(
@@ -791,14 +811,15 @@ class Model:
         seed: int = 0,
         progress: ProgressCallback | None = None,
     ) -> HeadsResult:
-        """Where each head of a network that others made attends, and how hard: on the words of length 1 to `max_n`
-        (None: 8, or as many as its table of positions has room for), or on the `words` that are given alone, in
-        certified float64. `progress` is told how many of how many words are done.
+        """Report where each head of an external network attends, and how hard, in certified float64.
+
+        The words are those of length 1 to `max_n` (None: 8, or the number of rows of the table of positions if that is
+        less), or only the given `words`. `progress` gets the number of words done and of all words.
 
         Raises:
-            hardsim.errors.InputError: if it is no such network.
+            hardsim.errors.InputError: if the input is not an external network.
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
-            hardsim.errors.Undecided: if float64 is not to be trusted in this process.
+            hardsim.errors.Undecided: if float64 cannot be trusted in this process.
         """
         with self._call("heads", locals(), {"max_n": DEFAULTS["max_n"]}) as call:
             subject = network_alone(call.given, call.request)
@@ -827,8 +848,9 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
     ) -> TraceResult:
-        """One word position by position: what each coordinate holds and where each head looks, hard beside soft. A
-        `plot` (.svg, .png, .pdf, .html) gets attention maps of all heads, or of those named by `head`.
+        """Trace one word position by position: the value of each coordinate and where each head looks, hard beside
+        soft. `plot` is a file (.svg, .png, .pdf, .html) for attention maps of all heads, or of the heads that `head`
+        names.
 
         Raises:
             hardsim.errors.Undecided: if a number has no bounds.
@@ -862,17 +884,23 @@ class Model:
         at: JudgedAt | None = None,
         decide: str | None = None,
     ) -> Model:
-        """A network that others made with other names of its tokens, in order of their ids; with an alphabet that words
-        are made of; with what it reads of a word (`"<bos> *"`: the word is `*`); judged `at` "last", "first" or "each"
-        symbol; deciding `"above 0"`, `"argmax"`, `"argmax of a b"` or `"value within 1/100"`. What is not given stays.
+        """Return an external network that is read in another way; arguments that are not given keep their setting.
+
+        Args:
+            tokens: names of the tokens, in order of their ids.
+            alphabet: the tokens of which words are made.
+            input: the tokens read around a word: in `"<bos> *"` the word is `*`.
+            at: where the answer is read: "last", "first" or "each" symbol.
+            decide: how outputs give the answer: `"above 0"`, `"argmax"`, `"argmax of a b"` or `"value within
+            1/100"`.
 
         Raises:
-            hardsim.errors.InputError: if it is no such network, or has no such token.
+            hardsim.errors.InputError: if the input is not an external network, or has no such token.
         """
         with _in_python():
             external = self._input.external
             if external is None:
-                raise InputError(f"{self.name} is {KINDS[self.kind]}, and says itself how it is read")
+                raise InputError(f"read_as is for external networks, but {self.name} is {KINDS[self.kind]}")
             names, symbols = _names(tokens, "tokens"), _names(alphabet, "an alphabet")
             for what, how in (("input", input), ("at", at), ("decide", decide)):
                 if how is not None:
@@ -888,11 +916,11 @@ class Model:
     # ---- as a file ----
 
     def to_json(self) -> str:
-        """The text of the `model.json` or `.ahat.json`, exact rationals and all; of a network that others made that of
-        `hardsim-network` JSON.
+        """Return the text of the `model.json` or `.ahat.json` file, with exact rationals; for an external network, the
+        text of `hardsim-network` JSON.
 
         Raises:
-            hardsim.errors.InputError: if it is a formula or program, which is no network yet.
+            hardsim.errors.InputError: if the input is a formula or program, which is not compiled yet.
         """
         if self._input.external is not None and not self._input.document:
             return json.dumps(network_json(self._input.external.network), ensure_ascii=False) + "\n"
@@ -901,11 +929,13 @@ class Model:
         return self._input.document
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, which appears whole or not at all; `load` opens it if it is called `*.json`. A network
-        that was read from a folder, or taken from a library, becomes a folder, or JSON if the name ends like that.
+        """Write the network to a file, which appears whole or not at all; `load` opens it if its name ends in `.json`.
+        A network that was read from a folder, or taken from a library, becomes a folder, or JSON if the name ends in
+        `.json`.
 
         Raises:
-            hardsim.errors.InputError: if it is not compiled, or the file or folder cannot be written, or is the one
+            hardsim.errors.InputError: if the input is not compiled, or if the file or folder cannot be written,
+            or is the one
                 that was read.
         """
         name = _path(path, "save takes a path,")
@@ -941,9 +971,12 @@ class Model:
         otherwise: Mapping[str, Any] = {},
         renamed: Mapping[str, str] = {},
     ) -> Iterator[_MethodCall]:
-        """The request that the parameters of a method make (`otherwise`: what None stands for), while it is answered:
-        errors and remarks name options as Python does, and the network of a file that contradicts itself is the file's
-        fault."""
+        """Yield the request that the arguments of a method make, and handle the errors of answering it.
+
+        Errors and remarks name options as Python does. If the network of a file contradicts itself, the error blames
+        the file. `otherwise` has the values for which None stands, and `renamed` the option that another argument's
+        name stands for.
+        """
         with _in_python() as remark, self._input.answering() if self._read else nullcontext():
             named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
             against, unjudged = named.get("against"), named.pop("unjudged", None)
@@ -953,14 +986,13 @@ class Model:
                 named["at"] = self._at
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
             stated_values = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
+            # A method always passes all its arguments: only a max_n other than the default counts as given.
             requested_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
             request = Request(**stated_values, written=frozenset(requested_for))
             require_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
             if unjudged is not None and not _is_function(against):
-                message = (
-                    "unjudged is the return value of a function where nothing is judged, but against is no function"
-                )
+                message = "unjudged is a value that a function may return, but against is not a function"
                 raise InputError(message, "Leave out unjudged, or give against=function.")
             if against is not None:
                 given, notes = _limited(given, against, unjudged)
@@ -968,11 +1000,13 @@ class Model:
                     remark(text)
             if given.external is not None:
                 request.require_stored(given)
+            # Options that have no effect are remarks, as on the command line, and not errors.
             for text in unused(command, request, given):
                 remark(text)
             try:
                 yield _MethodCall(command, given, request, options, remark)
             except InputError as error:
+                # An exception of the caller's function was wrapped on its way; the original is raised.
                 own = given.against.raised(error) if isinstance(given.against, PythonReference) else None
                 if own is None:
                     raise
@@ -981,7 +1015,7 @@ class Model:
 
 @dataclass(frozen=True)
 class _MethodCall:
-    """What a method was asked, and where remarks go."""
+    """The request of a method call, with its input and the function that takes remarks."""
 
     command: str
     given: Input
@@ -990,7 +1024,7 @@ class _MethodCall:
     report_remark: Callable[[str], None]
 
     def remark(self, text: str | None) -> None:
-        """A remark, if there is anything to say."""
+        """Add a remark, unless it is None."""
         if text is not None:
             self.report_remark(text)
 
@@ -1007,20 +1041,20 @@ class _MethodCall:
             yield kept
 
     def failed(self, result: CheckResult | EvalResult) -> None:
-        """Return a remark for each word that has no result because of an error."""
+        """Add a remark for each word that has no result because of an error."""
         for one in result.errors:
             self.remark(one.summary)
         missing = result.mismatch.no_output if isinstance(result, CheckResult) and result.mismatch else None
         if missing is not None and missing.expected == IGNORED and isinstance(self.given.against, PythonReference):
-            self.remark(f"no output is {IGNORED}; if it marks what is not judged, give unjudged={IGNORED}")
+            self.remark(f"no output is {IGNORED}; if it marks what is not to be judged, give unjudged={IGNORED}")
 
     def unused(self, options: str, reason: str) -> None:
-        """A remark on those of the options that were given and have no use, if there are any."""
+        """Add a remark on options that were given but have no effect, if there are any."""
         named = ", ".join(options_given(self.command, self.request, options))
         self.remark(f"{named}: not used; {reason}" if named else None)
 
     def subject(self) -> Subject:
-        """What is compiled with the options of a model; with a remark on those that do not apply."""
+        """Return the input compiled with the options of a model, and add remarks on options that do not apply."""
         one, request = self.given, self.request
         for text in one.remarks(request.at):
             if text not in one.notes:  # which were told when it was read
@@ -1031,26 +1065,26 @@ class _MethodCall:
         return made
 
     def target(self) -> Target:
-        """The same, or a network that others made."""
+        """Return the compiled input, or the external network."""
         return self.subject() if self.given.external is None else self.given.network(self.options)
 
     def compiled_alone(self) -> None:
-        """Hold that what is compiled is held against nothing else.
+        """Require that a compiled input is compared with nothing else.
 
         Raises:
-            InputError: otherwise.
+            InputError: if there is an `against`.
         """
         if self.given.against is not None:
             message = f"{self.given.name} was compiled here, and a proof is about what was compiled, not about"
             raise InputError(f"{message} {self.given.against.name}", "Leave out against; check compares the words.")
 
     def precision(self, subject: Target, max_n: int) -> None:
-        """A remark on digits that were asked for, where they are fewer than mpmath needs."""
+        """Add a remark if the digits asked for are fewer than mpmath needs."""
         if isinstance(subject, Subject) and subject.stored is not None:
             self.remark(few_digits(subject.stored, max_n, self.request.dps, self.request.engine))
 
     def effort(self, dps: int | None = None) -> CheckOptions:
-        """Which words are tried, and how."""
+        """Return which words are tried, and in which arithmetic."""
         call = self.request
         return CheckOptions(call.max_n, call.exhaustive, call.samples, call.seed, dps, engine=call.engine)
 
@@ -1069,33 +1103,38 @@ def _limited(given: Input, against: object, unjudged: object = None) -> tuple[In
         return replace(given, against=reference_of_input(other)), other.notes
     if not callable(against):
         kind = type(against).__name__
-        raise TypeError(f"against must be a path, a formula or program that was opened, or a function, not {kind}")
+        raise TypeError(f"against must be a path, an opened model, or a function of words, not {kind}")
     return replace(given, against=PythonReference(against, given.alphabet, unjudged)), ()
 
 
 def _require_here(request: Request, function: bool, words: bool) -> None:
-    """Hold that nothing is asked elsewhere, or later, of what is known here alone: a function, or a choice of words.
+    """Require that a function, or a choice of words, is not used where it is unknown: in a later run (`resume`) or
+    another process.
 
     Raises:
         InputError: naming the option.
     """
     if request.resume is not None and (function or words):
         what = "a function" if function else "a choice of words"
-        raise InputError(f"--resume: {what} is not known to a later run", "Leave out --resume.")
+        raise InputError(f"--resume cannot be used with {what}: a later run does not know it", "Leave out --resume.")
     if function and (request.backend != "local" or (request.workers or 1) > 1):
         given = ["--backend"] * (request.backend != "local") + ["--workers"] * ((request.workers or 1) > 1)
-        message = "a function is asked in this process, by one worker"
+        message = "a function can be called only in this process, by one worker"
         raise InputError(message, f"Leave out {' and '.join(given)}.")
 
 
 def _options(request: Request, subject: Target, words: Iterable[str | Iterable[Any]] | None) -> CheckOptions:
-    """Which words are tried, and how: those given, or as many as are asked for."""
+    """Return which words are tried, and how: the given words, or those that the request asks for."""
     options, found = requested_of(request, subject), _given(words, subject)
     return options if found is None else replace(options, words=found, max_n=max(map(len, found)))
 
 
 def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tuple[Word, ...] | None:
-    """The words that are to be tried; InputError if there are none, or one is too long."""
+    """Return the words that are to be tried, each once; None if none are given.
+
+    Raises:
+        InputError: if the list is empty, or a word is too long.
+    """
     if words is None:
         return None
     kind = type(words).__name__
@@ -1104,21 +1143,23 @@ def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tupl
     try:
         found = tuple(dict.fromkeys(_word_of(word, subject) for word in words))
     except TypeError as error:
-        raise TypeError(f"words must be words: in this {kind} {error}") from None
+        raise TypeError(f"words must be a list of words: in this {kind} {error}") from None
     if not found:
-        raise InputError("words: there are none", "Give words: text, or sequences of symbols.")
+        raise InputError("words is empty", "Give words: text, or sequences of symbols.")
     return found
 
 
 def _word_of(word: object, subject: Target) -> Word:
-    """A word, whose tokens may be values of Python where a network calls them so."""
+    """Return a word as a tuple of tokens; a word for an external network may contain any Python values, named by their
+    text.
+    """
     if isinstance(subject, External) and not isinstance(word, str | bytes) and isinstance(word, Iterable):
         return check_word(tuple(map(str, word)), subject.alphabet)
     return _word(word, subject.alphabet)
 
 
 def _outputs(call: _MethodCall, words: Sequence[Any]) -> EvalResult:
-    """What a network that others made says of words."""
+    """Return the outputs of an external network on words."""
     subject, engine = call.given.network(call.options), call.request.engine
     judge = NetworkJudge(subject, call.request.dps, engine)
     given = [_word_of(word, subject) for word in words]
@@ -1144,26 +1185,28 @@ def load(
     at: JudgedAt | None = None,
     decide: str | None = None,
 ) -> Model:
-    """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a hard-
-    attention model (`.ahat.json`), a compiled network (`model.json`) or a network that others made (a folder,
-    `hardsim-network` JSON, or a specification, `.spec`, that names one; read with `tokens`, `alphabet`, `input`, `at`
-    and `decide` as `Model.read_as` has them) by its path, or what is shipped by its name, such as `since` (a path of
-    that name wins); or the text of a formula, as `-e`.
+    """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a
+    hard-attention model (`.ahat.json`), a compiled network (`model.json`), or an external network, by its path.
+    `source` may also be a shipped name such as `since` (a path of that name wins), or the text of a formula, as with
+    `-e`.
 
-    `source` is a path if it is an `os.PathLike`, ends with one of the suffixes above, or is the name of something that
-    exists or is shipped. Any other text is a formula if `alphabet` or `props` is given, or if a blank, a bracket or an
-    operator sign stands in it; otherwise it is a path that does not exist. (With symbols or names as `alphabet` or
-    `props` the text of a formula comes before what has the same name and no suffix.)
+    An external network is a folder, `hardsim-network` JSON, or a specification (`.spec`) that names one. It is read
+    with `tokens`, `alphabet`, `input`, `at` and `decide` as in `Model.read_as`.
 
-    `alphabet` (symbols, or one text of symbols separated by spaces) or `props` (propositions; "auto": those that it
-    mentions) are for formulas, C-RASP programs and regular expressions that declare neither; the text of a formula
-    without both is over its own symbols, if there are two. `dialect`, "strong-next" or "weak-next", says what a bare X
-    of a formula is, `at` ("last" or "first") where methods without an `at` of their own read a formula.
-    The text of a whole `.ltl` file is for `parse`.
+    `source` is a path if it is an `os.PathLike`, ends with one of the suffixes above, or is the name of a file that
+    exists or is shipped. Any other text is a formula if `alphabet` or `props` is given, or if it contains a blank, a
+    bracket or an operator sign; otherwise it is a path that does not exist. (With symbols or names as `alphabet` or
+    `props`, the text of a formula comes before a file that has the same name and no suffix.)
+
+    `alphabet` (symbols, or one text of symbols separated by spaces) or `props` (propositions, or "auto" for those that
+    the text mentions) are for formulas, C-RASP programs and regular expressions that declare neither. The text of a
+    formula without both is over its own symbols, if there are two. `dialect`, "strong-next" or "weak-next", is the
+    meaning of a bare X in a formula. `at` ("last" or "first") is the position at which methods without an `at` of their
+    own read a formula. For the text of a whole `.ltl` file use `parse`.
 
     Raises:
-        hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
-        TypeError: if it is neither a path nor text.
+        hardsim.errors.InputError: if the source cannot be opened, or is wrong (SourceError, with the place).
+        TypeError: if the source is neither a path nor text.
     """
     how: dict[str, Any] = {"tokens": tokens, "input": input, "decide": decide}
     with _spoken_errors():
@@ -1178,7 +1221,7 @@ def _loaded(
     at: str | None,
     how: dict[str, Any],
 ) -> Model:
-    """`load`, with the options of external networks in `how`."""
+    """Open a source as `load` does, with the options of external networks in `how`."""
     symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
@@ -1197,7 +1240,7 @@ def _loaded(
         return _placed(given, where)
     if own is not None or dialect is not None:
         named = " and ".join(["props"] * (own is not None) + ["dialect"] * (dialect is not None))
-        raise InputError(f"{brief(name)} is no formula, so {named} cannot be given", f"Leave out {named}.")
+        raise InputError(f"{brief(name)} is not a formula, so {named} cannot be given", f"Leave out {named}.")
     found, how = _opened(given), {**how, "alphabet": alphabet, "at": at}
     return found.read_as(**how) if any(value is not None for value in how.values()) else found
 
@@ -1210,7 +1253,7 @@ def load_lines(
     *,
     at: At | None = None,
 ) -> list[Model]:
-    """Open a file with a formula on each line, as `--lines`: each formula as `load` opens it, by the name FILE:LINE.
+    """Open a file with a formula on each line, as with `--lines`, and return a model for each, named FILE:LINE.
 
     Raises:
         hardsim.errors.InputError: if the file cannot be opened, or a line is wrong (SourceError, with the place).
@@ -1220,11 +1263,11 @@ def load_lines(
 
 
 _SIGNED = re.compile(r"[\s()\[\]{}!&|^<>=~#'\"¬∧∨→↔○◯◇□⊤⊥⊕]")
-"""Characters that are common in formulas and rare in file names."""
+"""Pattern of characters that are common in formulas and rare in file names."""
 
 
 def _is_path(source: object, alphabet: object, props: object) -> bool:
-    """Return whether `load` takes a text as a path, and not as a formula."""
+    """Return True if `load` takes a source as a path, and not as the text of a formula."""
     if not isinstance(source, str):
         return True
     if source.endswith(OPENED) or line_of(source) is not None:
@@ -1253,7 +1296,7 @@ def _require_openable(name: str) -> None:
     raise InputError(
         f"{brief(name)} is neither a file that hardsim opens (*{', *'.join(OPENED)}) nor a shipped name",
         f"{near} " * bool(near)
-        + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
+        + "To open the text of a formula, give its alphabet: hardsim.load('a S b', alphabet='a b c').",
     )
 
 
@@ -1265,13 +1308,13 @@ def _placed(given: Input, at: str | None) -> Model:
             if given.made is not None and given.formula is not None:
                 given.compile(options)  # for its error, if it was compiled for another position
             else:
-                remark(f"--at {at}: for formulas; {given.name} is {KINDS[given.kind]}")
+                remark(f"--at {at} applies to formulas, but {given.name} is {KINDS[given.kind]}")
             return _opened(given)
     return _opened(given, options.at)
 
 
 def _is_folder(source: object) -> bool:
-    """Whether this is the path of a folder that holds a network."""
+    """Return True if the source is the path of a folder that contains a network."""
     if not isinstance(source, str | os.PathLike):
         return False
     with suppress(ValueError, OSError):  # the text of a formula need not be a path that there can be
@@ -1280,13 +1323,18 @@ def _is_folder(source: object) -> bool:
 
 
 def check(network: Model | str | os.PathLike[str], **options: Any) -> CheckResult:
-    """`Model.check` of a model, or of what its path opens."""
+    """Check a model, or the file of this path, as `Model.check` does."""
     return (network if isinstance(network, Model) else load(network)).check(**options)
 
 
 def from_tracr(model: Any, program: Any) -> Model:
-    """A network that Tracr compiled from a RASP program: its `AssembledTransformerModel`, and the program, whose label
-    names the output. Words are read after Tracr's beginning of sequence, and judged at each symbol.
+    """Return a network that Tracr compiled from a RASP program.
+
+    Args:
+        model: Tracr's `AssembledTransformerModel`.
+        program: the RASP program, whose label names the output.
+
+    Words are read after Tracr's beginning of sequence, and an answer is read at each symbol.
 
     Raises:
         hardsim.errors.InputError: naming what is missing or not understood.
@@ -1309,19 +1357,20 @@ def from_torch(
     alphabet: str | Sequence[Any] | None = None,
     embedding_scale: float | str = 1,
 ) -> Model:
-    """What `unembedding(encoder(embedding_scale * embedding(ids) + positions))` computes.
+    """Return the network that computes `unembedding(encoder(embedding_scale * embedding(ids) + positions))`.
 
     Args:
-        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
-            mode. Of a module of your own give the encoder in it.
+        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in
+        evaluation
+            mode. For a module of your own, give the encoder in it.
         embedding: an `nn.Embedding`, or an array (V, d).
-        unembedding: an `nn.Linear`, or an array (outputs, d); with one output words are accepted or not.
+        unembedding: an `nn.Linear`, or an array (outputs, d); with a single output, words are accepted or rejected.
         positions: an `nn.Embedding` or an array (rows, d); None: none are added.
-        causal: whether it is run under the mask `generate_square_subsequent_mask` makes.
-        tokens, outputs: names by id, as text or a sequence; ids otherwise.
-        input, at, decide, alphabet: as `Model.read_as` has them.
-        embedding_scale: what the embedding is multiplied by: a positive number, or "sqrt(d)", the real number; 1 means
-            the embedding as it is given.
+        causal: True if the encoder is run under the mask that `generate_square_subsequent_mask` makes.
+        tokens, outputs: names by id, as text or a sequence; without them the ids are the names.
+        input, at, decide, alphabet: as in `Model.read_as`.
+        embedding_scale: the factor of the embedding: a positive number, or "sqrt(d)", the real number; 1 leaves the
+            embedding as it is.
 
     Raises:
         hardsim.errors.InputError: naming what is missing or not understood.
@@ -1343,13 +1392,13 @@ def parse(
     alphabet: str | Sequence[str] | None = None,
     at: At | None = None,
 ) -> Model:
-    """Read the text of a `.ltl` file; errors cite it as `name`. `props` are its propositions, or `alphabet` its
-    symbols, where it declares neither; `props="auto"` means those that it mentions. `dialect` and `at` are those of
+    """Read the text of a `.ltl` file, to which errors refer as `name`. `props` are its propositions, or `alphabet` its
+    symbols, if the text declares neither; `props="auto"` takes those that it mentions. `dialect` and `at` are as in
     `load`.
 
     Raises:
-        hardsim.errors.SourceError: if it is wrong.
-        TypeError: if one of them is no text.
+        hardsim.errors.SourceError: if the text is wrong.
+        TypeError: if an argument is not text.
     """
     given = _text(text, "parse takes the text of a formula file,")
     own = None if props is None else _alphabet(props, "propositions are")
@@ -1373,7 +1422,7 @@ def _shortened(text: str) -> str:
 
 
 def _names(given: str | Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
-    """Names in a sequence, or in one text with spaces."""
+    """Return names given as a sequence, or as one text with spaces, as a tuple; None if none are given."""
     if given is not None and not isinstance(given, Iterable):
         raise TypeError(f"{what} must be text, or a sequence of names, not {type(given).__name__}")
     return None if given is None else tuple(given.split() if isinstance(given, str) else given)
@@ -1390,14 +1439,14 @@ def _path(value: object, expected: str) -> str:
 
 
 def _sink(path: str, option: str, otherwise: str) -> Sink:
-    """A file to be written; nothing is printed here."""
+    """Return the destination of a file; "-" is refused, because a method prints nothing."""
     if path == STDOUT:
-        raise InputError(f"{option} {path}: no name of a file", otherwise)
+        raise InputError(f"{option} {path}: not a file name", otherwise)
     return Sink(path, option)
 
 
 def _require_apart(targets: Mapping[str, Sink], read: str) -> None:
-    """Hold that no file is written that is read, and none twice."""
+    """Require that no file is written over the file that was read, and that no two results are written to one file."""
     for (option, target), (other, second) in combinations(targets.items(), 2):
         if target.same(second):
             raise InputError(f"{option} and {other} both write {target.path}", "Name two files.")
@@ -1422,13 +1471,13 @@ def _word(given: object, alphabet: Alphabet) -> Word:
 
 
 def _symbol(given: object) -> str:
-    """A symbol of a word: text, or the set of the propositions that hold."""
+    """Return a symbol of a word as text; a set of propositions becomes the symbol of that set."""
     if isinstance(given, Set) and all(isinstance(name, str) for name in given):
         names = sorted(map(plain_text, given))
         for name in names:
             if not is_proposition(name):
                 raise InputError(
-                    f"{brief(name)} is no proposition", "names contain no comma and no brace, and spaces only inside"
+                    f"{brief(name)} is not a proposition", "A name has no comma, no brace, and no space at its ends."
                 )
         return written_set(names, names)
     if not isinstance(given, str):
@@ -1436,11 +1485,11 @@ def _symbol(given: object) -> str:
     return plain_text(given)
 
 
-# ---- what is raised, and what is said ----
+# ---- errors and warnings ----
 
 
 def _passing(progress: ProgressCallback | None) -> ProgressCallback | None:
-    """A caller's `progress`, whose errors nothing here takes for its own."""
+    """Return a caller's `progress` whose exceptions are raised unchanged (see `_Failed`)."""
     if progress is None:
         return None
 
@@ -1454,13 +1503,13 @@ def _passing(progress: ProgressCallback | None) -> ProgressCallback | None:
 
 
 def _update(progress: ProgressCallback | None) -> Callable[[Progress], None] | None:
-    """The same, of words."""
+    """Return a function that reports the progress of words to a caller's `progress`, or None."""
     report_progress = _passing(progress)
     return None if report_progress is None else lambda at: report_progress(at.done, at.total)
 
 
 def _whole(result: T, partial: bool) -> T:
-    """A result, which is raised where an interruption made it partial: loops around it are ended too."""
+    """Return a whole result; raise a partial one with Interrupted, so that loops around the call end, too."""
     if partial:
         raise Interrupted(result)
     return result
@@ -1468,8 +1517,9 @@ def _whole(result: T, partial: bool) -> T:
 
 @contextmanager
 def _in_python() -> Iterator[Callable[[str], None]]:
-    """What is raised names options as Python does. What is remarked inside becomes warnings at the end, with that
-    float64 is not trusted here, if that was found."""
+    """Name options in errors as Python does, and give remarks as warnings when the block ends. A finding that float64
+    cannot be trusted in this process is added to the remarks.
+    """
     remarks: list[str] = []
     try:
         with _spoken_errors():
@@ -1495,8 +1545,9 @@ def _spoken_errors() -> Iterator[None]:
 
 
 def spoken(text: str) -> str:
-    """A text of the command line for Python: `--max-n` is `max_n`, `--max-n 8` is `max_n=8`, and `--at last` is
-    `at="last"`."""
+    """Translate the options in a message to Python: `--max-n` becomes `max_n`, `--max-n 8` becomes `max_n=8`, and `--at
+    last` becomes `at="last"`.
+    """
 
     def parameter(found: re.Match[str]) -> str:
         name, value, more = found.groups()
@@ -1510,8 +1561,9 @@ def spoken(text: str) -> str:
 
 
 def _warn(text: str) -> None:
-    """A warning at the line that called hardsim."""
+    """Give a warning at the line of the caller that called hardsim."""
     level, frame = 1, sys._getframe()
+    # Skip hardsim's own frames, so that the warning names the user's line.
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, Remark, stacklevel=level)

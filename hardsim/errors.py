@@ -1,7 +1,7 @@
-"""Errors that a user can meet, each with the exit code it leads to.
+"""Errors that a user can meet, each with its exit code.
 
-Nothing in hardsim prints an error itself: it raises one of these, and the command line renders it.
-An exception that is none of these is a defect of hardsim (exit code 4).
+Nothing in hardsim prints an error itself: it raises one of these classes, and the command line prints it. Any other
+exception is a defect of hardsim (exit code 4).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from hardsim.visible import visible
 
 _SHOWN = 160
-"""Characters of a long line that an error shows around the caret."""
+"""Number of characters of a long line that an error shows around the caret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name under which errors cite it (a path, or `<expression>`). `first` is the number of its first
-    line, for a line that is read alone."""
+    """A text and the name by which errors cite it (a path, or `<expression>`). `first` is the number of its first line,
+    for a line that is read alone.
+    """
 
     name: str
     text: str
     first: int = 1
 
     def line_of(self, offset: int) -> tuple[int, int, str]:
-        """The 1-based line and column of a character offset, and the text of that line."""
+        """Return the line and the column of a character offset, both from 1, and the text of that line."""
         offset = max(0, min(offset, len(self.text)))
         start = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
@@ -45,13 +46,15 @@ class Source:
 
 
 class HardsimError(Exception):
-    """The base of every error hardsim raises on purpose; `exit_code` is the process's exit code."""
+    """Base of all errors that hardsim raises on purpose; `exit_code` is the exit code of the process."""
 
     exit_code = 4
 
 
 class _Advised(HardsimError):
-    """A message and, on a line of its own, a hint; what they quote of a file begins no line."""
+    """An error with a message and a hint on a line of its own. Line breaks in quoted text are made visible, so that no
+    quoted text begins a line.
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -63,14 +66,15 @@ class _Advised(HardsimError):
 
 
 class InputError(_Advised):
-    """Bad input or usage: exit code 2. `hint` says what to do next."""
+    """An error for bad input or usage: exit code 2. `hint` is the advice on what to do next."""
 
     exit_code = 2
 
 
 class SourceError(InputError):
-    """Bad input at a place in a text: printed with file, line, column, the line and a caret. `expected` says what would
-    have been accepted at the caret, `hint` what to do next."""
+    """An error for bad input at a place in a text. It is printed with file, line, column, the line and a caret.
+    `expected` is what would have been accepted at the caret, `hint` the advice on what to do next.
+    """
 
     def __init__(self, source: Source, span: Span, message: str, expected: str = "", hint: str = "") -> None:
         super().__init__(message, hint)
@@ -86,7 +90,7 @@ class SourceError(InputError):
 
 
 def marked(source: Source, span: Span) -> tuple[str, str]:
-    """The line of a place of a text, as it is printed, and carets below the place."""
+    """Return the printed line of a place in a text, and a line with carets below the place."""
     _, place, whole = source.line_of(span.start)
     line, column = _window(whole, place)
     width = max(1, min(span.end - span.start, len(line) - column + 1))
@@ -95,48 +99,53 @@ def marked(source: Source, span: Span) -> tuple[str, str]:
 
 
 class Unsupported(SourceError):
-    """A well-formed request for which there is no construction: exit code 2. The message names the operator and the
-    reason, the hint what can be used instead."""
+    """An error for a well-formed request without a construction: exit code 2. The message names the operator and the
+    reason, the hint an alternative.
+    """
 
 
 class OutOfRange(InputError):
-    """An integer left the range that the construction covers: exit code 2."""
+    """An error for an integer outside the range that a construction covers: exit code 2."""
 
 
 class Undecided(HardsimError):
-    """No verdict could be reached within a named limit: exit code 3."""
+    """Raised when no verdict was reached within a named limit: exit code 3."""
 
     exit_code = 3
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in the Python interface: `result` is what was found until then, marked partial."""
+    """Ctrl-C in the Python interface; `result` has the results found so far, marked partial."""
 
     def __init__(self, result: Any) -> None:
-        super().__init__("interrupted: `result` is what was found until then")
+        super().__init__("interrupted: `result` has the results found so far")
         self.result = result
 
 
 class Remark(UserWarning):
-    """What the command line would say on standard error, as a warning of the Python interface."""
+    """A remark that the command line prints on standard error, as a warning of the Python interface."""
 
 
 class WorkerFailure(_Advised):
-    """The processes or machines that share the work are gone, or die of it: exit code 4. `hint` says what to try."""
+    """An error for lost worker processes or machines: exit code 4. `hint` is the advice on what to try."""
 
 
 class InvariantError(HardsimError):
-    """A claim that hardsim makes about its own construction was found false: exit code 4."""
+    """An error for a false claim of hardsim about its own construction: exit code 4."""
 
 
 class Contradiction(InvariantError):
-    """A proof is contradicted, by a word that was run or by another proof: a defect of hardsim whatever it was given,
-    so exit code 4 for networks that were read from a file too."""
+    """An error for a proof that a word or another proof contradicts: exit code 4. It is a defect of hardsim for every
+    input, also for networks that were read from a file.
+    """
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Which of the known names a word was meant to be ("" if none is like it): one that differs in case, hyphens and
-    underscores alone, else one of which it is a beginning or a part between hyphens, else the likest."""
+    """Return the known name that a mistyped word most likely means, or "" if no name is similar.
+
+    First come names that differ only in case, hyphens and underscores; then names that begin with the word, or have it
+    as a part between hyphens; then the most similar name.
+    """
 
     def plain(name: str) -> str:
         return name.casefold().replace("_", "-").strip("-")
@@ -153,13 +162,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """The question whether the nearest known name was meant, as it would be written; "" if none is near."""
+    """Return the question "did you mean NAME?" for the nearest known name, or "" if none is near."""
     found = nearest(word, known)
     return f"did you mean {shown(found)}?" if found else ""
 
 
 def _window(line: str, column: int) -> tuple[str, int]:
-    """The part of a line around a 1-based column that is shown, and the column in that part."""
+    """Return the part of a line around a column (from 1) that an error shows, and the column in that part."""
     start = max(0, min(column - 1 - _SHOWN // 2, len(line) - _SHOWN))
     before = "..." if start else ""
     after = "..." if start + _SHOWN < len(line) else ""
@@ -167,12 +176,14 @@ def _window(line: str, column: int) -> tuple[str, int]:
 
 
 def _printed(text: str) -> str:
-    """A part of a line as an error shows it; a tab is a space, as wide as the caret below counts it."""
+    """Return a part of a line as an error shows it. A tab becomes one space, which is the width that the caret line
+    counts.
+    """
     return visible(text.replace("\t", " "))
 
 
 def _width(text: str) -> int:
-    """Terminal cells that a text takes: none for combining marks, 2 for wide characters."""
+    """Return the number of terminal cells of a text: none for combining marks, two for wide characters."""
     cells = [char for char in text if not unicodedata.combining(char)]
     cells = [char for char in cells if unicodedata.category(char) not in ("Mn", "Me", "Cf")]
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in cells)

@@ -1,6 +1,6 @@
-"""The formulas, programs, models and trained networks that ship with hardsim, found wherever it is installed.
+"""The shipped formulas, programs, models and trained networks, found wherever hardsim is installed.
 
-In a wheel they lie inside the package; in a source tree, and so in an editable install, in `formulas/` beside it.
+In a wheel they are inside the package; in a source tree (and an editable install) they are in `formulas/` beside it.
 """
 
 from __future__ import annotations
@@ -14,27 +14,31 @@ from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent
 SUFFIXES = (".ltl", ".srasp", ".cr", ".ahat.json", ".spec", ".re")
-"""Formulas, programs, hard-attention models, specifications, regular expressions: where some share a name, it means the
-first of these."""
+"""Suffixes of formulas, programs, hard-attention models, specifications and regular expressions. If several files share
+a name, the name means the file with the first of these suffixes.
+"""
 NETWORKS = "networks"
-"""Where, among them, specifications lie beside the trained networks that they are of."""
+"""Subdirectory of the shipped specifications, which are beside the trained networks that they describe."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExampleResult(Record):
-    """A formula, program, model or specification of a network that comes with hardsim."""
+    """A shipped formula, program, model or specification."""
 
     name: str
-    """What it is called."""
+    """Name of the shipped file."""
     title: str
-    """What it says of itself."""
+    """Title that the file gives itself."""
     text: str | None
-    """The whole file; null in a list."""
+    """Text of the file; null in a list."""
 
 
 def formulas_directory(package: Path = PACKAGE) -> Path:
-    """The directory of the shipped formula files, for the package that lies at `package`. Raises InputError if neither
-    an installation nor a source tree is found there."""
+    """Return the directory of the shipped formulas, for the package at `package`.
+
+    Raises:
+        InputError: if there is neither an installation nor a source tree.
+    """
     installed, source_tree = package / "formulas", package.parent / "formulas"
     if installed.is_dir():
         return installed
@@ -48,42 +52,55 @@ def formulas_directory(package: Path = PACKAGE) -> Path:
 
 
 def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
-    """The shipped files: formulas, programs, models, each by name, then specifications of trained networks. Raises
-    InputError as `formulas_directory`."""
+    """Return the shipped files: formulas, programs and models, each by name, then specifications of trained networks.
+
+    Raises:
+        InputError: as `formulas_directory`.
+    """
     directory = formulas_directory(package)
     both = directory, directory / NETWORKS
     return tuple(path for place in both for suffix in SUFFIXES for path in sorted(place.glob(f"*{suffix}")))
 
 
 def example_path(path: Path) -> str:
-    """Where a shipped file lies among those that are shipped, such as `since.ltl` or `networks/majority.spec`."""
+    """Return the path of a shipped file within the shipped directory, such as `since.ltl` or
+    `networks/majority.spec`.
+    """
     return f"{NETWORKS}/{path.name}" if path.parent.name == NETWORKS else path.name
 
 
 def example_name(path: Path) -> str:
-    """What a shipped file is called: a formula by its path without suffix, anything else by its path."""
+    """Return the name of a shipped file: its path, without the suffix for a formula."""
     return example_path(path).removesuffix(SUFFIXES[0])
 
 
 def named_examples(package: Path = PACKAGE) -> dict[str, Path]:
-    """The shipped files by all that they may be called: their names, with and without suffix. Raises InputError as
-    `formulas_directory`."""
+    """Return the shipped files by every name that they may have, with and without suffix.
+
+    Raises:
+        InputError: as `formulas_directory`.
+    """
     shipped = example_files(package)[::-1]  # of two with one name the first shall win
     return {example_path(path).removesuffix(suffix): path for path in shipped for suffix in ("", *SUFFIXES)}
 
 
 def example_file(name: str, package: Path = PACKAGE) -> Path:
-    """The shipped file of this name, with or without its suffix. Raises InputError if there is none, naming the
-    nearest; and as `formulas_directory`."""
+    """Return the shipped file of this name, with or without its suffix.
+
+    Raises:
+        InputError: if there is none, with the nearest name; or as `formulas_directory`.
+    """
     files = named_examples(package)
     if name in files:
         return files[name]
-    hint = did_you_mean(name, files) or "`hardsim examples` lists them."
-    raise InputError(f"nothing that is shipped is called '{name}'", hint=hint)
+    hint = did_you_mean(name, files) or "`hardsim examples` lists the shipped files."
+    raise InputError(f"no shipped file is called '{name}'", hint=hint)
 
 
 def example_names() -> dict[str, Path]:
-    """The same as `named_examples`; nothing where they are missing, which matters to nobody who names a file."""
+    """Return the shipped files by name, as `named_examples`, or nothing if they are missing: whoever names an own file
+    does not need them.
+    """
     try:
         return named_examples()
     except InputError:
@@ -91,6 +108,5 @@ def example_names() -> dict[str, Path]:
 
 
 def located(name: str) -> str:
-    """Where that is which a name of an input means: a path of that name, else what is shipped under it; the name itself
-    where there is neither."""
+    """Return the file that an input's name means: a path of that name, else a shipped file, else the name itself."""
     return name if os.path.lexists(name) else str(example_names().get(name, name))

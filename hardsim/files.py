@@ -1,8 +1,7 @@
-"""Files by name: read whole up to a limit, and written whole or not at all.
+"""Read files whole up to a size limit, and write them whole or not at all.
 
-Every way in which a name can be wrong (missing, a directory, a pipe, too long, a loop of links, no permission, no
-space left, no text) is one InputError that names the option, the path and the reason. Nothing waits for the other end
-of a pipe.
+Every fault of a file name (missing, a directory, a pipe, too long, a loop of links, no permission, no space left, not
+text) becomes one InputError that names the option, the path and the reason. Nothing waits for the other end of a pipe.
 """
 
 from __future__ import annotations
@@ -29,19 +28,23 @@ except ImportError:  # not on every system: there no draft is known to be nobody
     flock = None  # type: ignore[assignment]  # callers ask whether it is there
 
 LARGEST_FILE = 64 * 2**20
-"""Bytes of the largest JSON document that is read: as Python's objects it takes up to thirty times as much memory."""
+"""Size in bytes of the largest JSON document that is read; as Python objects it takes up to thirty times as much
+memory.
+"""
 LARGEST_TEXT = 4 * 2**20
-"""Bytes of the largest formula, program or standard input: its lines and tokens take some hundred times as much."""
+"""Size in bytes of the largest formula, program or standard input; lines and tokens take some hundred times as much
+memory.
+"""
 STDOUT = "-"
-"""The name that means standard output, where something is written."""
+"""File name that means standard output."""
 PARTIAL = ".partial."
-"""What the name of a half-written file has after that of the file it was to become."""
+"""Part of the name of an incomplete file, after the name of the file that it will become."""
 LONGEST_PREFIX = 100
-"""Bytes of a name that the name of its half-written file begins with: names have at most 255."""
+"""Number of bytes of a file's name with which the name of its incomplete file begins; names have at most 255 bytes."""
 MOST_BESIDE = 1000
-"""Files of a directory among which is looked for what may have been meant."""
+"""Largest number of files in a directory that are compared with a mistyped name."""
 MOST_LINKS = 40
-"""Links that are followed, as by Linux."""
+"""Largest number of links that are followed, as in Linux."""
 
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 _STREAM = re.compile(r"/dev/(stdin|stdout|stderr|fd/.+)|/proc/[^/]+(/task/[^/]+)?/fd/.+")
@@ -52,7 +55,9 @@ def _reason(error: Exception) -> str:
 
 
 def kind_of(mode: int) -> str:
-    """What a mode of the file system says that there is, if it is no file and no directory."""
+    """Return the kind of file that a mode of the file system describes (a pipe, a device, a socket); empty for a
+    regular file or a directory.
+    """
     return _KINDS.get(stat.S_IFMT(mode), "")
 
 
@@ -62,18 +67,18 @@ def kind_of(mode: int) -> str:
 def read_bytes(
     path: Path | str, limit: int | None = None, option: str = "", others: Callable[[], Iterable[str]] = tuple
 ) -> bytes:
-    """The bytes of a file of at most `limit` (default: LARGEST_FILE); `option` is what named it, and `others` gives
-    what else could have been meant.
+    """Return the content of a file of at most `limit` bytes (default: LARGEST_FILE). Errors name the option, if given;
+    `others` returns more names that could have been meant.
 
     Raises:
-        InputError: if there is no such file, it is none, it is too large, or it cannot be read.
+        InputError: if there is no such file, if it is not a regular file, is too large, or cannot be read.
     """
     name = f"{option} {path}" if option else str(path)
     most = LARGEST_FILE if limit is None else limit
     try:
         found, data = os.stat(path), b""
         if kind := kind_of(found.st_mode):
-            hint = "save what it gives in a file, and name that; words for `hardsim eval` come from a pipe with '-'"
+            hint = "save its content in a file, and name that file; `hardsim eval FILE -` reads words from a pipe"
             raise InputError(f"{name}: is {kind}, not a file", hint)
         if found.st_size <= most:
             with open(path, "rb") as file:
@@ -102,7 +107,7 @@ def read_head(path: Path | str, most: int) -> bytes:
 
 
 def _beside(path: Path | str) -> list[str]:
-    """The paths of the first files in the directory of a path."""
+    """Return the paths of the first files in the directory of a path."""
     folder = os.path.dirname(path)
     with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
         return [os.path.join(folder, one.name) for one in islice(found, MOST_BESIDE) if one.is_file()]
@@ -110,10 +115,10 @@ def _beside(path: Path | str) -> list[str]:
 
 
 def read_stdin(name: str) -> bytes:
-    """The bytes on standard input, of at most LARGEST_TEXT, under the name by which errors cite it.
+    """Return the bytes of standard input, at most LARGEST_TEXT; errors cite it as `name`.
 
     Raises:
-        InputError: if it is too large, or cannot be read.
+        InputError: if there are more bytes, or they cannot be read.
     """
     try:
         data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
@@ -127,11 +132,13 @@ def read_stdin(name: str) -> bytes:
 
 def _too_large(name: str, most: int) -> InputError:
     size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
-    return InputError(f"{name}: larger than {size}, the most that is read", "is it the file you meant?")
+    return InputError(f"{name}: larger than {size}, the most that hardsim reads", "check that this is the right file")
 
 
 def is_directory(path: Path | str) -> bool:
-    """Whether there certainly is a directory of that name: whatever else is wrong with it is said when it is read."""
+    """Return True if there certainly is a directory of that name. Any fault of the name is reported when the file is
+    read.
+    """
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -139,7 +146,7 @@ def is_directory(path: Path | str) -> bool:
 
 
 def require_here() -> None:
-    """Hold that this process stands in a directory.
+    """Require that the working directory of this process exists.
 
     Raises:
         InputError: if it was removed.
@@ -147,15 +154,15 @@ def require_here() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        message = f"the directory in which this runs cannot be used ({_reason(error)})"
-        raise InputError(message, "Go to one that is there.") from None
+        message = f"the working directory cannot be used ({_reason(error)})"
+        raise InputError(message, "Change to a directory that exists.") from None
 
 
 def names_in(path: Path | str) -> list[str]:
-    """The names of what is in a directory.
+    """Return the names of the files in a directory.
 
     Raises:
-        InputError: if it cannot be read.
+        InputError: if the directory cannot be read.
     """
     try:
         return os.listdir(path)
@@ -168,7 +175,7 @@ def names_in(path: Path | str) -> list[str]:
 
 
 def refusal(path: str, option: str, why: str) -> InputError:
-    """The error for a place that cannot be written."""
+    """Return the error for a file that cannot be written."""
     hint = f"Give {option} a file in a directory that exists and that you can write"
     hint += "." if option in ("--resume", "--plot", "plot", "save", "certificate") else ", or '-' for standard output."
     return InputError(f"{option} {path}: cannot be written ({why})", hint)
@@ -176,7 +183,7 @@ def refusal(path: str, option: str, why: str) -> InputError:
 
 @contextmanager
 def refusing(path: str, option: str) -> Iterator[None]:
-    """Turn what the operating system says against writing into an InputError."""
+    """Turn errors of the operating system while writing into an InputError."""
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
@@ -184,11 +191,11 @@ def refusing(path: str, option: str) -> Iterator[None]:
 
 
 def target_of(path: str, option: str) -> Path:
-    """The file that a name to be written means, with links followed: it is a file, a character device such as
-    /dev/null, or nothing yet.
+    """Return the file to which a name refers, with links followed. It is a regular file, a character device such as
+    /dev/null, or does not exist yet.
 
     Raises:
-        InputError: for a directory, a pipe, and a stream of this process (a file behind it would be replaced).
+        InputError: for a directory, a pipe, or an open stream of this process (a file behind it would be replaced).
     """
     if not path:
         raise refusal(path, option, "the name is empty")
@@ -210,7 +217,7 @@ def target_of(path: str, option: str) -> Path:
 
 
 def same_file(left: str, right: str) -> bool:
-    """Whether two names mean one file."""
+    """Return True if two names refer to one file."""
     with suppress(OSError, ValueError):
         return os.path.samefile(left, right)
     with suppress(OSError, ValueError, RuntimeError):
@@ -219,7 +226,7 @@ def same_file(left: str, right: str) -> bool:
 
 
 def _mode(path: Path) -> int | None:
-    """The mode of what has this name, None if nothing has."""
+    """Return the mode of a path, or None if it does not exist."""
     try:
         return os.stat(path).st_mode
     except FileNotFoundError:
@@ -227,19 +234,21 @@ def _mode(path: Path) -> int | None:
 
 
 class Draft:
-    """What will replace a file when it is complete; its own name begins with a dot and has PARTIAL in it.
+    """An incomplete file that replaces its target when it is committed. Its name begins with a dot and contains
+    PARTIAL.
 
-    A draft is locked while its process lives, so that what a killed one left behind is recognised, whenever that was,
-    and removed by the next that writes the same file.
+    A draft is locked while its process lives. So a draft that a killed process left behind can be recognised at any
+    time; the next process that writes the same file removes it.
 
     Raises:
-        OSError: if it cannot be made.
+        OSError: if the draft cannot be made.
     """
 
     def __init__(self, target: Path) -> None:
         self._target = target
         _sweep(target, target.parent)
         while True:
+            # Between making and locking it, another process may take the draft for an abandoned one.
             handle, self._name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
             self._file = os.fdopen(handle, "wb")
             _lock(handle)
@@ -256,10 +265,11 @@ class Draft:
             raise
 
     def commit(self, data: bytes, new: bool = False) -> bool:
-        """Replace the file by the data, or (`new`) create it only if there is none; return whether that was done.
+        """Replace the target by the data, or, with `new`, create it only if it does not exist. Return True if that was
+        done.
 
         Raises:
-            OSError: if that fails: the file is as it was.
+            OSError: if that fails: the target is unchanged.
         """
         self._file.write(data)
         self._file.flush()
@@ -280,20 +290,23 @@ class Draft:
         return True
 
     def close(self) -> None:
-        """Leave no trace of what was not committed."""
+        """Remove the draft, if it was not committed."""
         with suppress(OSError):
             os.unlink(self._name)
-        with suppress(OSError):  # a full disk was told of before
+        with suppress(OSError):  # a full disk was reported before
             self._file.close()
 
 
 class Folder:
-    """What will be a directory when it is complete, at `path` until then: beside it if it is not there yet, and else,
-    as it may be where somebody stands or a disk is mounted, inside of it. Locked, and swept, as drafts of files are.
+    """An incomplete directory that becomes its target when it is committed; `path` is its place until then.
+
+    It is made beside a target that does not exist. An existing empty target stays, because it may be a working
+    directory or a mount point, and the incomplete directory is made inside it. It is locked, and removed by a later
+    process, as a Draft.
 
     Raises:
-        InputError: if there is something in the directory.
-        OSError: if it cannot be made.
+        InputError: if the target is not empty.
+        OSError: if the directory cannot be made.
     """
 
     def __init__(self, target: Path, option: str) -> None:
@@ -316,14 +329,14 @@ class Folder:
 
     def _require_empty(self, own: int) -> None:
         if self._inside and len(os.listdir(self._target)) > own:
-            message = f"{self._option} {self._target}: there is something in this directory, and nothing is replaced"
-            raise InputError(message, "Name a directory that is not there yet, or an empty one.")
+            message = f"{self._option} {self._target}: this directory is not empty, and hardsim replaces nothing in it"
+            raise InputError(message, "Name a new directory, or an empty one.")
 
     def commit(self) -> None:
-        """Make it appear under its name.
+        """Make the directory appear under its name.
 
         Raises:
-            InputError: if there is something in the directory by now.
+            InputError: if the target is no longer empty.
             OSError: if that fails.
         """
         if not self._inside:
@@ -334,7 +347,7 @@ class Folder:
             one.rename(self._target / one.name)
 
     def close(self) -> None:
-        """Leave no trace of what was not committed."""
+        """Remove the directory, if it was not committed."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._handle >= 0:
             os.close(self._handle)
@@ -347,10 +360,11 @@ def _prefix(target: Path) -> str:
 
 
 def _sweep(target: Path, place: Path) -> None:
-    """Remove the drafts of this file or directory that belong to no process any more, from where they are made."""
+    """Remove the drafts of this file or directory whose processes are gone; `place` is the directory of the drafts."""
     with suppress(OSError):
         for found in list(place.glob(f"{escape(_prefix(target))}*")):
             with suppress(OSError):
+                # Not through a link, and without waiting: anybody may have put a pipe or a link there.
                 handle = os.open(found, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:
                     if _lock(handle):
@@ -360,12 +374,12 @@ def _sweep(target: Path, place: Path) -> None:
 
 
 class FileLock:
-    """A lock on a file, which one process holds and which ends with that process, however it ends. On a system or disk
+    """A lock on a file, held by one process and released when the process ends, in whatever way. On a system or disk
     without locks, nothing is locked.
 
     Raises:
-        BlockingIOError: if another process has locked it.
-        OSError: if it cannot be opened.
+        BlockingIOError: if another process has locked the file.
+        OSError: if the file cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -374,7 +388,7 @@ class FileLock:
         except OSError:  # it may be read-only, and complete
             handle = os.open(path, os.O_RDONLY)
         self.close = finalize(self, os.close, handle)
-        """Let it go."""
+        """Function that releases the lock."""
         try:
             if flock is not None:
                 flock(handle, LOCK_EX | LOCK_NB)
@@ -386,7 +400,7 @@ class FileLock:
 
 
 def _lock(handle: int) -> bool:
-    """Lock a draft until it is closed; whether that was possible."""
+    """Lock a draft until it is closed, and return True if that was possible."""
     with suppress(OSError):
         if flock is not None:
             flock(handle, LOCK_EX | LOCK_NB)
@@ -395,13 +409,13 @@ def _lock(handle: int) -> bool:
 
 
 class Sink:
-    """A place for one text: a file that appears under its name when complete, or standard output (`-`).
+    """The destination of one text: a file that appears under its name when it is complete, or standard output (`-`).
 
-    That it can be written is tried when the sink is made, so that a long computation does not end in a missing
-    directory. A character device (`/dev/null`) is written directly, since nothing can be renamed over it.
+    Whether the file can be written is tried when the sink is made, so that a long computation does not end at a missing
+    directory. A character device (`/dev/null`) is written directly, because nothing can be renamed over it.
 
     Raises:
-        InputError: if the place cannot be written.
+        InputError: if the file cannot be written.
     """
 
     def __init__(self, path: str, option: str) -> None:
@@ -420,25 +434,29 @@ class Sink:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave no trace of a text that was never written."""
+        """Remove the draft of a text that was never written."""
         if self._draft is not None:
             self._draft.close()
 
     def spare(self, path: str) -> None:
-        """Hold that this is not a file that is read: an InputError otherwise."""
+        """Require that this sink does not write over a file that is read.
+
+        Raises:
+            InputError: if it would.
+        """
         if self._draft is not None and same_file(self.path, path):
-            message = f"{self.option} {self.path} would overwrite what is read, {path}"
+            message = f"{self.option} {self.path} would overwrite the input {path}"
             raise InputError(message, f"Give {self.option} another name.")
 
     def same(self, other: Sink) -> bool:
-        """Whether both write to one place."""
+        """Return True if both sinks write to one file."""
         return STDOUT not in (self.path, other.path) and same_file(self.path, other.path)
 
     def write(self, text: str | bytes) -> None:
-        """Write the text, or the bytes of a file that is none, and make it appear.
+        """Write the text, or the bytes of a binary file, and make the file appear.
 
         Raises:
-            InputError: if that fails (a full disk, say).
+            InputError: if that fails, for example on a full disk.
         """
         if self.path == STDOUT and isinstance(text, str):
             sys.stdout.write(text)

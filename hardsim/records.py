@@ -1,10 +1,9 @@
-"""Results as documents: what a result class says of itself in JSON, on one line and in a notebook.
+"""Result classes as documents: the JSON of a result, its text on one line, and its HTML in a notebook.
 
-The keys of a `Record` in its document are the properties that are marked `@written` and its fields, rows of other
-records behind the rest.
-The type of a field alone decides how it is written: words are arrays of symbols, integers and measured numbers JSON
-numbers, exact ones (`Exact`, `Count`) objects `{"value": 0.119, "exact": "25/210"}`, infinities the strings "inf" and
-"-inf". There are no timestamps: the same result gives the same text.
+The keys of a `Record` in its JSON document are its properties that are marked `@written` and its fields; tuples of
+other records come last. The type of a field alone decides how its value is written: words are arrays of symbols;
+integers and measured numbers are JSON numbers; exact numbers (`Exact`, `Count`) are objects `{"value": 0.119, "exact":
+"25/210"}`; infinities are the strings "inf" and "-inf". There are no timestamps: the same result gives the same text.
 """
 
 from __future__ import annotations
@@ -25,27 +24,31 @@ from hardsim.visible import OBEYED, visible
 T = TypeVar("T")
 
 LONG_DIGITS = 20
-"""Significant digits of the numbers in a document."""
+"""Number of significant digits of the numbers in a document."""
 KEPT_BITS = 4096
-"""Leading bits of a numerator and a denominator that decide what is shown."""
+"""Number of leading bits of a numerator and a denominator that are used for a rounded number."""
 ESCAPE = "\x7f"
-"""Stands for the beginning of an escape until the document is whole. Itself escaped, it occurs in no text."""
+"""Character that stands for the beginning of an escape until the document is complete. It is itself escaped in every
+text, so it occurs nowhere else.
+"""
 SHORT_DIGITS = 3
-"""Significant digits of the numbers in a table."""
+"""Number of significant digits of the numbers in a table."""
 EMPTY = "(empty)"
-"""What is shown of a word, or an output, without symbols."""
+"""Text in place of a word, or an output, without symbols."""
 NOTHING = "–"
-"""What a table shows where there is no number."""
+"""Table cell without a number."""
 EXACT_DIGITS = 6
-"""An exact number of so many digits or fewer is shown whole in a notebook: the ends of a bracket differ there."""
+"""Largest number of digits with which an exact number is shown in full in a notebook, because the ends of a bracket of
+beta may differ only there.
+"""
 LONGEST_REPR = 158
-"""Characters between the brackets of a repr."""
+"""Largest number of characters between the brackets of a repr."""
 LARGEST_PLAIN = 10**9
-"""Integers from here on are shown short in a notebook."""
+"""Least integer that a notebook shows in short form."""
 MOST_WORDS = 100
-"""Words that a notebook shows of a list."""
+"""Largest number of words of a list that a notebook shows."""
 WIDEST = 2**63
-"""Integers from here on are written as their digits."""
+"""Least integer that msgspec cannot write, and that is written as its digits."""
 
 
 # ---- what a field may say of its type ----
@@ -53,7 +56,9 @@ WIDEST = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How a number is written: with its exact value beside it, or rounded to `LONG_DIGITS` in one direction."""
+    """Mark of a number's type: whether its exact value is written beside it, and the direction in which it is rounded
+    to `LONG_DIGITS` digits.
+    """
 
     exact: bool = False
     rounding: str = ROUND_HALF_EVEN
@@ -61,55 +66,55 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What holds of every value of a type, by the keywords that msgspec has for it (`ge`, `pattern`, `min_length`)."""
+    """Mark of a type: limits of its values, by msgspec's keywords (`ge`, `pattern`, `min_length`)."""
 
     keywords: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The values that a field may have."""
+    """Mark of a type: the values that a field may have."""
 
     values: tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """JSON as a file holds it, taken over as it is; `schema` is the JSON Schema of it, as text."""
+    """Mark of a value that is JSON of another file format, written unchanged; `schema` is its JSON Schema, as text."""
 
     schema: str
 
 
 def limits(**keywords: Any) -> Limits:
-    """Limits by keywords."""
+    """Return the limits given as keywords."""
     return Limits(tuple(keywords.items()))
 
 
 def one_of(*values: str | int) -> OneOf:
-    """One of some texts or integers."""
+    """Return the mark of a type whose values are the given texts or integers."""
     return OneOf(values)
 
 
 UNWRITTEN = "not written"
 Unwritten: TypeAlias = Annotated[T, UNWRITTEN]
-"""A field that is no part of the document: what a result was made of."""
+"""Type of a field that is not part of the document, such as the input from which a result was made."""
 Exact: TypeAlias = Annotated[Fraction, Written(exact=True)]
-"""An exact rational: beta, score gaps, temperatures."""
+"""Type of an exact rational, such as beta, a score gap or a temperature."""
 Count: TypeAlias = Annotated[int, Written(exact=True)]
-"""A count that may exceed 2^53, which many readers do not hold exactly."""
+"""Type of a count that may exceed 2^53, which many JSON readers do not read exactly."""
 Measured: TypeAlias = Annotated[Fraction, Written()]
-"""A measured number, or a computed bound: a JSON number of at most 20 significant digits."""
+"""Type of a measured number or a computed bound: a JSON number with at most 20 significant digits."""
 Upper: TypeAlias = Annotated[Fraction, Written(rounding=ROUND_CEILING)]
-"""An upper bound, which stays one when it is rounded."""
+"""Type of an upper bound, which is rounded up."""
 Lower: TypeAlias = Annotated[Fraction, Written(rounding=ROUND_FLOOR)]
-"""A lower bound, which stays one when it is rounded."""
+"""Type of a lower bound, which is rounded down."""
 Natural: TypeAlias = Annotated[int, limits(ge=0)]
 Positive: TypeAlias = Annotated[int, limits(ge=1)]
 Digest: TypeAlias = Annotated[str, limits(pattern="^[0-9a-f]{64}$")]
 
 
 def written(method: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Mark what a property computes as part of the document: `@property` above `@written`."""
+    """Mark the value of a property as part of the document; write `@property` above `@written`."""
     method.is_written = True  # type: ignore[attr-defined]  # functions take attributes
     return method
 
@@ -118,7 +123,7 @@ def written(method: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def rounded(value: Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> Decimal:
-    """The value to that many significant decimal digits, of whatever size it is."""
+    """Return a number rounded to a number of significant decimal digits; the number may be of any size."""
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
     numerator, denominator = value.numerator, value.denominator
     up, down = (max(0, number.bit_length() - KEPT_BITS) for number in (numerator, denominator))
@@ -134,10 +139,10 @@ def rounded(value: Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> De
 
 
 def number_text(value: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A number as JSON with at most 20 significant digits: it is not 0 unless the value is; infinities are strings.
+    """Return a number as JSON with at most 20 significant digits. Only 0 itself becomes 0; infinities become strings.
 
     Raises:
-        ValueError: for what is no number.
+        ValueError: if the value is not a number.
     """
     if isinstance(value, float) and isinf(value):
         return '"inf"' if value > 0 else '"-inf"'
@@ -146,18 +151,18 @@ def number_text(value: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str
 
 
 def digits(value: int) -> str:
-    """All digits of an integer, however many (`str` stops at 4300)."""
+    """Return all digits of an integer of any size (`str` stops at 4300 digits)."""
     return f"{Decimal(value):f}"
 
 
 def exact_text(value: Fraction | int) -> str:
-    """An exact number: `p/q` in lowest terms, or `p`."""
+    """Return an exact number as text: `p/q` in lowest terms, or `p`."""
     value = Fraction(value)
     return digits(value.numerator) + ("" if value.denominator == 1 else f"/{digits(value.denominator)}")
 
 
 def short(value: Fraction | float | None, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A number for a table: three significant digits, `–` for none."""
+    """Return a number for a table with three significant digits; `–` for None."""
     if not value:
         return NOTHING if value is None else "0"
     if isinstance(value, float) and isinf(value):
@@ -169,12 +174,12 @@ def short(value: Fraction | float | None, rounding: str = ROUND_HALF_EVEN) -> st
 
 
 def at_most(bound: Fraction | float | None) -> str:
-    """An upper bound for a table, which stays one when it is rounded."""
+    """Return an upper bound for a table, rounded up."""
     return short(bound, ROUND_CEILING)
 
 
 def at_least(bound: Fraction | float | None) -> str:
-    """A lower bound for a table, which stays one when it is rounded."""
+    """Return a lower bound for a table, rounded down."""
     return short(bound, ROUND_FLOOR)
 
 
@@ -182,25 +187,28 @@ def at_least(bound: Fraction | float | None) -> str:
 
 
 class Record:
-    """A result class, a frozen dataclass without a repr of its own, that gives its own document."""
+    """Base of all result classes, which are frozen dataclasses without a repr of their own and can write themselves as
+    JSON.
+    """
 
     __slots__ = ()
 
     def to_json(self) -> str:
-        """The document as text, with nothing in it that drives a terminal; names of files that are not UTF-8 keep their
-        bytes as escapes."""
+        """Return the JSON document as text without control characters. A file name that is not UTF-8 keeps its bytes as
+        escapes.
+        """
         import msgspec
 
         found = msgspec.json.format(msgspec.json.encode(_plain(self, type(self))), indent=2)
         return found.decode("utf-8").replace(ESCAPE, "\\u") + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """The document as plain Python data, as a reader of `to_json` has it."""
+        """Return the JSON document as plain Python data, as `json.loads` reads it."""
         return dict(json.loads(self.to_json()))
 
     @property
     def summary(self) -> str:
-        """What a reader needs first, on one line: here the facts, without those that a record has unless told."""
+        """Short facts about the result on one line; fields with their default value are left out."""
         keys = [key for key, kind in kinds(type(self)).items() if not _is_long(kind)]
         facts = [(key, getattr(self, key)) for key in keys if not _is_left_out(self, key)]
         plain_facts = [(key, one) for key, one in facts if not isinstance(one, Record | dict) and not _is_rows(one)]
@@ -214,12 +222,12 @@ class Record:
         return f"<{text}>"
 
     def _repr_html_(self) -> str:
-        """What a reader needs first, then rows as tables and everything else folded, for a notebook."""
+        """Return the result as HTML for a notebook: the summary, then tables, and all other facts folded."""
         return f"<div><p><strong>{_summary_first(self)}</strong></p>{_body(self, whole=True)}</div>"
 
 
 def _is_left_out(record: Record, key: str) -> bool:
-    """Whether a field has the value that it has where none is given: it says nothing. False is not 0."""
+    """Return True if a field has its default value, and so tells nothing. (False and 0 are different values.)"""
     kind: type = type(record)
     value, default = getattr(record, key), _defaults(kind).get(key, MISSING)
     return type(value) is type(default) and bool(value == default)
@@ -235,7 +243,7 @@ def _one_line(text: str) -> str:
 
 
 def _fact_text(value: Any) -> str:
-    """A value in a list of facts."""
+    """Return a value as text in a list of facts."""
     match value:
         case str():
             return repr(str(value))
@@ -247,7 +255,7 @@ def _fact_text(value: Any) -> str:
 
 
 def computed(kind: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
-    """The properties of a class that are part of its document, by name, with the functions that compute them."""
+    """Yield the properties of a class that are part of its document: name and function."""
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():
             if isinstance(value, property) and getattr(value.fget, "is_written", False):
@@ -256,7 +264,7 @@ def computed(kind: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
 
 
 def kinds(kind: type) -> dict[str, Any]:
-    """The keys of a record's document, with the type of each."""
+    """Return the keys of a record's document, with the type of each."""
     return _kinds(kind)
 
 
@@ -270,7 +278,7 @@ def _kinds(kind: type) -> dict[str, Any]:
 
 
 def _is_long(kind: Any) -> bool:
-    """Whether a key stands behind those that are read at a glance: rows of records, and what a file holds."""
+    """Return True if a key comes after the short ones: tuples of records, and embedded JSON."""
     parts = get_args(kind)
     if get_origin(kind) is Annotated:
         return any(isinstance(mark, Embedded) for mark in parts) or _is_long(parts[0])
@@ -279,7 +287,7 @@ def _is_long(kind: Any) -> bool:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """What msgspec writes for a value of a type."""
+    """Return a value of a type as data that msgspec can write."""
     match value:
         case None | bool():
             return value
@@ -307,7 +315,7 @@ def _plain(value: Any, kind: Any) -> Any:
 
 
 def _base(kind: Any) -> Any:
-    """The type itself, without what is said of it."""
+    """Return a type without its annotations and type arguments."""
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     return get_origin(kind) or kind
 
@@ -318,13 +326,14 @@ def _number(value: Fraction | int, how: Written) -> Any:
 
 
 def _text(text: str) -> Any:
-    """Text; where a terminal would obey it, with escapes."""
+    """Return a text, with escapes if it contains control characters that a terminal would obey."""
     return text if OBEYED.search(text) is None else _escaped(text)
 
 
 def _escaped(data: Any) -> Any:
-    """JSON in which nothing drives a terminal. Lone surrogates, which stand for the stray bytes of names of files, are
-    no JSON to msgspec, not even escaped: they wait behind ESCAPE, which is nowhere else."""
+    """Return JSON without characters that a terminal would obey. msgspec refuses lone surrogates, which stand for stray
+    bytes of file names, even when they are escaped; so escapes begin with ESCAPE until the document is complete.
+    """
     text = OBEYED.sub(lambda match: f"{ESCAPE}{ord(match[0]):04x}", json.dumps(data, ensure_ascii=False))
     return _raw(text)
 
@@ -339,9 +348,10 @@ def _raw(text: str) -> Any:
 
 
 def _body(record: Record, whole: bool = False) -> str:
-    """A record but for its summary: the records that it has folded under one line each, its rows as tables, and its
-    other facts. In the whole document these are folded, as the rows are not, and all are there; within it those that
-    say nothing are left out."""
+    """Return the HTML of a record without its summary: contained records folded, tuples of records as tables, other
+    facts in a table. `whole`: at the top level the other facts are folded and complete, and the tables are open; in
+    contained records facts with default values are left out.
+    """
     values = [(key, kind, getattr(record, key)) for key, kind in kinds(type(record)).items()]
     rows = [(key, value) for key, _, value in values if _is_rows(value)]
     facts = [(key, kind, value) for key, kind, value in values if not isinstance(value, Record) and not _is_rows(value)]
@@ -355,13 +365,14 @@ def _body(record: Record, whole: bool = False) -> str:
 
 
 def _is_rows(value: Any) -> bool:
-    """Whether a value is a tuple of records, or of words."""
+    """Return True if a value is a non-empty tuple of records or of words."""
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], Record | tuple)
 
 
 def _rows(value: tuple[Any, ...]) -> str:
-    """A table with a row for each record, what is computed of it behind its own fields, without those that say nothing
-    of any; records of several classes one by one; of a list of words the first."""
+    """Return a tuple as HTML: for records of one class a table without columns that have only default values, with
+    computed values after the fields; for records of several classes one after the other; for words the first ones.
+    """
     if not isinstance(value[0], Record):
         more = f", ... ({len(value) - MOST_WORDS:,} more)" if len(value) > MOST_WORDS else ""
         return f"<p>{', '.join(_cell(word) for word in value[:MOST_WORDS])}{more}</p>"
@@ -378,7 +389,7 @@ def _rows(value: tuple[Any, ...]) -> str:
 
 
 def _cell(value: Any, kind: Any = None) -> str:
-    """A value in a table; numbers are short, with what the document says of them in their title."""
+    """Return a value as HTML in a table cell; a number is short, and its title has the digits of the document."""
     if _is_rows(value):
         return _folded(f"{len(value):,}", _rows(value))
     match value:
@@ -406,7 +417,7 @@ def _cell(value: Any, kind: Any = None) -> str:
 
 
 def _how(kind: Any) -> Written:
-    """How a number of a type is written."""
+    """Return how a number of a type is written."""
     parts = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         return next((_how(part) for part in parts if part is not NoneType), Written())
@@ -414,7 +425,7 @@ def _how(kind: Any) -> Written:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
-    """A table of keys and cells, if there are any."""
+    """Return a table of keys and cells as HTML; empty if there are none."""
     found = "".join(f"<tr><th>{_heading(key)}</th><td>{cell}</td></tr>" for key, cell in rows)
     return f"<table>{found}</table>" if found else ""
 

@@ -1,9 +1,9 @@
-"""What a terminal would obey instead of printing it, made visible: the one routine for text that comes from a file.
+"""Make characters visible that a terminal would obey instead of printing: the one routine for text from files.
 
-Symbols, names, formulas, labels and file names are whatever somebody wrote into a file. Printed as they are, they could
-move the cursor, colour, reorder or hide what stands around them, or begin a line of their own that reads like a
-verdict. Whatever prints text that may come from outside calls `visible` on each line (`report.screen` and
-`cli.streams` do so for all that the commands print; the errors for what they quote).
+Symbols, names, formulas, labels and file names may contain anything. Printed unchanged, they could move the cursor,
+colour, reorder or hide the text around them, or begin a line of their own that reads like a verdict. Code that prints
+text from outside calls `visible` on each line (`report.screen` and `cli.streams` for all output of the commands, the
+errors for the text that they quote).
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ _OBEYED = (
     "\ud800-\udfff"  # lone surrogates: bytes of a file name that are not UTF-8
 )
 OBEYED = re.compile(f"[{_OBEYED}]")
-"""A character that is never printed as it is."""
+"""Pattern of the characters that are never printed unchanged."""
 
 
 def visible(text: str) -> str:
-    r"""The text on one line that says nothing to a terminal but its characters: `\n`, `\x1b`, `\u202e` stand for those.
+    r"""Return a text as one line of harmless characters; `\n`, `\x1b` or `\u202e` stand for the characters that are
+    not.
 
-    Text of ordinary characters stays as it is, so that it can be copied.
+    Text of ordinary characters stays unchanged, so that it can be copied.
     """
     return OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines, whose line breaks are meant."""
+    """Return a text of several lines with every line made visible; the line breaks stay."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 def visible_json(document: str) -> str:
-    r"""A JSON document in which strings escape those characters as JSON does (`\u001b`): the same data."""
+    r"""Return a JSON document with the same data, in which JSON escapes such as `\u001b` stand for those characters."""
     return OBEYED.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", document)

@@ -225,7 +225,7 @@ def test_every_length_and_a_certificate(since: Model, tmp_path: Path) -> None:
 
 def test_a_certificate_is_a_file(since: Model, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name in ("-", Path("-")):
-        raised(InputError, since.prove, max_n=4, certificate=name, match="^certificate -: no name of a file")
+        raised(InputError, since.prove, max_n=4, certificate=name, match="^certificate -: not a file name")
     error = raised(InputError, since.prove, max_n=4, certificate=tmp_path, match="certificate .*it is a directory")
     assert "standard output" not in error.hint
     assert capfd.readouterr() == ("", "")
@@ -239,7 +239,7 @@ def test_a_check_is_resumed_from_its_file(inputs: dict[str, Path], tmp_path: Pat
     # It is the file of the command.
     assert first.to_dict() == command("check", inputs["formula"], "--max-n", 4, "--resume", kept)
     raised(InputError, given.check, max_n=5, resume=kept, match="another request: max_n=4 there, 5 here")
-    raised(InputError, given.check, resume=inputs["formula"], match="would overwrite what is read")
+    raised(InputError, given.check, resume=inputs["formula"], match="would overwrite the input")
 
 
 # ---- propositions ----
@@ -252,7 +252,7 @@ def test_words_over_propositions_are_sequences_of_sets(tmp_path: Path) -> None:
     assert [one.word for one in found] == [("{q}", "{}", "{p,q}"), ("{p}", "{q}"), ("{p,q}",)]
     assert [one.oracle for one in found] == [True, False, True]
     raised(InputError, model.eval, [{"x"}], match="unknown proposition 'x'")
-    raised(InputError, model.eval, [{"p,q"}], match="'p,q' is no proposition")
+    raised(InputError, model.eval, [{"p,q"}], match="'p,q' is not a proposition")
     raised(TypeError, model.eval, [{1}], match="text, or sets of propositions")
     path = tmp_path / "bare.ltl"
     path.write_text("H(p -> O q)\n", encoding="utf-8")
@@ -296,12 +296,12 @@ def test_text_alphabet_and_position_go_together(tmp_path: Path) -> None:
     first.compile().save(tmp_path / "f.model.json")
     raised(InputError, hardsim.load, tmp_path / "f.model.json", at="last", match="is already compiled")
     assert hardsim.load(tmp_path / "f.model.json", at="first").kind == "ltl"
-    with pytest.warns(hardsim.Remark, match="for formulas"):
+    with pytest.warns(hardsim.Remark, match="applies to formulas"):
         hardsim.load("dyck2", at="first")
 
 
 def test_the_text_of_a_formula_is_over_its_own_symbols() -> None:
-    with pytest.warns(hardsim.Remark, match='the symbols of the formula: a b; alphabet gives others, props="?auto'):
+    with pytest.warns(hardsim.Remark, match='the symbols of the formula: a b; alphabet sets another one, props="?auto'):
         model = hardsim.load("a S b")
     assert model.alphabet == ("a", "b")
     raised(InputError, model.eval, "abc", match="the alphabet was taken from the formula: alphabet gives all")
@@ -737,10 +737,10 @@ def test_only_a_network_is_written(since: Model, tmp_path: Path) -> None:
     network = since.compile()
     raised(InputError, network.save, tmp_path / "none" / "x.json", match="save .*cannot be written")
     raised(InputError, network.save, tmp_path, match="it is a directory")
-    raised(InputError, network.save, "-", match="save -: no name of a file")
+    raised(InputError, network.save, "-", match="save -: not a file name")
     raised(TypeError, network.save, None, match="save takes a path, not NoneType")
     path = written(tmp_path / "since.ltl", since.text)
-    raised(InputError, hardsim.load(path).compile().save, path, match="would overwrite what is read")
+    raised(InputError, hardsim.load(path).compile().save, path, match="would overwrite the input")
     assert path.read_text(encoding="utf-8") == since.text
 
 

@@ -82,7 +82,7 @@ def test_an_example_is_found_by_name(tmp_path: Path) -> None:
 )
 def test_an_unknown_example_is_refused(tmp_path: Path, name: str, hint: str) -> None:
     package = package_with(["since.ltl", "until.ltl"], tmp_path / "hardsim" / "formulas")
-    refused = raised(InputError, examples.example_file, name, package, match="nothing that is shipped is called")
+    refused = raised(InputError, examples.example_file, name, package, match="no shipped file is called")
     assert hint in refused.hint
 
 

@@ -379,7 +379,7 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
         raise InputError(f"{OPTION} {STDOUT}: not a file that a run can be resumed from", "Name a file.")
     for name, _, _ in inputs:
         if same_file(request.resume, located(name)):
-            raise InputError(f"{OPTION} {request.resume} would overwrite what is read, {name}", "Give it another name.")
+            raise InputError(f"{OPTION} {request.resume} would overwrite the input {name}", "Give it another name.")
     settings = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
     expected = {name: str(value) if isinstance(value, Fraction) else value for name, value in settings.items()}
     return Checkpoint(request.resume, expected, inputs)

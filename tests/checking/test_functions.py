@@ -149,10 +149,8 @@ def test_a_marker_is_compared_by_type() -> None:
         (lambda word: [], {}, "for the word a of 1 symbols the reference gives a list of 0"),
         (lambda word: [None, None], {}, "for the word a of 1 symbols the reference gives a list of 2"),
         (every, {"unjudged": [0]}, "unjudged is one value, not a list"),
-        ("since", {"unjudged": 0}, "unjudged is the return value of a function where nothing is judged, but "
-         "against is no function"),
-        (None, {"unjudged": 0}, "unjudged is the return value of a function where nothing is judged, but "
-         "against is no function"),
+        ("since", {"unjudged": 0}, "unjudged is a value that a function may return, but against is not a function"),
+        (None, {"unjudged": 0}, "unjudged is a value that a function may return, but against is not a function"),
     ],
 )  # fmt: skip
 def test_what_is_no_reference(function: Any, options: Any, message: str) -> None:

@@ -468,7 +468,7 @@ def test_names_of_outputs_may_have_colons(tmp_path: Path) -> None:
 def test_a_network_is_not_saved_over_what_it_was_read_from(folder: Path) -> None:
     model = hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}"))
     for name in ("config.json", "vocab.json"):
-        with pytest.raises(InputError, match="would overwrite what is read"):
+        with pytest.raises(InputError, match="would overwrite the input"):
             model.save(folder / "net" / name)
 
 

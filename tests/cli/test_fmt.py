@@ -205,7 +205,7 @@ def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose
     written(tmp_path / "empty" / "x.ahat.json", "{}")
     hardsim("fmt", tmp_path / "empty").refused("has no *.ltl or *.srasp or *.re or *.cr or *.spec file")
     hardsim("fmt", tmp_path / "nowhere.ltl").refused("no such file")
-    hardsim("fmt", loose, "--json", loose).refused("would overwrite what is read")
+    hardsim("fmt", loose, "--json", loose).refused("would overwrite the input")
     assert loose.read_text() == LOOSE
 
 

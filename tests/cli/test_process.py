@@ -147,7 +147,7 @@ def test_a_connection_that_is_reset_is_like_a_closed_pipe(since: Path) -> None:
 
 def test_standard_input_is_read_up_to_a_limit_or_refused(since: Path) -> None:
     shell(f"{HARDSIM} eval '{since}' - 0>/dev/null").refused("standard input cannot be read (Bad file descriptor)")
-    shell(f"{HARDSIM} eval '{since}' - </dev/zero").refused("<stdin>: larger than 4 MiB, the most that is read")
+    shell(f"{HARDSIM} eval '{since}' - </dev/zero").refused("<stdin>: larger than 4 MiB, the most that hardsim reads")
 
 
 def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_what_is_refused_leaves_nothing(hardsim: Any, tmp_path: Path, since: Pat
     before = sorted(tmp_path.iterdir())
     hardsim("report", since).refused("-o is required: the directory for the report", "-o report")
     hardsim("report", "-o", tmp_path / "out").refused("nothing to read")
-    hardsim("report", since, "-o", tmp_path).refused("there is something in this directory")
+    hardsim("report", since, "-o", tmp_path).refused("this directory is not empty")
     hardsim("report", since, "-o", since).refused("exists and is not a directory")
     hardsim("report", since, "-o", tmp_path / "no" / "out").refused("cannot be written")
     hardsim("report", since, wrong, "-o", tmp_path / "out").refused(f"{wrong}:2:", "error: ")
@@ -255,7 +255,7 @@ def test_what_came_into_an_empty_directory_is_kept(tmp_path: Path) -> None:
     draft = Folder(tmp_path, "-o")
     (draft.path / "mine").touch()
     written(tmp_path / "mine", "theirs")
-    assert "there is something in this directory" in raised(InputError, draft.commit).message
+    assert "this directory is not empty" in raised(InputError, draft.commit).message
     draft.close()
     assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
 
@@ -267,8 +267,8 @@ def test_a_directory_that_is_gone(hardsim: Any, tmp_path: Path, since: Path, rep
     try:
         os.chdir(tmp_path / "gone")
         (tmp_path / "gone").rmdir()
-        hardsim("report", since, "-o", tmp_path / "out").refused("the directory in which this runs")
-        hardsim("replay", report).refused("the directory in which this runs")
+        hardsim("report", since, "-o", tmp_path / "out").refused("the working directory")
+        hardsim("replay", report).refused("the working directory")
     finally:
         os.chdir(before)
 

@@ -89,7 +89,7 @@ def test_what_is_shipped_is_never_written(hardsim: Any) -> None:
     target = formulas_directory() / "since.ltl"
     before = target.read_bytes()
     for arguments in (["compile", "since", "-o"], ["check", "since", "--json"], ["check", "since", "--resume"]):
-        hardsim(*arguments, target).refused("would overwrite what is read")
+        hardsim(*arguments, target).refused("would overwrite the input")
     with pytest.raises(InputError, match="would overwrite"):
         library.load("since").compile().save(target)
     assert target.read_bytes() == before

@@ -184,9 +184,9 @@ def test_nothing_is_written_over_what_is_read(hardsim: Cli, here: Path, path: st
         ("check", "p.spec"), ("check", "net", "--against", "p.spec"), ("prove", "p.spec"), ("heads", "p.spec"),
         ("eval", "p.spec", "a"), ("show", "p.spec"),
     ):  # fmt: skip
-        hardsim(*arguments, "--json", path).refused("would overwrite what is read")
+        hardsim(*arguments, "--json", path).refused("would overwrite the input")
     (here / "net" / "config.json").write_text("{", encoding="utf-8")
-    hardsim("check", "p.spec", "--json", "net/vocab.json").refused("would overwrite what is read")
+    hardsim("check", "p.spec", "--json", "net/vocab.json").refused("would overwrite the input")
     assert path == "net/config.json" or (here / path).read_bytes() == before
 
 

@@ -178,7 +178,7 @@ def test_an_input_is_never_overwritten(
     (tmp_path / "link.ltl").symlink_to(since)
     monkeypatch.chdir(tmp_path)
     for place in (since, "since.ltl", "./link.ltl"):
-        hardsim(command[0], since, *command[1:], place).refused(f"would overwrite what is read, {since}")
+        hardsim(command[0], since, *command[1:], place).refused(f"would overwrite the input {since}")
         assert since.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.ltl", "since.ltl"]
 
