@@ -16,8 +16,6 @@ MOST_WORDS = 32_000
 """Words in the README and docs/ together, as `wc -w` counts them."""
 LONGEST_SENTENCE = 20.0
 """Words a sentence, on average over a page."""
-NOT_YET = {"CONTRIBUTING.md", "docs/commands.md"}
-"""Pages that are still to be shortened. Remove a page from this set when it is done."""
 
 
 def prose_of(text: str) -> list[str]:
@@ -48,19 +46,12 @@ def named(path: Path) -> str:
 
 @pytest.mark.parametrize("path", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=named)
 def test_sentences_are_short(path: Path) -> None:
-    if named(path) in NOT_YET:
-        pytest.skip("not yet shortened")
     assert words_a_sentence(path.read_text(encoding="utf-8")) <= LONGEST_SENTENCE
 
 
 def test_the_documents_are_short() -> None:
-    done = [path for path in PAGES if named(path) not in NOT_YET]
-    words = {named(path): len(path.read_text(encoding="utf-8").split()) for path in done}
+    words = {named(path): len(path.read_text(encoding="utf-8").split()) for path in PAGES}
     assert sum(words.values()) <= MOST_WORDS, words
-
-
-def test_pages_that_are_left_exist() -> None:
-    assert {named(path) for path in [*PAGES, ROOT / "CONTRIBUTING.md"]} >= NOT_YET
 
 
 def test_words_a_sentence_of_a_small_page() -> None:
