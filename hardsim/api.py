@@ -210,9 +210,8 @@ class Model:
     symbols.
 
     Raises (all methods):
-        hardsim.errors.InputError: if an option is out of range or does not apply, if the formula has no
-        construction in the
-            regime (Unsupported), or if a word leaves the range of a program's construction (OutOfRange).
+        hardsim.errors.InputError: if an option is out of range or does not apply, if the formula has no construction in
+            the regime (Unsupported), or if a word leaves the range of a program's construction (OutOfRange).
         TypeError: if an option has a type that it cannot have.
     """
 
@@ -731,9 +730,8 @@ class Model:
         largest difference from the exact outputs. `load` opens the folder.
 
         Raises:
-            hardsim.errors.InputError: if the files cannot be written, if the folder is not empty, or if the
-            library onnx is
-                needed and not installed.
+            hardsim.errors.InputError: if the files cannot be written, if the folder is not empty, or if the library
+                onnx is needed and not installed.
         """
         name = _path(path, "export takes a path,")
         with self._call(
@@ -934,9 +932,8 @@ class Model:
         `.json`.
 
         Raises:
-            hardsim.errors.InputError: if the input is not compiled, or if the file or folder cannot be written,
-            or is the one
-                that was read.
+            hardsim.errors.InputError: if the input is not compiled, or if the file or folder cannot be written, or is
+                the one that was read.
         """
         name = _path(path, "save takes a path,")
         if self._input.stored is not None and not name.endswith(".json"):
@@ -1360,8 +1357,7 @@ def from_torch(
     """Return the network that computes `unembedding(encoder(embedding_scale * embedding(ids) + positions))`.
 
     Args:
-        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in
-        evaluation
+        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
             mode. For a module of your own, give the encoder in it.
         embedding: an `nn.Embedding`, or an array (V, d).
         unembedding: an `nn.Linear`, or an array (outputs, d); with a single output, words are accepted or rejected.

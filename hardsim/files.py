@@ -175,7 +175,7 @@ def names_in(path: Path | str) -> list[str]:
 
 
 def refusal(path: str, option: str, why: str) -> InputError:
-    """Return the error for a file that cannot be written."""
+    """Return the error for a file that cannot be written; `why` is the reason."""
     hint = f"Give {option} a file in a directory that exists and that you can write"
     hint += "." if option in ("--resume", "--plot", "plot", "save", "certificate") else ", or '-' for standard output."
     return InputError(f"{option} {path}: cannot be written ({why})", hint)

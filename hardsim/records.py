@@ -86,7 +86,7 @@ class Embedded:
 
 
 def limits(**keywords: Any) -> Limits:
-    """Return the limits given as keywords."""
+    """Return the mark of a type whose values have these limits, given as msgspec keywords."""
     return Limits(tuple(keywords.items()))
 
 

@@ -36,7 +36,7 @@ from hardsim.report.screen import Screen
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim bound` as requested, and print its results."""
     require_critical(request)
     # With --gap alone the shipped files are checked.
     if request.gap and not request.files and request.expression is None:

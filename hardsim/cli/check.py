@@ -29,7 +29,7 @@ REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim check` as requested, and print its results."""
     if request.require not in REQUIRED:
         message = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(message, "Write --require certified or --require proved.")

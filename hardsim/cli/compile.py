@@ -19,7 +19,7 @@ from hardsim.report.check import model_line
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim compile` as requested: write the network, and print its size."""
     file, output = request.file, request.output
     request = replace(request, files=None if file is None else [file])
     require_one_regime(request, "one file holds one network")

@@ -17,8 +17,8 @@ FILES = frozenset({"files", "file", "words", "formula", "against"})
 
 @dataclass(frozen=True)
 class Completion:
-    """Completes the value of a field: returns the values that start with the text typed so far. If there are none,
-    shells offer file names.
+    """The completion of an option or argument: a call returns the values that start with the text typed so far. If it
+    returns none, shells offer file names.
     """
 
     name: str

@@ -17,7 +17,7 @@ from hardsim.report.equiv import print_equiv, print_equiv_verdict
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim equiv` as requested, and print its results."""
     with session("equiv", request, request.seed) as current:
         if not request.files:
             raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")

@@ -39,7 +39,7 @@ STDIN = "-"
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim eval` as requested, and print its results."""
     request, texts = words_of_request(request)
     with session("eval", request) as current:
         for one in current.read():

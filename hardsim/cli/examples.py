@@ -13,7 +13,7 @@ from hardsim.report.screen import Field, columns
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim examples` as requested, and print its results."""
     with session("examples", request) as current:
         if request.name is not None:
             with current.guard(request.name):

@@ -41,7 +41,7 @@ ONNX: Goal = "onnx"
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim export` as requested, and print its results."""
     file = request.file
     request = replace(request, files=None if file is None else [file])
     goal = _goal(request)

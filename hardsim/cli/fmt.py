@@ -28,7 +28,7 @@ OPTION = "--write"
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim fmt` as requested, and print its results."""
     if request.check and request.write:
         raise InputError("--check changes no file, but --write does", "Leave out one of them.")
     with session("fmt", request) as current:

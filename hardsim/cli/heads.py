@@ -15,7 +15,7 @@ from hardsim.report.head_tables import print_heads
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim heads` as requested, and print its results."""
     with session("heads", request, request.seed) as current:
         for given in current.read():
             if current.over:

@@ -65,9 +65,8 @@ def require_placed(request: Request, given: Iterable[Input]) -> None:
     """Require, if `--pin` is given, that the file reads examples as the command read the formula.
 
     Raises:
-        InputError: if --at names another position than the file, or if --dialect, --alphabet or --props gives
-        what the file
-            does not have.
+        InputError: if --at names another position than the file, or if --dialect, --alphabet or --props gives what the
+            file does not have.
     """
     for one in given:
         if request.pin and one.formula is not None and request.at not in (None, one.formula.at):

@@ -25,7 +25,7 @@ length.
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim precision` as requested, and print its results."""
     ariths_of(request)
     with session("precision", request, request.seed) as current:
         for given in current.read():

@@ -28,7 +28,7 @@ from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim prove` as requested, and print its results."""
     require_provable(request)
     require_pinnable(request)
     with ExitStack() as stack:

@@ -49,7 +49,7 @@ MISSING = Missing()
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim replay` as requested, and print its results."""
     if request.folder is None:
         raise InputError("DIR is required: the directory of a report", "Name a directory that `hardsim report` wrote.")
     require_here()

@@ -62,13 +62,13 @@ FORMULA, DEFINING = ".ltl", (".ltl", ".srasp", ".cr")
 """Suffix of formula files; suffixes of files with definitions."""
 PARTS = re.compile(r"\s*(let|pred)\b")
 ASIDE = re.compile(r"\s*(//|(alphabet|props|source|accept|reject|map)\s*:)")
-"""Pattern of lines that define a name, and of lines that a theorem leaves out: they do not say what is computed, or the
-theorem says it itself.
+"""Patterns of lines of a file: lines that define a name; lines that a theorem leaves out, because they do not change
+the function that is computed, or because the theorem states them itself.
 """
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim report` as requested, and print its results."""
     check_source(request)
     require_here()
     target = free_directory(request.directory, "the report", "report")

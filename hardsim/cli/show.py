@@ -21,7 +21,7 @@ SHORT_LENGTH = 8
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim show` as requested, and print its results."""
     with session("show", request) as current:
         for given in current.read():
             automaton = describe_automaton(given, request.max_n)

@@ -23,7 +23,7 @@ from hardsim.report.trace import print_trace
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim trace` as requested, and print its results."""
     request, texts = words_of_request(request)
     if len(texts) > 1:
         raise InputError(f"a trace shows one word, but {len(texts)} are given", "Trace them one by one.")

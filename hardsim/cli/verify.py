@@ -47,7 +47,7 @@ class CertifiedTarget:
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim verify` as requested, and print its results."""
     with session("verify", request) as current:
         for name in (*request.certificates, request.formula, request.model):
             if name is not None:

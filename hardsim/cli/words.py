@@ -17,7 +17,7 @@ from hardsim.lang.words import written_word
 
 
 def command(request: Request) -> None:
-    """Run the command."""
+    """Run `hardsim words` as requested, and print its results."""
     with session("words", request) as current:
         given = list(current.read())
         show = partial(_print, current, request.regime == ALL or current.several(given))

@@ -182,9 +182,8 @@ class ModelReport(SubjectRecord):
     @property
     @written
     def program(self) -> Annotated[dict[str, Any], Embedded(PROGRAM)]:
-        """The program for hard attention, by the names of its coordinates, in the format of .ahat.json files:
-        exact rationals are
-        strings.
+        """The program for hard attention, by the names of its coordinates, in the format of .ahat.json files, where
+        exact rationals are strings.
         """
         return program_json(self.subject.program)
 

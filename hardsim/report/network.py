@@ -263,7 +263,7 @@ def _layer(number: int, layer: NetworkLayer) -> NetworkLayerReport:
 
 
 def norm_text(norm: Norm) -> str:
-    """Return a norm in words."""
+    """Return a norm in words: its kind, its epsilon, and which parameters it has."""
     kind = {"layer": "LayerNorm", "rms": "RMSNorm"}[norm.kind]
     parts = [name for name, array in (("weight", norm.weight), ("bias", norm.bias)) if array is not None]
     return f"{kind} (epsilon {float(norm.epsilon):g}{', ' * bool(parts)}{' and '.join(parts)})"

@@ -33,10 +33,10 @@ class Outcome:
     code: int
     """Exit code that this outcome alone would give the run."""
     message: str
-    """Message of one line."""
+    """Message about the outcome, in one line."""
     seconds: float
     verdict: str = ""
-    """Verdict; empty without one."""
+    """Verdict on the input; empty without one."""
     reach: str = ""
     """How far the verdict reaches."""
     word: str = ""
