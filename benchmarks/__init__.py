@@ -1,7 +1,8 @@
-"""What hardsim costs, measured in one run and told in ratios: `python -m benchmarks` (see its --help, and docs/).
+"""Benchmarks of hardsim, run together and reported as ratios: `python -m benchmarks` (see its --help, and docs/).
 
-One BLAS thread, in this process and those that it starts, since that is what the ratios speak of; numpy reads the
-variables when it is first imported, so they are set before any module of this package is.
+The ratios are defined for one BLAS thread, so this process and its children use one. numpy reads these
+variables when
+it is first imported; they are therefore set here, before any module of this package is imported.
 """
 
 import os

@@ -34,20 +34,20 @@ GROUPS: dict[str, Callable[[], Results]] = {
     exhaustive.GROUP: exhaustive.measure,
     prover.GROUP: prover.measure,
 }
-"""What runs each group."""
+"""The function that runs each group, by the group's name."""
 ON_DEMAND = (checks.LONG_GROUP,)
-"""Groups that are run only if they are asked for."""
+"""Groups that run only with `--all` or `--only`."""
 QUICK: dict[str, Callable[[], Results]] = {
     startup.GROUP: startup.quick,
     alternatives.GROUP: alternatives.quick,
     throughput.GROUP: throughput.quick,
     external.GROUP: external.quick,
 }
-"""The groups that have a quick form, without targets."""
+"""The function that runs the quick form of a group, without targets; other groups have no quick form."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; the exit code."""
+    """Run the benchmarks that the command line requests and return the exit code."""
     given = read_arguments(arguments)
     if given.docs:
         into_page(PAGE, summary(Results.from_json(REFERENCE.read_text(encoding="utf-8"))))
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line; ends the process with exit code 2 if it is wrong."""
+    """Parse the command line; exit with code 2 if it is wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

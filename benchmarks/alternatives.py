@@ -1,7 +1,8 @@
-"""What users would take instead: batched PyTorch on one thread, and plain numpy, on the same words and network.
+"""The alternatives to hardsim: batched PyTorch on one thread, and plain numpy, on the same words and network.
 
-hardsim's side is what a check does with words: exact hard attention and certified float64 against it, answers and the
-errors of all heads. The others give an output for each word, bounded by nothing, and no hard attention.
+hardsim does what a check does with words: exact hard attention, certified float64 compared with it, the answers
+and the
+errors of all heads. PyTorch and numpy only give an output for each word, without an error bound or hard attention.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ FLOAT32, FLOAT64 = "torch float32", "torch float64"
 CASES = (*SHARED, Case("flip-flop program", "formulas/flipflop.srasp", None))
 LENGTHS = (64, 256)
 MANY = 512
-"""Words of the shorter length that are run besides; of the others a third or more is what any batch costs."""
+"""Number of words in an additional batch of the shorter length. In the smaller batches a third of the time or more
+is
+overhead that does not depend on the number of words.
+"""
 REPEATS = 9
 TARGET = Target(0.5)
 BEFORE = {
@@ -36,11 +40,11 @@ BEFORE = {
     ("flip-flop program", 64): 4.72,
     ("flip-flop program", 256): 5.21,
 }
-"""The ratio to torch float32 when the target was set, by case and length."""
+"""The ratio of hardsim's time to that of torch float32 when the target was set, by case and length."""
 
 
 def measure_all() -> Results:
-    """Every case at both lengths, on as many words as the other passes over a batch have, and on many short ones."""
+    """Measure every case at both lengths on a batch of the usual size, and at the shorter length on `MANY` words."""
     found = Results()
     for case in CASES:
         for n in LENGTHS:
@@ -50,7 +54,7 @@ def measure_all() -> Results:
 
 
 def quick() -> Results:
-    """Every case at a short length, on few words, without targets."""
+    """Measure every case at a short length, on few words, without targets."""
     found = Results()
     for case in CASES:
         found.add(one(case, min(EFFORTS), QUICK.batch, QUICK.repeats, None))
@@ -58,14 +62,14 @@ def quick() -> Results:
 
 
 def one(case: Case, n: int, count: int, repeats: int, target: Target | None) -> Results:
-    """The costs of one case at one length, and the ratio to PyTorch."""
+    """Measure one case on `count` words of length n; return the costs of its passes, and the ratio to PyTorch."""
     work = case.work(n, count)
     costs = measure(GROUP, case.name, n, passes(work, repeats), work.truth)
     return Results(figures=ratios(costs, target), passes=costs)
 
 
 def passes(work: Work, repeats: int) -> list[Pass]:
-    """hardsim's and numpy's, and PyTorch's where it is installed."""
+    """List the passes to time: hardsim's, numpy's, and PyTorch's where it is installed."""
     count = len(work.words)
     found = [
         Pass(CHECKED, count, repeats, work.checked, warm=True),
@@ -82,7 +86,7 @@ def passes(work: Work, repeats: int) -> list[Pass]:
 
 
 def batched(work: Work, dtype: str) -> Run:
-    """PyTorch with numbers of a type."""
+    """Prepare a run of the words in PyTorch with numbers of type `dtype`."""
     from benchmarks.batched import BatchedPass  # which needs PyTorch
 
     network = BatchedPass(work.network, work.n, dtype)
@@ -91,7 +95,10 @@ def batched(work: Work, dtype: str) -> Run:
 
 
 def ratios(costs: list[PassCost], target: Target | None) -> list[Figure]:
-    """What a check of words costs, relative to PyTorch in float32; the note says the rest. Nothing without PyTorch."""
+    """Divide the time of hardsim's check of words by that of PyTorch in float32; return no figure without PyTorch.
+
+    The figure's note gives the ratios to the other passes, and how many words each pass got wrong.
+    """
     by_name = {cost.name: cost for cost in costs}
     if FLOAT32 not in by_name:
         return []

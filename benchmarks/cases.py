@@ -1,4 +1,4 @@
-"""The languages that are measured, and the ways to run the network of each."""
+"""The languages that are measured, and the ways to run the network of each language."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ Run = Callable[[], Answers]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many words each pass gets at a length (float passes; balls and mpmath; naive), and how often it is run."""
+    """The number of words that each pass runs at a length, and how often the pass is repeated.
+
+    `batch` is for the float passes, `single` for balls and mpmath, `naive` for naive mpmath.
+    """
 
     batch: int
     single: int
@@ -54,19 +57,21 @@ QUICK = Effort(12, 4, 1, repeats=1, single_repeats=1)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A language: its name, its file, and the regime of a formula's network (None: a program)."""
+    """A language: its name, its file, and the regime of a formula's network (None: the file is a program)."""
 
     name: str
     file: str
     regime: str | None
 
     def passes(self, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
-        """The six passes over seeded words of length n, accepted and rejected ones, and what is right of each word."""
+        """Return the six passes over seeded words of length n, accepted and rejected ones, and the expected answer
+        of each word.
+        """
         work = self.work(n, effort.batch)
         return six_passes(work, effort), work.truth
 
     def work(self, n: int, count: int) -> Work:
-        """Seeded words of length n and the network that runs them."""
+        """Choose about `count` seeded words of length n, and compile the network that runs them."""
         options = ModelOptions() if self.regime is None else ModelOptions(regime=self.regime)
         return Work.of(read_input(str(ROOT / self.file)).compile(options), n, count)
 
@@ -81,9 +86,14 @@ CASES = (
 
 @dataclass(frozen=True)
 class Work:
-    """Words of one length, accepted and rejected ones, the softmax network that runs them, and the hard attention that
-    it is held against. Of a formula the network is the one for every length, whose output is exactly 0 or 1; of a
-    program that at Theorem 26's temperature for these words, whose output is compared with a threshold."""
+    """Words of one length with the network that runs them: accepted and rejected words, the softmax network, and
+    the hard
+    attention that it is compared with.
+
+    The network of a formula is the same for every length, and its output is exactly 0 or 1. The network of a
+    program has
+    the temperature of Theorem 26 for these words, and its output is compared with a threshold.
+    """
 
     subject: Subject
     network: Transformer
@@ -91,16 +101,17 @@ class Work:
     words: list[Word]
     truth: list[bool]
     parts: list[list[Word]]
-    """The words in the batches that a check would run."""
+    """The words, in the batches that a check would run."""
 
     @staticmethod
     def of(subject: Subject, n: int, count: int) -> Work:
-        """About `count` seeded words of length n for an acceptor."""
+        """Choose about `count` seeded words of length n for an acceptor, and build its network."""
         oracle = subject.oracle
         assert oracle is not None
         seeds = [word for word, _ in subject.examples]
         words = sample_words(subject.alphabet, n, count, SEED, lambda word: oracle(word) is True, seeds)
         network, program = subject.stored, subject.program
+        # A program has no stored network: it is assembled at the temperature for these words.
         if network is None:
             found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
             network, program = assemble(found.program, plan_length(found, subject, n).schedule), found.program
@@ -109,29 +120,29 @@ class Work:
 
     @property
     def n(self) -> int:
-        """The length of the words."""
+        """Length of the words."""
         return len(self.words[0])
 
     @cached_property
     def threshold(self) -> Fraction:
-        """An output above it is an acceptance."""
+        """The threshold: the network accepts a word if its output is greater."""
         return Fraction(1, 2) if self.network.threshold is None else Fraction(self.network.threshold)
 
     @cached_property
     def watched(self) -> Watched:
-        """Where errors are measured."""
+        """The coordinates of the residual stream where errors are measured."""
         return Watched(self.program, self.network, streams=self.subject.stored is None)
 
     # ---- ways to run them, each as what prepares it ----
 
     def dense(self) -> Run:
-        """Plain numpy."""
+        """Prepare a run in plain numpy."""
         network = DensePass(self.network, self.n)
         symbols = network.numbers(self.words)
         return lambda: [bool(value > float(self.threshold)) for value in network.run(symbols)]
 
     def float_pass(self) -> Run:
-        """Certified float64, as far as answers need it."""
+        """Prepare a run in certified float64 that computes no more than the answers need."""
         floats = self._floats()
 
         def run() -> Answers:
@@ -148,13 +159,18 @@ class Work:
         return run
 
     def certified(self, hards: Sequence[Hard]) -> Run:
-        """Certified float64, with the errors of all heads against exact hard attention, which was run before."""
+        """Prepare a run in certified float64 that bounds the errors of all heads against exact hard attention.
+
+        `hards` are the results of hard attention, one for each batch; their time is not measured.
+        """
         floats, pairs = self._floats(), list(zip(self.parts, hards, strict=True))
         return lambda: [_sure(answer) for part, hard in pairs for answer in floats.batch(part, hard).answers]
 
     def checked(self) -> Run:
-        """Exact hard attention and certified float64 against it: what a check does with words. An answer counts where
-        the two agree."""
+        """Prepare a run of exact hard attention and of certified float64 compared with it, as a check runs words.
+
+        An answer counts where the two agree.
+        """
         floats, runner = self._floats(), HardRunner(self.subject, self.program)
 
         def run() -> Answers:
@@ -168,12 +184,12 @@ class Work:
         return run
 
     def one_by_one(self, name: str, count: int) -> Run:
-        """Balls or mpmath, on the first words."""
+        """Prepare a run of the first `count` words one by one, in balls or in mpmath (`name`)."""
         single = WordEngine(self.subject, self.network, self.watched, name, None)
         return lambda: [_sure(single.decision(word)[1]) for word in self.words[:count]]
 
     def naive(self, count: int, digits: int) -> Run:
-        """Naive mpmath with so many decimal digits, on the first words."""
+        """Prepare a run of the first `count` words in naive mpmath with `digits` decimal digits."""
         network = NaivePass(self.network, self.n, digits)
         return lambda: [bool(network.run(word) > self.threshold) for word in self.words[:count]]
 
@@ -182,13 +198,14 @@ class Work:
 
 
 def _sure(answer: Answer) -> bool | None:
-    """An acceptor's answer."""
+    """Return an acceptor's answer, or None if it is undecided."""
     return answer if isinstance(answer, bool) else None
 
 
 def six_passes(work: Work, effort: Effort) -> list[Pass]:
-    """All six; the naive one has as many digits as mpmath is given."""
+    """Return all six passes; naive mpmath computes with as many digits as mpmath needs on the first word."""
     batch, single = effort.batch, effort.single
+    # Hard attention runs before the clock starts: `certified` measures float64 alone.
     hards = list(map(HardRunner(work.subject, work.program).run, work.parts))
     digits = WordEngine(work.subject, work.network, work.watched, MP, None).run(work.words[0]).digits
     return [

@@ -1,5 +1,7 @@
-"""The main job: `hardsim check` and `eval` as a user runs them, beside a proof about every word of the same file; and
-long words."""
+"""The main job: `hardsim check` and `eval` as a user runs them, compared with a proof about every word of the same
+file;
+and long words.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +21,23 @@ GROUP = "checks"
 LONG_GROUP = "long"
 FLIPFLOP, SINCE = "formulas/flipflop.ltl", "formulas/since.ltl"
 PROOF = ("--max-n", "64", "--no-tables")
-"""The proof that the seconds are held against."""
+"""Options of the proof that each time is compared with."""
 GOOD = ("CERTIFIED", "PROVED")
 LONG_WORDS, LONG_LENGTH = 8, 2048
 PATIENCE = 60.0, 4
-"""A command is stopped when it has taken so many seconds, and so many times its target, together."""
+"""Seconds, and multiples of its target, after whose sum a command is interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A `hardsim check` that must try at least so many words and find nothing wrong or undecided."""
+    """A run of `hardsim check` that must try at least `words` words and find nothing wrong or undecided."""
 
     file: str
     options: tuple[str, ...]
     words: int
 
     def run(self, memory: bool = False, limit: float | None = None) -> tuple[Finished, list[dict[str, Any]]]:
-        """The finished command, and the results that it wrote; none if it wrote none."""
+        """Run the command; return how it finished, and the results that it wrote (none if it failed before)."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "result.json"
             command = [*HARDSIM, "check", self.file, *self.options, "--require", "certified", "--json", str(path)]
@@ -44,7 +46,7 @@ class Check:
         return done, results
 
     def complaint(self, done: Finished, results: list[dict[str, Any]]) -> str:
-        """What is wrong with the outcome; nothing if the words were tried, certified and found to agree."""
+        """Describe what is wrong with the outcome; empty if the words were tried and certified, and all agree."""
         if done.code or not results:
             return f"failed: {done.complaint}"
         words = sum(result["words"] for result in results)
@@ -57,8 +59,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check with the seconds that it may take and those that it took when that was decided (None: not measured);
-    how often it is run, and whether a proof is timed beside it."""
+    """A check with its target in seconds, and the seconds that it took when the target was set (None: not
+    measured).
+
+    `rounds` is how often it is run; `proof`, whether a proof is timed between the runs.
+    """
 
     check: Check
     target: float
@@ -76,28 +81,29 @@ ROWS = (
     Row(Check(SINCE, (), 1194), 0.6, 0.9, rounds=5),
     Row(Check("formulas", ("--max-n", "8"), 62_984), 20, 44, proof=False),
 )
-"""The least number of words is what each tried when the targets were set."""
+"""The checks of the group. The least number of words of each is the number that it tried when the targets were set."""
 LONG = Row(Check(FLIPFLOP, ("--max-n", "1024", "--samples", "4"), 16 * 1024), 180, None)
-"""At least 16 words of each length."""
+"""A check of at least 16 words of each length."""
 EVAL = (*HARDSIM, "eval", SINCE, "cba", "bac")
 
 
 def measure() -> Results:
-    """All rows but the longest."""
+    """Measure all rows but the longest."""
     return Results(figures=[*map(checked, ROWS), evaluated(), long_words()])
 
 
 def measure_long() -> Results:
-    """The row that takes minutes."""
+    """Measure the row that takes minutes."""
     return Results(figures=[replace(checked(LONG), group=LONG_GROUP)])
 
 
 def checked(row: Row) -> Figure:
-    """The median seconds of a check and, in turns with it, of the proof."""
+    """Return the median seconds of a check; a proof is timed before each run of the check."""
     check, times, limit = row.check, Times(), PATIENCE[0] + PATIENCE[1] * row.target
     figure = Figure(
         GROUP, " ".join(("check", *check.options)), check.file, None, "s", Target(row.target), before=row.before
     )
+    # Runs and proofs alternate, so that a change of the machine's speed affects both.
     for _ in range(row.rounds):
         if row.proof:
             times.proof(check.file)
@@ -109,7 +115,7 @@ def checked(row: Row) -> Figure:
 
 
 def evaluated(rounds: int = 5) -> Figure:
-    """The median seconds of `hardsim eval` of two short words."""
+    """Return the median seconds of `hardsim eval` on two short words."""
     figure, times = Figure(GROUP, "eval of two words", SINCE, None, "s", Target(0.5), before=0.9), Times()
     for _ in range(rounds):
         times.proof(SINCE)
@@ -121,7 +127,7 @@ def evaluated(rounds: int = 5) -> Figure:
 
 
 def long_words(count: int = LONG_WORDS, n: int = LONG_LENGTH) -> Figure:
-    """Seconds of exact hard attention on long words and of certified float64 against it, tables included.
+    """Return the seconds that exact hard attention and certified float64 take on long words, tables included.
 
     Raises:
         RuntimeError: if an answer is wrong.
@@ -141,17 +147,17 @@ def long_words(count: int = LONG_WORDS, n: int = LONG_LENGTH) -> Figure:
 
 
 class Times:
-    """Seconds of something, and of proofs about the same file."""
+    """Seconds of the runs of a command, and of the proofs about the same file."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
         self.proofs: list[float] = []
 
     def proof(self, file: str) -> None:
-        """Time `hardsim prove`, which may also end with less than a proof (3).
+        """Time `hardsim prove`; exit code 3 (no proof found) is no failure.
 
         Raises:
-            RuntimeError: if it fails.
+            RuntimeError: if the command fails.
         """
         done = run((*HARDSIM, "prove", file, *PROOF))
         if done.code not in (0, 3):
@@ -159,6 +165,6 @@ class Times:
         self.proofs.append(done.seconds)
 
     def figure_of(self, figure: Figure) -> Figure:
-        """The figure with the medians."""
+        """Return the figure with the median seconds, and with their ratio to the median seconds of the proofs."""
         seconds = median(self.seconds)
         return replace(figure, value=seconds, proofs=seconds / median(self.proofs) if self.proofs else None)

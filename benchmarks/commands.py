@@ -1,4 +1,4 @@
-"""hardsim as a user runs it: a process of its own, with its time and the memory of all its processes."""
+"""Run hardsim as a user does, in its own process, and measure its time and the memory of all its processes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ ROOT = Path(__file__).resolve().parents[1]
 HARDSIM = (sys.executable, "-m", "hardsim")
 PROC = Path("/proc")
 PAUSE = 0.02
-"""Seconds between two looks at the memory."""
+"""Seconds between two measurements of the memory."""
 GRACE = 20.0
 """Seconds that an interrupted command has to end its workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that has ended: its exit code, what it printed, its wall-clock seconds, and the memory in MiB (None
-    where it was not watched).
+    """A finished command: its exit code, what it printed, its wall-clock seconds, and the memory in MiB (None if
+    it was not
+    measured).
 
-    The memory is the largest sum of the peaks (resident set) of processes that were alive at the same time: at least
-    what they used together, up to what a process allocates between the last look and its end.
+    The memory is the largest sum of the peaks (resident set) of processes that were alive at the same time. The
+    processes
+    used at least this much together, except for what a process allocates between the last measurement and its end.
     """
 
     code: int
@@ -39,21 +41,25 @@ class Finished:
 
     @property
     def complaint(self) -> str:
-        """What standard error says: its first line that speaks of an error, else its last."""
+        """The first line of standard error that contains "error", else its last line."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip()]
         errors = [line for line in lines if "error" in line.lower()]
         return errors[0] if errors else lines[-1] if lines else f"exit code {self.code}"
 
 
 def run(command: Sequence[str], text: str = "", memory: bool = False, limit: float | None = None) -> Finished:
-    """Run a command in the project's directory with `text` on standard input, and wait for its end. One that takes more
-    than `limit` seconds is interrupted, as from a keyboard (its memory is not watched).
+    """Run a command in the project's directory with `text` on standard input, and wait for its end.
+
+    A command that takes more than `limit` seconds is interrupted, as from a keyboard (`limit` does not apply
+    while memory
+    is measured).
 
     Raises:
-        OSError: if memory is asked for where there is no /proc.
+        OSError: if memory is requested on a system without /proc.
     """
     if memory and not (PROC / "self" / "status").exists():
         raise OSError("memory is measured through /proc, which this system does not have")
+    # Files, not pipes: a full pipe would block the command while its memory is measured.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(text.encode())
         given.seek(0)
@@ -70,7 +76,7 @@ def run(command: Sequence[str], text: str = "", memory: bool = False, limit: flo
 
 
 def _ended(process: subprocess.Popen[bytes], limit: float | None) -> bool:
-    """Whether a process ends in time; it is interrupted if not, and killed if it does not mind that."""
+    """Return True if a process ends within `limit` seconds; else interrupt it, and kill it if it goes on."""
     try:
         process.wait(limit)
     except subprocess.TimeoutExpired:
@@ -89,15 +95,19 @@ def _read(stream: IO[bytes]) -> str:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, with this checkout's hardsim in front, which may keep its compiled modules as it always
-    may (some shells forbid it: then every command would compile all it imports)."""
+    """Return this process's environment with this checkout's hardsim first on the path of modules.
+
+    Compiled modules may be written even where the shell forbids it: without them every command would compile
+    all that it
+    imports.
+    """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**known, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
 
 
 def _watch(process: subprocess.Popen[bytes]) -> float:
-    """The largest sum of peaks of processes alive at the same time, in MiB."""
+    """Return the largest sum of peaks of processes that are alive at the same time, in MiB."""
     most = 0
     while process.poll() is None:
         most = max(most, sum(peak_memory(pid) for pid in family(process.pid)))
@@ -106,7 +116,7 @@ def _watch(process: subprocess.Popen[bytes]) -> float:
 
 
 def family(pid: int) -> list[int]:
-    """A process and its descendants."""
+    """List a process and its descendants, by their ids."""
     children: dict[int, list[int]] = {}
     for entry in PROC.iterdir():
         if entry.name.isdigit():
@@ -114,18 +124,19 @@ def family(pid: int) -> list[int]:
             if parent is not None:
                 children.setdefault(parent, []).append(int(entry.name))
     found = [pid]
+    # The list grows while it is iterated: children of children follow.
     for one in found:
         found += children.get(one, [])
     return found
 
 
 def peak_memory(pid: int) -> int:
-    """The largest resident set that a process ever had, in KiB; 0 of one that has ended."""
+    """Return the largest resident set that a process ever had, in KiB; 0 if the process has ended."""
     return _field(pid, "VmHWM") or 0
 
 
 def _field(pid: int, name: str) -> int | None:
-    """A number from /proc/PID/status."""
+    """Read a number from /proc/PID/status; None if the process has ended or the field is missing."""
     try:
         status = (PROC / str(pid) / "status").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Models of many Declare constraints, as formulas: what process mining finds in logs has hundreds of them."""
+"""Models of many Declare constraints, as formulas; process mining finds hundreds of such constraints in logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNARY = (
     "{a}",
     "F(last & {a})",
 )
-"""Existence, absence, exactly, never, participation, init, end (see docs/declare.md)."""
+"""Templates of one activity: existence, absence, exactly, never, participation, init, end (see docs/declare.md)."""
 BINARY = (
     "(F {a} | F {b})",
     "(F {a} ^ F {b})",
@@ -36,16 +36,19 @@ BINARY = (
     "G({a} -> !F {b})",
     "G({a} -> !X {b})",
 )
-"""The templates of two activities."""
+"""Templates of two activities."""
 
 TOKEN = re.compile(r"[A-Za-z]\w*|\d+|<->|->|[<>]=|\S")
 """A name, number, operator or bracket."""
 MOST_SINGLE = 800
-"""Constraints that stand alone: about as many make a thousand heads."""
+"""The largest number of constraints that stand alone in a model; this many give about a thousand heads."""
 
 
 def mined(number: int, names: list[str], rng: Random) -> list[str]:
-    """So many random constraints over some activities that hold in three random traces, one in six of a single one."""
+    """Return `number` random constraints over some activities, each of which holds in three random traces.
+
+    One constraint in six has a single activity.
+    """
     traces = [tuple(rng.choice(names) for _ in range(rng.randint(2, len(names)))) for _ in range(3)]
     found = dict[str, None]()
     while len(found) < number:
@@ -59,13 +62,17 @@ def mined(number: int, names: list[str], rng: Random) -> list[str]:
 
 
 def activities(number: int) -> list[str]:
-    """Names of activities: a, b, ..., z, a1, ..."""
+    """Return `number` names of activities: a, b, ..., z, a1, ..."""
     return [chr(ord("a") + k % 26) + (str(k // 26) if k >= 26 else "") for k in range(number)]
 
 
 def model(number: int, symbols: int, seed: int = 0, props: bool = False) -> str:
-    """The text of a formula that is the conjunction of so many constraints over so many activities, as symbols or as
-    propositions of which one holds at each position. Beyond `MOST_SINGLE` they are alternatives of two of those."""
+    """Return the text of a formula: the conjunction of `number` constraints over `symbols` activities.
+
+    With `props` the activities are propositions, exactly one of which holds at each position; else they are
+    symbols. Only
+    the first `MOST_SINGLE` constraints stand alone; each further conjunct is a disjunction of two of those.
+    """
     names, rng = activities(symbols), Random(seed)
     listed = " ".join(names)
     header = f"props: {listed}\none-of: {listed}" if props else f"alphabet: {listed}"
@@ -75,5 +82,5 @@ def model(number: int, symbols: int, seed: int = 0, props: bool = False) -> str:
 
 
 def tokens(text: str) -> int:
-    """How many tokens the formula of a text has, which is its last line."""
+    """Count the tokens of the formula in a text, which is the text's last line."""
     return len(TOKEN.findall(text.rstrip().rpartition("\n")[2]))

@@ -1,8 +1,9 @@
-"""Plain numpy: the same transformer as dense float64 matrices, nothing bounded, nothing left out.
+"""Plain numpy: the same transformer as dense float64 matrices, without error bounds and without shortcuts.
 
-This is the limit that the other passes are measured against. It shares no code with them: W_Q, W_K, W_V, W_1, W_2 and
-the embedding are dense arrays, every head multiplies all of them, makes all n x n scores and exponentials, and the
-feed-forward network is two matrix products with a relu in between.
+The other passes are compared with this one. It shares no code with them: W_Q, W_K, W_V, W_1, W_2 and the
+embedding are
+dense arrays, every head multiplies all of them and computes all n x n scores and exponentials, and the feed-forward
+layer is two matrix products with a relu in between.
 """
 
 from __future__ import annotations
@@ -21,23 +22,25 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CELLS = 2**18
-"""Scores of a batch, words times queries times keys: two megabytes an array, so that it stays in the cache."""
+"""The greatest number of scores of a batch, words times queries times keys: two megabytes an array, which fits the
+cache.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DenseHead:
-    """W_Q and W_K of shape (k, d), W_V of shape (d, d), and what each query (row) sees."""
+    """A head: W_Q and W_K of shape (k, d), W_V of shape (d, d), and its mask `hidden`."""
 
     w_q: Floats
     w_k: Floats
     w_v: Floats
     hidden: Floats
-    """0 where a query sees a key, minus infinity where it does not: (positions, positions)."""
+    """0 where a query (row) sees a key, minus infinity elsewhere: (positions, positions)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DenseLayer:
-    """The heads, and W_1 (m, d), b_1, W_2 (d, m), b_2."""
+    """A layer: its heads, and W_1 (m, d), b_1, W_2 (d, m), b_2."""
 
     heads: tuple[DenseHead, ...]
     w1: Floats
@@ -47,7 +50,7 @@ class DenseLayer:
 
 
 class DensePass:
-    """A softmax transformer at one length as dense float64 arrays."""
+    """A softmax transformer at length n, as dense float64 arrays."""
 
     def __init__(self, model: Transformer, n: int) -> None:
         positions = range(model.first, n + 1)
@@ -61,7 +64,9 @@ class DensePass:
         self.symbols = model.symbol_index
 
     def numbers(self, words: Sequence[Sequence[str]]) -> Integers:
-        """Words as rows of symbol numbers, (words, positions); the last row of the embedding is the beginning."""
+        """Return words as rows of symbol numbers, (words, positions); the beginning of sequence has the
+        embedding's last row.
+        """
         found = np.array([[self.symbols[symbol] for symbol in word] for word in words], dtype=np.int64)
         if self.bos:
             start = np.full((len(words), 1), len(self.symbols), dtype=np.int64)
@@ -70,17 +75,20 @@ class DensePass:
 
     @property
     def batch_size(self) -> int:
-        """How many words to run at once."""
+        """Number of words that are run at once."""
         return int(max(1, CELLS // len(self.encoding) ** 2))
 
     def run(self, symbols: Integers) -> Floats:
-        """The output coordinate at the reading position, one number for each word; `symbols` as of `numbers`."""
+        """Return the output coordinate at the reading position, one number for each word; `symbols` comes from
+        `numbers`.
+        """
         size = self.batch_size
         return np.concatenate([self._batch(symbols[start : start + size]) for start in range(0, len(symbols), size)])
 
     def _batch(self, symbols: Integers) -> Floats:
         x: Floats = self.embedding[symbols] + self.encoding
         for layer in self.layers:
+            # All heads of a layer read the stream as it was before the layer.
             read = x
             for head in layer.heads:
                 x = x + self._attend(head, read)
@@ -89,7 +97,7 @@ class DensePass:
         return found
 
     def _attend(self, head: DenseHead, x: Floats) -> Floats:
-        """What a head adds, of shape (words, positions, d)."""
+        """Return a head's output, of shape (words, positions, d)."""
         query, key, value = x @ head.w_q.T, x @ head.w_k.T, x @ head.w_v.T
         logits = (query @ key.transpose(0, 2, 1)) * self.inverse + head.hidden
         weights = np.exp(logits - logits.max(axis=2, keepdims=True))
@@ -98,7 +106,7 @@ class DensePass:
 
 
 def dense(matrix: Matrix) -> Floats:
-    """A sparse rational matrix as a dense float64 array."""
+    """Convert a sparse rational matrix to a dense float64 array."""
     found = np.zeros(matrix.shape)
     for row, column, value in matrix.entries:
         found[row, column] = float(value)
@@ -106,7 +114,10 @@ def dense(matrix: Matrix) -> Floats:
 
 
 def hidden(mask: Mask, size: int, bos: bool) -> Floats:
-    """0 where a query (row) sees a key, minus infinity elsewhere; a beginning of sequence is seen by all."""
+    """Return the mask as an array to add to scores: 0 where a query (row) sees a key, minus infinity elsewhere.
+
+    Every query sees a beginning of sequence, at index 0.
+    """
     query, key = np.arange(size)[:, None], np.arange(size)[None, :]
     seen = {
         Mask.NONE: np.ones((size, size), dtype=np.bool_),

@@ -1,4 +1,4 @@
-"""Every word up to a length, the memory of checks, and how many words a second hard attention gets through."""
+"""Checks of every word up to a length, the memory of checks, and the speed of hard attention in words per second."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from hardsim.lang.semantics import Oracle
 
 GROUP = "exhaustive"
 BINARY = "benchmarks/flipflop_bits.ltl"
-"""A formula of the flip-flop's kind over two symbols."""
+"""A formula like the flip-flop over two symbols."""
 LENGTH = 16
 WORDS = 2 ** (LENGTH + 1) - 2
-"""All binary words of the lengths 1 to 16: 131,070."""
+"""The number of binary words of lengths 1 to 16: 131,070."""
 MEMORY = Target(1024)
 LONG = (1024, 2048)
 LONG_WORDS = 8
 RATE = Target(1_000_000, at_least=True)
 RATE_WORDS = 512
-"""Words given to the interpreter of all programs, one at a time; the others run all 65,536 of length 16."""
+"""Number of words for the word-by-word interpreter; the other rows run all 65,536 words of length 16."""
 
 
 def every(file: str, max_n: int, words: int, workers: int = 2) -> Check:
-    """A check of every word up to a length, of which there are so many."""
+    """Return a check of every word up to length `max_n`; there are `words` of them."""
     options = ("--max-n", str(max_n), "--exhaustive", str(words), "--workers", str(workers))
     return Check(file, options, words)
 
@@ -45,7 +45,7 @@ LARGE = every("formulas/parity.ltl", LENGTH + 1, 2 ** (LENGTH + 2) - 2)
 
 
 def measure() -> Results:
-    """All three."""
+    """Measure exhaustive checks, the memory of long words, and the rates."""
     found = Results()
     found.figures += exhaustive(ALL_BINARY, LENGTH, Target(30))
     found.figures += exhaustive(LARGE, LENGTH + 1, None)
@@ -55,7 +55,7 @@ def measure() -> Results:
 
 
 def exhaustive(check: Check, max_n: int, target: Target | None) -> list[Figure]:
-    """Seconds and memory of a check of every word up to a length."""
+    """Measure the seconds and the memory of a check of every word up to length `max_n`."""
     done, results = check.run(memory=True)
     wrong = check.complaint(done, results)
     words = f"all {check.words:,} words to length {max_n}"
@@ -66,7 +66,7 @@ def exhaustive(check: Check, max_n: int, target: Target | None) -> list[Figure]:
 
 
 def long_words(n: int) -> Figure:
-    """The memory that words of length n take, evaluated in certified float64."""
+    """Measure the memory that words of length n take in certified float64."""
     file = read_input(str(ROOT / "formulas/flipflop.ltl")).file
     seeds = [example.word for example in file.examples]
     words = sample_words(file.alphabet, n, LONG_WORDS, SEED, Oracle(file).accepts, seeds)
@@ -79,8 +79,12 @@ def long_words(n: int) -> Figure:
 
 
 def rates() -> list[Figure]:
-    """Words of length 16 that exact semantics run in a second of processor time: hard attention with its gaps and the
-    oracle, all words at once with a bit for each, and hard attention of any program, word by word."""
+    """Measure how many words of length 16 exact semantics run in a second of processor time.
+
+    The rows are hard attention with its gaps and the formula's semantics, both for all words at once with a bit
+    for each
+    word, and the hard attention of an arbitrary program, word by word.
+    """
     subject = read_input(str(ROOT / BINARY)).compile(ModelOptions())
     many, oracle, exact = BatchHard(subject.program), BatchOracle(subject.file), ExactModel(subject.program)
     words = list(product(subject.file.alphabet, repeat=LENGTH))
@@ -104,11 +108,12 @@ def rate(
     words: Sequence[tuple[str, ...]],
     target: Target | None = None,
 ) -> Figure:
-    """Words a second of `accepts`, which runs all of `words`: the best of three turns, the answers held against the
-    definition on a few hundred of them.
+    """Measure how many words a second `accepts` runs; it runs all of `words`, and the best of three runs counts.
+
+    A few hundred of its answers are compared with the definition.
 
     Raises:
-        RuntimeError: if it answers otherwise than the formula says.
+        RuntimeError: if an answer is wrong.
     """
     oracle = Oracle(read_input(str(ROOT / BINARY)).file)
     best = float("inf")

@@ -1,8 +1,12 @@
-"""Networks that others made: certified float64 beside a plain numpy float64 forward pass of the same batch.
+"""External networks: certified float64 compared with a plain numpy float64 forward pass of the same batch.
 
-The networks are random, of the shapes of small trained ones (width 16, one head, gelu_new, LayerNorm) and of one of 3
-MB in float32. The plain pass is what one writes by hand: queries, keys and values of all heads in one product, a mask
-that is added, tanh; batches whose scores stay in the cache. Both give all outputs at every position.
+The networks are random. They have the shapes of small trained networks (width 16, one head, gelu_new,
+LayerNorm) and of
+a network of 3 MB in float32. The plain pass is what a programmer would write by hand: queries, keys and values
+of all
+heads in one product, an added mask, tanh, and batches whose scores stay in the cache. Both passes give all
+outputs at
+every position.
 """
 
 from __future__ import annotations
@@ -31,17 +35,17 @@ Integers = NDArray[np.int64]
 GROUP = "foreign"
 WHAT = "certified float64 / plain numpy"
 LENGTHS = {64: 64, 150: 24}
-"""How many words of each length."""
+"""The number of words of each length, by length."""
 TARGET = Target(6)
 REPEATS = 9
 EPSILON = Fraction(1, 100_000)
 SOUND = 1e-9
-"""How far a plain result may lie beyond an enclosure, relative to the largest output: its own rounding."""
+"""How far a plain result may lie outside an enclosure, relative to the largest output: the plain pass rounds, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Layers, heads, width; the MLP is four times as wide."""
+    """The shape of a network: layers, heads, width; the MLP is four times as wide."""
 
     name: str
     layers: int
@@ -50,7 +54,9 @@ class Shape:
     vocabulary: int = 8
 
     def network(self, longest: int) -> ForeignNetwork:
-        """A random one, with weights as small as those of a trained network."""
+        """Return a random network for words of up to `longest` tokens, with weights as small as those of a trained
+        network.
+        """
         rng = np.random.default_rng(7)
         d, k = self.width, self.width // self.heads
 
@@ -83,7 +89,7 @@ SHAPES = (
 
 
 class PlainPass:
-    """A pre-norm network with biases and gelu_new, as above, in numpy."""
+    """A numpy forward pass of a pre-norm network with biases and gelu_new."""
 
     def __init__(self, network: ForeignNetwork, n: int) -> None:
         self.network, self.layers = network, network.layers
@@ -99,7 +105,7 @@ class PlainPass:
         self.n = n
 
     def run(self, tokens: Integers) -> Floats:
-        """The outputs at every position."""
+        """Return the outputs at every position."""
         size = max(1, CELLS // self.n**2)
         return np.concatenate([self._batch(tokens[start : start + size]) for start in range(0, len(tokens), size)])
 
@@ -108,7 +114,7 @@ class PlainPass:
         x = self.network.embedding[tokens] + self.network.positions[: self.n]
         words, n, d = x.shape
         x = x.reshape(-1, d)
-        layer: Any  # none of the parts that may be missing is
+        layer: Any  # Any: the optional parts are all present here
         for layer, (weight, bias), out in zip(self.layers, self.joined, self.outs, strict=True):
             heads, mlp = len(layer.heads), layer.mlp
             joined = _normed(x, layer.norm_1) @ weight + bias
@@ -133,20 +139,20 @@ def _normed(x: Floats, norm: Norm | None) -> Floats:
 
 
 def measure() -> Results:
-    """All shapes at all lengths."""
+    """Measure all shapes at all lengths."""
     return Results(figures=[one(shape, n, count, REPEATS, TARGET) for shape in SHAPES for n, count in LENGTHS.items()])
 
 
 def quick() -> Results:
-    """Short words of the first shapes, without targets."""
+    """Measure short words of the first two shapes, without targets."""
     return Results(figures=[one(shape, 16, 4, 1, None) for shape in SHAPES[:2]])
 
 
 def one(shape: Shape, n: int, count: int, repeats: int, target: Target | None) -> Figure:
-    """The ratio of the median processor times of the two passes, timed in turns.
+    """Return the ratio of the median processor times of the two passes, which run alternately.
 
     Raises:
-        WrongAnswerError: if an enclosure is infinite, or far from what the plain pass finds.
+        WrongAnswerError: if an enclosure is infinite, or far from the result of the plain pass.
     """
     network = shape.network(n)
     tokens = np.random.default_rng(n).integers(0, shape.vocabulary, size=(count, n))

@@ -1,7 +1,8 @@
-"""Faults that are put into right networks: one weight is changed, so that the network is wrong on few long words alone.
+"""Faults planted in correct networks: one weight is changed, so that the network is wrong on few, long words only.
 
-Which words these are is decided without any search: by bisection of the size of the change, on words that are drawn at
-random or have a simple shape, in plain float64. A change is kept if it leaves all short words right.
+The wrong words are found without hardsim's search: by bisection of the size of the change, in plain float64, on
+words
+that are random or have a simple shape. A change is kept if all short words stay right.
 """
 
 from __future__ import annotations
@@ -28,49 +29,63 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 SHORTEST = 20
-"""The length of the shortest words that may be wrong."""
+"""Length of the shortest words that may be wrong."""
 WHOLE = 12
-"""The length up to which all judged words must be right, as far as there are no more than MOST of a length."""
+"""Length up to which all words with an expected answer must be right, if there are at most `MOST` of a length."""
 MOST = 4096
 FEW = 6
-"""Words of each length that a change is first tried on."""
+"""Number of words of each length that a change is first tried on."""
 POOL, PART = 5000, 500
-"""Words of the length where the network is first wrong, of which only a few are to be wrong, and those of them that are
-asked first."""
+"""`POOL` is the number of random words at the length of the first wrong word; few of them may be wrong. `PART` of
+them
+are tried first.
+"""
 WRONG = 1
-"""How many of these are wrong at most."""
+"""The greatest number of wrong words in a pool."""
 SPREAD = 10_000
-"""Words of all lengths, of which no more are to be wrong."""
+"""Number of random words of all lengths together, few of which may be wrong."""
 TOLD = 20_000
-"""Words of all lengths of which the share of wrong ones is told."""
+"""Number of random words of all lengths together that measure the share of wrong words."""
 MANY = 500
-"""Words of each length up to SHORTEST that are too many to try all."""
+"""Number of words tried of each length below `SHORTEST` that has too many words to try all."""
 DOUBLINGS, HALVINGS, ROUGHLY = 12, 24, 4
-"""Steps in which the size of a change is made larger, then found exactly, or roughly."""
+"""Numbers of steps: doublings of a change until a word is wrong, then halvings of the interval for an exact or a
+rough
+size.
+"""
 ATTEMPTS, SHAPED = 12, 50
-"""Changes that are tried for one fault; of those for words of simple shape more, since most fail early."""
+"""Numbers of changes that are tried for one fault, on random words and on words of simple shape (more, as most fail
+early).
+"""
 SHAPES = 20
-"""Words of simple shape, of which the one that is wrong first is taken."""
+"""Number of words of simple shape that are tried; the first to become wrong is taken."""
 CELLS = 2**17
 ROOM = 1 + 2**-20
-"""How much larger a change is than the smallest that makes a word of simple shape wrong."""
+"""Factor by which a change exceeds the smallest change that makes a word of simple shape wrong."""
 KINDS = ("position", "embedding", "attention", "mlp", "norm")
-"""Where the weight stands: a row of the table of positions that no word shorter than SHORTEST reads, the embedding or
-the unembedding, a head, an MLP, a norm."""
+"""Places of the changed weight: a row of the table of positions that no word shorter than `SHORTEST` reads, the
+embedding
+or the unembedding, a head, an MLP, a norm.
+"""
 
 
 # ---- words at random ----
 
 
 class Sampler:
-    """Random judged words: each letter that can go on with the same chance (`letters`), or each word (`words`)."""
+    """A source of random words with an expected answer.
+
+    With `each` = "letters" all letters that can continue a word are equally likely, with "words" all words are.
+    """
 
     def __init__(self, subject: External, each: str) -> None:
         self.subject, self.each = subject, each
         self._tables: list[Floats] = []
 
     def words(self, n: int, count: int, rng: np.random.Generator) -> list[Word]:
-        """Some of length n, in which one may stand twice; fewer where not all are judged, or none."""
+        """Draw `count` words of length n, possibly with repetitions; none if no word of this length has an
+        expected answer.
+        """
         alphabet, domain = np.array(self.subject.alphabet), self.subject.domain
         if domain is None:
             numbers = rng.integers(0, len(alphabet), size=(count, n))
@@ -82,7 +97,7 @@ class Sampler:
         return list(map(tuple, alphabet[numbers].tolist()))
 
     def _drawn(self, domain: Automaton, n: int, count: int, rng: np.random.Generator) -> Integers | None:
-        """Letters; those of these languages are single symbols."""
+        """Draw words as rows of letter numbers; the letters of these languages are single symbols."""
         moves, chances = np.array(domain.moves), self._chances(domain, n)
         if not chances[n - 1][0].any():
             return None
@@ -94,7 +109,7 @@ class Sampler:
         return found
 
     def _chances(self, domain: Automaton, n: int) -> list[Floats]:
-        """By symbols left after it the weight of each letter in each state."""
+        """Return, for each number of symbols left, the weight of each letter in each state."""
         moves, accepting = np.array(domain.moves), domain.accepting
         ways = np.array([float(state in accepting) for state in range(len(moves))])
         for table in self._tables:
@@ -117,18 +132,20 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Pool:
-    """Judged words of any lengths, and what is wanted at the place where each is judged."""
+    """Words of any lengths with an expected answer, and the expected outputs at the position where each is
+    compared.
+    """
 
     words: Sequence[Word]
     tokens: Integers
-    """(words, positions), with any token after the end."""
+    """Token numbers, (words, positions); the positions after a word's end hold an arbitrary token."""
     places: Integers
-    """Where each is judged, by token that is read."""
+    """The position where each word's output is compared, as an index of tokens."""
     expected: ExpectedOutputs
 
     @classmethod
     def of(cls, subject: External, words: Iterable[Word]) -> Pool:
-        """The judged ones among some words."""
+        """Collect those of `words` that have an expected answer."""
         pairs: list[tuple[Word, Any]] = []
         for _, group in groupby(sorted(words, key=len), len):
             some = list(group)
@@ -146,29 +163,32 @@ class Pool:
         return len(self.words)
 
     def some(self, rows: Integers) -> Pool:
-        """Some of the words."""
+        """Select words by their rows."""
         words = [self.words[row] for row in rows]
         return Pool(words, self.tokens[rows], self.places[rows], self.expected.of(rows.tolist()))
 
 
 def margins(subject: External, network: Network, pool: Pool) -> Floats:
-    """By word how far a network is from another answer, negative where it is wrong, up to rounding."""
+    """Return the margin of each word, in plain float64: its distance from another answer, negative where the
+    answer is wrong.
+    """
     size = max(1, CELLS // pool.tokens.shape[1] ** (1 if len(network.layers) == 1 else 2))
     parts = [slice(start, start + size) for start in range(0, len(pool), size)]
     found = [outputs(network, pool.tokens[part], pool.places[part]) for part in parts]
     ends = np.concatenate(found)[:, None, :]
     return np.asarray(subject.rule.compare(ends, ends, pool.expected).low, dtype=np.float64)
+# A batch whose scores do not fit the cache is several times slower; one layer makes scores of one query only.
 
 
 def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
-    """The outputs (words, outputs) of a causal network with norms before the steps at one place of each word."""
+    """Return the outputs, of shape (words, outputs), of a causal pre-norm network at one position of each word."""
     rows, m = np.arange(len(tokens)), tokens.shape[1]
     assert isinstance(network.positions, np.ndarray)
     x, at = network.embedding[tokens] + network.positions[:m], np.arange(m)[None]
     for layer in network.layers:
         assert not layer.post
         y = _normed(x, layer.norm_1)
-        if layer is network.layers[-1]:  # asked at one place alone
+        if layer is network.layers[-1]:  # the last layer is needed at one position only
             x, queries, at = x[rows, places][:, None], y[rows, places][:, None], places[:, None]
         else:
             queries = y
@@ -186,7 +206,7 @@ def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
 
 
 def _attended(head: NetworkHead, queries: Floats, y: Floats, hidden: NDArray[np.bool_]) -> Floats:
-    """What a head adds at the positions that are asked."""
+    """Return a head's output at the query positions."""
     q, k, v = queries @ head.w_q + _sum(head.b_q), y @ head.w_k + _sum(head.b_k), y @ head.w_v + _sum(head.b_v)
     scores = q @ k.transpose(0, 2, 1) * (float(head.scale.factor) / head.scale.root**0.5)
     scores = np.where(hidden, -np.inf, scores)
@@ -219,7 +239,7 @@ ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True)
 class Change:
-    """An entry of one of a network's arrays, and in which direction it is changed."""
+    """A change of one entry of one of a network's arrays, in the direction `sign`."""
 
     kind: str
     array: int
@@ -227,20 +247,20 @@ class Change:
     sign: float
 
     def made(self, network: Network, size: float) -> Network:
-        """A network with this change."""
+        """Return a copy of a network with this change, of the given size."""
         changed = deepcopy(network)
         array = arrays(changed)[self.kind][self.array]
         array.flat[self.entry] += self.sign * size
         return changed
 
     def scale(self, network: Network) -> float:
-        """The size of the weights beside it."""
+        """Return the root mean square of the array that is changed (1 if that is 0)."""
         array = np.asarray(arrays(network)[self.kind][self.array], dtype=np.float64)
         return float(np.sqrt((array * array).mean())) or 1.0
 
 
 def arrays(network: Network) -> dict[str, list[Any]]:
-    """The arrays of a network by kind of weight."""
+    """List the arrays of a network by the kind of their weights."""
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     found["position"] = [network.positions]
     found["embedding"] = [network.embedding, network.unembedding]
@@ -255,7 +275,7 @@ def arrays(network: Network) -> dict[str, list[Any]]:
 
 
 def drawn_change(network: Network, kind: str, rng: Random) -> Change:
-    """A weight at random: first the array, then its entry."""
+    """Choose a weight at random: first the array, then its entry."""
     choices = arrays(network)[kind]
     number = rng.randrange(len(choices))
     array, first = choices[number], 0
@@ -269,8 +289,12 @@ def drawn_change(network: Network, kind: str, rng: Random) -> Change:
 
 @dataclass(frozen=True)
 class Fault:
-    """A faulty network, with a `word` on which it is wrong. `wrong` of `pool` random words of its length are wrong, and
-    of those of all lengths from SHORTEST on the share `rarity`."""
+    """A faulty network, with a `word` on which it is wrong.
+
+    `wrong` of `pool` random words of that length are wrong, and the share `rarity` of random words of all
+    lengths from
+    `SHORTEST` on.
+    """
 
     case: str
     change: Change
@@ -284,7 +308,7 @@ class Fault:
 
 
 class Planter:
-    """Puts faults into the network of a case."""
+    """Plants faults in the network of a case."""
 
     def __init__(self, case: Case, seed: int) -> None:
         self.case, self.subject, self.network = case, case.subject, case.subject.network
@@ -300,23 +324,26 @@ class Planter:
         self._pools: dict[int, Pool] = {}
 
     def _over_all(self, count: int) -> Pool:
-        """About so many random words of all lengths together."""
+        """Draw about `count` random words of all lengths together."""
         return Pool.of(self.subject, self.drawn(count // len(self.lengths), self.lengths))
 
     @cached_property
     def heard(self) -> Pool:
-        """Random words that no choice of a fault depends on."""
+        """Random words that measure the rarity of a fault; no choice of a fault depends on them."""
         return self._over_all(TOLD)
 
     def drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
-        """About so many random words of each length, half of each way."""
+        """Draw about `count` random words of each length, half of them with equally likely letters, half with
+        equally likely
+        words.
+        """
         for n in lengths:
             rng = np.random.default_rng([*self.seed, n, count])
             for sampler in self.samplers:
                 yield from sampler.words(n, (count + 1) // 2, rng)
 
     def _short(self) -> Iterator[Word]:
-        """All short words, or many."""
+        """Yield all words shorter than `SHORTEST` of each length, or `MANY` random ones where there are too many."""
         domain, alphabet = self.subject.domain, self.subject.alphabet
         for n in range(1, SHORTEST):
             count = len(alphabet) ** n if domain is None else domain.count(n)
@@ -326,21 +353,21 @@ class Planter:
                 yield from self.drawn(MANY, [n])
 
     def part(self, n: int) -> Pool:
-        """Some random words of length n."""
+        """Return `PART` random words of length n."""
         if n not in self._parts:
             self._parts[n] = Pool.of(self.subject, self.drawn(PART, [n]))
         return self._parts[n]
 
     def pool(self, n: int) -> Pool:
-        """Many."""
+        """Return `POOL` random words of length n."""
         if n not in self._pools:
-            self._pools = {n: Pool.of(self.subject, self.drawn(POOL, [n]))}  # one at a time is kept
+            self._pools = {n: Pool.of(self.subject, self.drawn(POOL, [n]))}  # a pool is large: keep one at a time
         return self._pools[n]
 
     # ---- how a change is found ----
 
     def fault(self, kind: str, shaped: bool, rng: Random) -> Fault | None:
-        """A fault of a kind; None if none is found."""
+        """Find a fault of a kind; None if no change that is tried gives one."""
         for _ in range(SHAPED if shaped else ATTEMPTS):
             change = drawn_change(self.network, kind, rng)
             found = self._shaped(change, rng) if shaped else self._random(change)
@@ -349,7 +376,9 @@ class Planter:
         return None
 
     def _random(self, change: Change) -> tuple[Pool, float, int] | None:
-        """The pool, the size of the change at which few of its words are wrong, and one of these."""
+        """Find a size of the change at which few random words are wrong; return the pool, the size, and the row of
+        a wrong word.
+        """
         size = self._first(change, self.few)
         if size is None or self._wrong(change, size, self.short):
             return None
@@ -364,7 +393,7 @@ class Planter:
         return None
 
     def _rare(self, change: Change, size: float, pool: Pool) -> float:
-        """The largest size, at most that one, at which few words of the pool are wrong, or none, nearly so."""
+        """Find by bisection the largest size, at most `size`, at which at most `WRONG` words of the pool are wrong."""
         wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
         if len(wrong) <= WRONG:
             return size
@@ -375,7 +404,7 @@ class Planter:
         return low
 
     def _shaped(self, change: Change, rng: Random) -> tuple[Pool, float, int] | None:
-        """A word of simple shape, and a size of the change at which it is wrong, and no random word."""
+        """Find a word of simple shape, and a size of the change at which it is wrong but no random word is."""
         n = rng.choice(self.lengths)
         words = (self.case.shaped(n, rng) for _ in range(SHAPES))
         some = Pool.of(self.subject, dict.fromkeys(filter(None, words)))
@@ -394,7 +423,9 @@ class Planter:
         return some, size, int(self._margins(change, size, some).argmin())
 
     def _first(self, change: Change, pool: Pool, halvings: int = ROUGHLY) -> float | None:
-        """The smallest size of the change at which some word is wrong, and a little more."""
+        """Find, from above, the smallest size of the change at which a word of the pool is wrong; None if it is
+        too large.
+        """
         size = change.scale(self.network) / 64
         for _ in range(DOUBLINGS):
             if self._wrong(change, size, pool):
@@ -412,7 +443,7 @@ class Planter:
         return margins(self.subject, change.made(self.network, size), pool)
 
     def _wrong(self, change: Change, size: float, pool: Pool) -> int:
-        """How many words are wrong."""
+        """Count the wrong words."""
         return int((self._margins(change, size, pool) < 0).sum())
 
     def _fault(self, change: Change, pool: Pool, size: float, row: int, shaped: bool) -> Fault:

@@ -1,5 +1,7 @@
-"""Networks whose weights are written down here, and what they should compute: right on every word that their tables of
-positions have room for."""
+"""Networks whose weights are written by hand, with specifications; each is right on every word that fits its table
+of
+positions.
+"""
 
 from __future__ import annotations
 
@@ -22,31 +24,34 @@ from hardsim.network.numbers import Mask
 Floats = NDArray[np.float64]
 
 ROWS = 81
-"""Rows of a table of positions: words of at most 80 symbols after `<bos>`."""
+"""Rows of a table of positions: enough for words of at most 80 symbols after `<bos>`."""
 BOS, EOS = "<bos>", "<eos>"
 DEPTH = 36
 SHARPNESS = 8.0
-"""How much less the score of the position beside the wanted one is."""
+"""How much lower the score of the positions next to the selected one is."""
 DECAY = 1.0
-"""How much less the score is at each position further back."""
+"""How much lower the score is at each position further back."""
 BLOCKS, PERIOD = 3, 4
-"""A word of simple shape has at most so many blocks, each of which repeats a word of at most so many symbols."""
+"""A word of simple shape has at most `BLOCKS` blocks, each of which repeats a word of at most `PERIOD` symbols."""
 TRIES = 10_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """A right network with what it should compute, and which words have an extreme shape."""
+    """A correct network with its specification, and a description of its words of simple shape."""
 
     name: str
     subject: External
     extreme: Callable[[Word], bool] | None = None
-    """What words of simple shape must also be; None: nothing more."""
+    """A condition that words of simple shape must also satisfy; None: no further condition."""
     start: Word = ()
-    """What they begin with."""
+    """The symbols that words of simple shape begin with."""
 
     def shaped(self, n: int, rng: Random) -> Word | None:
-        """A judged word of n symbols of few blocks, each of which repeats a short word."""
+        """Draw a word of n symbols with an expected answer, made of few blocks that each repeat a short word; None
+        if none is
+        found.
+        """
         subject, alphabet = self.subject, self.subject.alphabet
         for _ in range(TRIES):
             cuts = sorted(rng.randrange(n + 1) for _ in range(rng.randrange(BLOCKS)))
@@ -65,7 +70,7 @@ class Case:
 
 
 def cases() -> tuple[Case, ...]:
-    """All of them."""
+    """Return all cases."""
     return (
         Case("depth", _limited(brackets(), f"next: /{_nested(DEPTH)}/"), start=("a",) * DEPTH),
         Case("latest", _limited(latest(), "output last: i S b")),
@@ -74,7 +79,7 @@ def cases() -> tuple[Case, ...]:
 
 
 def _limited(network: Network, said: str) -> External:
-    """A network, held against what a line says."""
+    """Combine a network with the specification in one line."""
     name = network.layers[-1].heads[0].name
     found = of_network(network, name, "0" * 64, name).external
     assert found is not None
@@ -86,13 +91,15 @@ def _nested(depth: int) -> str:
 
 
 def _nearly_none(word: Word) -> bool:
-    """Whether a b follows a b at most once."""
+    """Return True if b follows b at most once."""
     return sum(pair == ("b", "b") for pair in pairwise(word)) <= 1
 
 
 def brackets() -> Network:
-    """What may come next in brackets a and b to a depth: the depth so far is the mean of 1 at a and -1 at b, against
-    multiples of what one symbol weighs."""
+    """Build a network that computes which symbols may come next in brackets a and b nested to DEPTH.
+
+    The depth so far is the mean of 1 at a and -1 at b; it is compared with multiples of the weight of one symbol.
+    """
     positions = np.zeros((ROWS, 3))
     positions[:, 1] = _shares()
     embedding = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
@@ -104,7 +111,10 @@ def brackets() -> Network:
 
 
 def latest() -> Network:
-    """Whether the last of a word's symbols that is no i is b: scores grow with the position, and are low at i."""
+    """Build a network that tests whether a word's last symbol other than i is b: scores grow with the position,
+    and are low
+    at i.
+    """
     positions = np.zeros((ROWS, 4))
     positions[:, 2] = np.arange(ROWS) / ROWS
     embedding = np.array([[-1.0, 0, 0, 0], [1.0, 0, 0, 0], [-1.0, 1.0, 0, 0], [-1.0, 1.0, 0, 0]])
@@ -115,8 +125,12 @@ def latest() -> Network:
 
 
 def factor() -> Network:
-    """Whether two b's stand side by side: a head looks at the position before, hidden units say where both symbols are
-    b, and the mean of that is held against half of what one symbol weighs."""
+    """Build a network that tests whether two b's are adjacent.
+
+    A head attends to the previous position, hidden units compute where both symbols are b, and the mean over
+    positions is
+    compared with half the weight of one symbol.
+    """
     here, place, square, share, before, both, mean = range(7)
     positions = np.zeros((ROWS, 7))
     positions[:, place] = np.arange(ROWS) / 10
@@ -124,7 +138,7 @@ def factor() -> Network:
     positions[:, share] = _shares()
     embedding = np.zeros((3, 7))
     embedding[1, here] = 1.0
-    # -SHARPNESS (i - 1 - j)^2 without what is the same for all j
+    # -SHARPNESS (i - 1 - j)^2 without the terms that do not depend on j, which softmax ignores
     queries, keys = np.zeros((7, 2)), np.zeros((7, 2))
     queries[place, 0], keys[place, 0], keys[square, 1] = 10.0, 20 * SHARPNESS, -100 * SHARPNESS
     previous = _head("previous", queries, keys, 7, here, before, [-1.0, 1.0])
@@ -137,21 +151,21 @@ def factor() -> Network:
 
 
 def _shares() -> Floats:
-    """What one symbol weighs in the mean over all positions so far."""
+    """Return the weight of one symbol in the mean over all positions so far, for each position."""
     return 1 / np.arange(1, ROWS + 1)
 
 
 def _head(
     name: str, queries: Floats, keys: Floats, d: int, source: int, target: int, bias: Sequence[float] = (1.0,)
 ) -> NetworkHead:
-    """A head that adds to one coordinate what it finds in another."""
+    """Build a head that adds the value of coordinate `source` to coordinate `target`."""
     values, outs = np.zeros((d, 1)), np.zeros((1, d))
     values[source, 0] = outs[0, target] = 1.0
     return NetworkHead(name, Mask.FUTURE, RootScale(), queries, keys, values, outs, np.array(bias))
 
 
 def _mean(name: str, d: int, source: int, target: int) -> NetworkHead:
-    """The mean over all positions so far."""
+    """Build a head whose value is the mean over all positions so far."""
     return _head(name, np.zeros((d, 1)), np.zeros((d, 1)), d, source, target)
 
 

@@ -1,7 +1,8 @@
-"""The naive pass in mpmath: `matrix` products of the dense matrices, softmax row by row, nothing shared or left out.
+"""A naive pass in mpmath: `matrix` products of the dense matrices, softmax row by row, without shortcuts.
 
-What one would write first. Precision is that of the project's own mpmath pass, so that the two do the same work; every
-number is an mpf from the start.
+This is what a programmer would write first. The precision is that of the project's own mpmath pass, so that
+both do the
+same work; every number is an mpf from the start.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hardsim.network.transformer import AttentionHead, Layer, Matrix, Transforme
 
 
 class NaivePass:
-    """A softmax transformer at one length as mpmath matrices with `dps` decimal digits."""
+    """A softmax transformer at length n, as mpmath matrices with `dps` decimal digits."""
 
     def __init__(self, model: Transformer, n: int, dps: int) -> None:
         self.model = model
@@ -34,7 +35,7 @@ class NaivePass:
         self.layers = [(self._heads(layer), self._network(layer)) for layer in model.layers]
 
     def run(self, word: Sequence[str]) -> Any:
-        """The output coordinate at the reading position."""
+        """Return the output coordinate at the reading position."""
         symbols = [self.model.symbol_index[symbol] for symbol in word]
         if self.model.bos:
             symbols.insert(0, len(self.model.alphabet))
@@ -82,7 +83,7 @@ class NaivePass:
         return [(head.mask, *self._head(head)) for head in layer.heads]
 
     def _head(self, head: AttentionHead) -> tuple[Any, Any, Any]:
-        """W_Q, W_K and W_V, transposed (mpmath has no matrix without rows: None for a head without scores)."""
+        """Return W_Q, W_K and W_V, transposed (mpmath has no matrix without rows: None for a head without scores)."""
         if not head.w_q.shape[0]:
             return None, None, self._matrix(head.w_v).T
         return self._matrix(head.w_q).T, self._matrix(head.w_k).T, self._matrix(head.w_v).T
@@ -98,7 +99,7 @@ class NaivePass:
 
 
 def sees(mask: Mask, query: int, key: int, bos: bool) -> bool:
-    """Whether a query sees a key, by index; a beginning of sequence, at index 0, is seen by all."""
+    """Return True if a query sees a key, both given by index; every query sees a beginning of sequence, at index 0."""
     if bos and key == 0:
         return True
     if mask is Mask.NONE:

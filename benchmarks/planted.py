@@ -1,12 +1,15 @@
 """Does the search for wrong words find faults that random words miss?
 
-    python -m benchmarks.planted                  make faulty networks, check each; a quarter of an hour on two cores
+    python -m benchmarks.planted                  make faulty networks, check each; a quarter of an hour on two
+    cores
     python -m benchmarks.planted --spec X.spec    with the network of a specification, too
-    python -m benchmarks.planted --only latest    one case, printed alone
-    python -m benchmarks.planted --docs           the tables of docs/search.md from planted.json, nothing is run
+    python -m benchmarks.planted --only latest    print one case, write nothing
+    python -m benchmarks.planted --docs           write the tables of docs/search.md from planted.json; nothing
+    is run
 
-Each faulty network is checked as `hardsim check` does it, whose search tries some words of each length; then as many
-random words of the same lengths are tried. A network counts as found only if the certified check refutes it.
+Each faulty network is checked as by `hardsim check`, whose search tries some words of each length; then as many
+random
+words of the same lengths are tried. A network counts as found only if the certified check refutes it.
 """
 
 from __future__ import annotations
@@ -39,24 +42,30 @@ RESULTS = ROOT / "benchmarks" / "planted.json"
 PAGE = ROOT / "docs" / "search.md"
 TRAINED = ROOT / "formulas" / "networks"
 RIGHT = {"dyck1_depth3": 40, "flipflop": 40, "majority": 60}
-"""Up to which length the networks that are shipped are right, as far as searches know: on longer words they are not."""
+"""The length up to which no search finds a shipped network wrong; on longer words these networks are wrong."""
 MARK = BEGIN.replace("bench-docs", "planted")
 
 SAMPLES = 100
-"""Words of each length that the search tries, where there are more than EXHAUSTIVE."""
+"""Number of words of each length that the search tries, where there are more than EXHAUSTIVE."""
 EXHAUSTIVE = 100
 EACH = 4
-"""Faults of each kind in each network."""
+"""Number of faults of each kind in each network."""
 SHAPE = "simple shape"
 WAYS = "letters", "words"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was found of one fault. `wrong` of the `pool` random words of the length of its `word` are wrong, and the
-    share `rarity` of those of all lengths. The search tried `words` of all lengths; `found` is the length of the
-    word it found and `shrunk` what became of it, None if it found none. For each way to draw random words `random` is
-    how many were tried until one was wrong, None if none of as many words was."""
+    """The results for one fault.
+
+    `wrong` of `pool` random words of the length of `word` are wrong, and the share `rarity` of random words of
+    all lengths.
+    The search tried `words` words in all; `found` is the length of the wrong word that it found, and `shrunk`
+    the length
+    after shrinking, None if it found none. `random` holds, for each way to draw random words, the number tried
+    until one
+    was wrong, None if all of them were right.
+    """
 
     case: str
     kind: str
@@ -75,8 +84,10 @@ class Outcome:
 
 
 def all_cases(specs: Sequence[str]) -> list[Case]:
-    """The networks made by hand, those that are shipped, as far as no search finds them wrong, and those of
-    specifications."""
+    """Return the handmade networks, the shipped networks up to a length at which no search finds them wrong, and
+    the networks
+    of specifications.
+    """
 
     def read(path: str) -> External:
         return read_input(path).network(ModelOptions())
@@ -86,7 +97,7 @@ def all_cases(specs: Sequence[str]) -> list[Case]:
 
 
 def shortened(subject: External, longest: int) -> External:
-    """The same network with a table of positions that ends before words of more symbols."""
+    """Return the network with a shorter table of positions, which ends after words of `longest` symbols."""
     network = subject.network
     rows = network.positions
     assert isinstance(rows, np.ndarray)
@@ -94,14 +105,17 @@ def shortened(subject: External, longest: int) -> External:
 
 
 def faults_of(case: Case) -> list[Outcome]:
-    """Make faults of every kind in a network and look for them; of some kinds there may be none, and none are made in a
-    network that the search finds wrong as it is."""
+    """Plant faults of every kind in a network and search for them.
+
+    Some kinds may yield no fault. A network that the search finds wrong as it is gets none.
+    """
     longest = case.subject.network.longest
     assert longest is not None
     if not check_subject(case.subject, CheckOptions(longest, EXHAUSTIVE, 2 * SAMPLES)).agreed:
         print(f"{case.name} is wrong by itself", file=sys.stderr, flush=True)
         return []
     made = Planter(case, 0)
+    # Only kinds of weights that the network has.
     kinds = [kind for kind in KINDS if arrays(made.network)[kind]]
     found: list[Outcome] = []
     for kind, number in product((*kinds, SHAPE), range(EACH)):
@@ -115,7 +129,7 @@ def faults_of(case: Case) -> list[Outcome]:
 
 
 def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outcome:
-    """The search and random words on one faulty network."""
+    """Compare the search with random words on one faulty network."""
     subject = fault.subject
     longest = subject.network.longest
     assert longest is not None
@@ -138,7 +152,10 @@ def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outc
 
 
 def first_wrong(subject: External, tried: dict[int, int], way: str, seed: int) -> int | None:
-    """After how many random words, so many of each length in a random order, one is wrong."""
+    """Return the number of random words, in random order, up to the first wrong one; None if all are right.
+
+    `tried` gives the number of words of each length. The certified check must refute the wrong word.
+    """
     sampler = Sampler(subject, way)
     rng = np.random.default_rng([seed, WAYS.index(way)])
     words = [word for n, count in tried.items() for word in sampler.words(n, count, rng)]
@@ -181,17 +198,17 @@ def _middle(values: Sequence[int | None]) -> str:
 
 
 def read_results(text: str) -> list[Outcome]:
-    """What `main` wrote."""
+    """Read the outcomes that `main` wrote as JSON."""
     return [Outcome(**{**one, "random": tuple(one["random"])}) for one in json.loads(text)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; the exit code."""
+    """Run the cases that the command line requests, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.planted", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", action="append", default=[], metavar="CASE", help="print this case alone")
-    parser.add_argument("--spec", action="append", default=[], metavar="PATH", help="a network more, never written")
+    parser.add_argument("--spec", action="append", default=[], metavar="PATH", help="add the network of a specification; nothing is written")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
