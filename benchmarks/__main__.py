@@ -1,10 +1,10 @@
 """Run the benchmarks: print one table with the targets and what was reached, and write it as JSON.
 
-    python -m benchmarks                      all groups but `long`, about twelve minutes on two idle cores
-    python -m benchmarks --all                `long` too, which takes some minutes more
-    python -m benchmarks --only prover        one group
-    python -m benchmarks --quick              one length, few words: that the passes run and agree
-    python -m benchmarks --docs               the table of docs/benchmarks.md from results.json, nothing is run
+    python -m benchmarks                      run all groups but `long`, about twelve minutes on two idle cores
+    python -m benchmarks --all                run `long` too, some minutes more
+    python -m benchmarks --only prover        run one group
+    python -m benchmarks --quick              one length, few words, to see that the passes run and agree
+    python -m benchmarks --docs               write docs/benchmarks.md from results.json; nothing is run
 
 The exit code is 0 if every target was reached, 1 if one was missed, 2 for bad usage.
 """
@@ -73,9 +73,9 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="one length, few words, no targets")
-    parser.add_argument("--all", action="store_true", help=f"{', '.join(ON_DEMAND)} too")
+    parser.add_argument("--all", action="store_true", help=f"run {', '.join(ON_DEMAND)} too")
     parser.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results here")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results to PATH")
     parser.add_argument("--docs", action="store_true", help=f"render {REFERENCE.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
     if given.docs and (given.quick or given.only or given.json or given.all):
@@ -83,7 +83,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if given.all and (given.quick or given.only):
         parser.error("--all is for full runs: leave out --quick and --only")
     if given.quick and set(given.only or ()) - QUICK.keys():
-        parser.error(f"of {', '.join(given.only)} only {', '.join(QUICK)} can be had with --quick")
+        parser.error(f"--quick runs only {', '.join(QUICK)}: leave out the other groups of {', '.join(given.only)}")
     return given
 
 

@@ -277,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.critical", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--only", action="append", default=[], metavar="FORMULA", help="these anew, others as they were"
+        "--only", action="append", default=[], metavar="FORMULA", help="find these again, keep the others"
     )
     parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)

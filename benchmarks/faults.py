@@ -172,12 +172,12 @@ def margins(subject: External, network: Network, pool: Pool) -> Floats:
     """Return the margin of each word, in plain float64: its distance from another answer, negative where the
     answer is wrong.
     """
+    # Scores must fit the cache, else a batch is several times slower; a single layer has the scores of one query only.
     size = max(1, CELLS // pool.tokens.shape[1] ** (1 if len(network.layers) == 1 else 2))
     parts = [slice(start, start + size) for start in range(0, len(pool), size)]
     found = [outputs(network, pool.tokens[part], pool.places[part]) for part in parts]
     ends = np.concatenate(found)[:, None, :]
     return np.asarray(subject.rule.compare(ends, ends, pool.expected).low, dtype=np.float64)
-# A batch whose scores do not fit the cache is several times slower; one layer makes scores of one query only.
 
 
 def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:

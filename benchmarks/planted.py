@@ -208,7 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.planted", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", action="append", default=[], metavar="CASE", help="print this case alone")
-    parser.add_argument("--spec", action="append", default=[], metavar="PATH", help="add the network of a specification; nothing is written")
+    parser.add_argument(
+        "--spec", action="append", default=[], metavar="PATH", help="add a specification; write nothing"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)

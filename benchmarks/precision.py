@@ -1,10 +1,10 @@
-"""How far every shipped formula is right in each number format, in every regime.
+"""The lengths up to which every shipped formula is right in each number format, in every regime.
 
-    python -m benchmarks.precision --processes 2    find all anew; some hours on two processors
-    python -m benchmarks.precision --go-on          those that are missing
-    python -m benchmarks.precision --docs           the tables of docs/precision.md from precision.json, nothing is run
+    python -m benchmarks.precision --processes 2    find all entries; some hours on two processors
+    python -m benchmarks.precision --go-on          find the entries that are missing
+    python -m benchmarks.precision --docs           write docs/precision.md from precision.json; nothing is run
 
-Each entry is what `hardsim precision FILE --regime REGIME --arith FORMAT` says with its defaults.
+Each entry is the result of `hardsim precision FILE --regime REGIME --arith FORMAT` with the default options.
 """
 
 from __future__ import annotations
@@ -38,14 +38,18 @@ MARK = BEGIN.replace("bench-docs", "precision")
 MAX_N, EXHAUSTIVE = 4096, 65536
 """The defaults of the command."""
 SHOWN = 40
-"""Characters of a word that the table shows."""
+"""Number of characters of a word that the table shows."""
 
 
 @dataclass(frozen=True)
 class InFormat:
-    """A formula in a regime and a format: the length up to which it is right in any order of sums, how that is known,
-    and the same with sums from the left; the least length with a word that was found to be wrong, and that word; why
-    there is a gap between the last two."""
+    """The result for a formula in a regime and a number format.
+
+    `safe_to` is the length up to which the network is right for sums in any order, `safe_by` how that is known;
+    `safe_in_order` is that length for sums from the left. `fails_at` is the least length with a wrong word that
+    was found,
+    `word` that word; `open` is the reason for a gap between `safe_in_order` and `fails_at`.
+    """
 
     formula: str
     regime: str
@@ -61,17 +65,17 @@ class InFormat:
 
     @property
     def whole(self) -> bool:
-        """Return True if all lengths up to MAX_N are safe with sums from the left."""
+        """True if all lengths up to `MAX_N` are safe with sums from the left."""
         return self.safe_in_order >= MAX_N
 
     @property
     def closed(self) -> bool:
-        """Return True if the first wrong length follows the last safe one."""
+        """True if the length that fails follows the last safe length."""
         return self.fails_at == self.safe_in_order + 1
 
 
 def cases() -> list[tuple[str, str]]:
-    """The shipped formulas in the regimes that have a construction for them."""
+    """List the shipped formulas, each with the regimes that have a construction for it."""
     found = []
     for path in sorted([*FORMULAS.glob("*.ltl"), *FORMULAS.glob("*.cr")]):
         given = read_input(str(path))
@@ -85,7 +89,7 @@ def cases() -> list[tuple[str, str]]:
 
 
 def find(formula: str, regime: str, ariths: Sequence[str]) -> list[InFormat]:
-    """The entries of one formula in one regime."""
+    """Find the entries of one formula in one regime, one for each number format."""
     made = export_of(read_input(str(FORMULAS / formula)), ModelOptions(regime=regime), MAX_N)
     rows = precision_of(made, formula, ariths, MAX_N, EXHAUSTIVE, False).rows
     return [
@@ -107,7 +111,7 @@ def find(formula: str, regime: str, ariths: Sequence[str]) -> list[InFormat]:
 
 
 def read_found(text: str) -> list[InFormat]:
-    """Return the entries from the text of a file of results."""
+    """Read the entries of a results file."""
     return [
         InFormat(**(one | {"word": tuple(symbol for symbol, many in one["word"] for _ in range(many))}))
         for one in json.loads(text)
@@ -115,7 +119,7 @@ def read_found(text: str) -> list[InFormat]:
 
 
 def written(found: Sequence[InFormat]) -> str:
-    """A file of results: an entry a line, words as runs of symbols."""
+    """Return the text of a results file: an entry a line, words as runs of symbols."""
     rows = [
         json.dumps(asdict(one) | {"word": [(symbol, len(list(run))) for symbol, run in groupby(one.word)]})
         for one in found
@@ -166,13 +170,13 @@ def _cell(one: InFormat) -> str:
 
 
 def main() -> int:
-    """Find what is asked for, and write the page."""
+    """Find the entries that the command line requests, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--docs", action="store_true", help="write the page from the results that there are")
-    parser.add_argument("--go-on", action="store_true", help="find what is missing alone")
+    parser.add_argument("--docs", action="store_true", help="write the page from the stored results")
+    parser.add_argument("--go-on", action="store_true", help="find only the missing entries")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
-    around(PAGE, MARK)  # a mark that is missing is missed before hours are spent
+    around(PAGE, MARK)  # raise now if a mark is missing, not after hours
     kept = RESULTS.exists() and (given.docs or given.go_on)
     found = read_found(RESULTS.read_text(encoding="utf-8")) if kept else []
     if not given.docs:

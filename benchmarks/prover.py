@@ -1,4 +1,4 @@
-"""How long a proof takes, and how that grows with the length."""
+"""The time of a proof, and its growth with the length."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ ALL_TO = 256
 LONG = 4096
 GROWTH = (256, 512, 1024, 2048)
 EXPONENT = 2.1
-"""n^2 and a twentieth for what a fit to four measured times may be off by."""
+"""The limit of the exponent: n^2, and 5 % for the error of a fit to four measured times."""
 
 
 SHIPPED_TO = 64
 
 
 def slowest_shipped() -> Figure:
-    """The most processor time that it takes to compile and prove one shipped formula in one regime, to length 64."""
+    """Measure the most processor time that one shipped formula takes in one regime, compiled and proved to length
+    64.
+    """
     worst, case, failed = 0.0, "", ""
     for path in sorted((ROOT / "formulas").glob("*.ltl")):
         given = read_input(str(path))
@@ -50,13 +52,16 @@ def slowest_shipped() -> Figure:
 
 
 LARGE = (85, 170, 430, 800, 1250)
-"""Constraints, for some thousand tokens."""
+"""Numbers of constraints in the large formulas of one to twenty thousand tokens."""
 ACTIVITIES = 58
 
 
 def large() -> list[Figure]:
-    """The processor time that it takes to compile formulas of a thousand to twenty thousand tokens, and to prove them
-    to length 64, with the size of each and of its network."""
+    """Measure the processor time to compile formulas of one to twenty thousand tokens, and to prove them to length
+    64.
+
+    Each row names the size of the formula and of its network.
+    """
     found = []
     for number in LARGE:
         text = model(number, ACTIVITIES, props=True)
@@ -81,12 +86,12 @@ def large() -> list[Figure]:
 
 
 def span(low: int, high: int) -> Finished:
-    """`hardsim prove` of the lengths `low` to `high`."""
+    """Run `hardsim prove` on the lengths `low` to `high`."""
     return run((*HARDSIM, "prove", FILE, "--min-n", str(low), "--max-n", str(high), "--no-tables"))
 
 
 def measure() -> Results:
-    """Every length up to 256; the length 4,096 alone; the exponent of the growth of single lengths."""
+    """Measure proofs of every length up to 256, of length 4,096 alone, and the growth of the time with the length."""
     found = Results()
     found.figures.append(slowest_shipped())
     found.figures.extend(large())
@@ -102,14 +107,14 @@ def measure() -> Results:
 
 
 def growth(times: list[tuple[int, float]]) -> Figure:
-    """The slope of log time over log length, by least squares; times are seconds beyond the start of the command."""
+    """Return the slope of log time over log length, by least squares; `times` are seconds without start-up."""
     what, case = "exponent of the growth", f"{FILE}, n = {times[0][0]} to {times[-1][0]:,}"
     if any(seconds <= 0 for _, seconds in times):
-        return Figure(GROUP, what, case, None, "", Target(EXPONENT), "a proof takes no longer than its start")
+        return Figure(GROUP, what, case, None, "", Target(EXPONENT), "a proof takes no longer than start-up")
     points = [(math.log(n), math.log(seconds)) for n, seconds in times]
     x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
     slope = sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
-    return Figure(GROUP, what, case, slope, "", Target(EXPONENT), "start-up taken off; quadratic is 2")
+    return Figure(GROUP, what, case, slope, "", Target(EXPONENT), "without start-up; quadratic growth is 2")
 
 
 def _proof(what: str, done: Finished, target: Target | None) -> Figure:

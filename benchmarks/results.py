@@ -1,4 +1,6 @@
-"""What a run of the benchmarks found: figures beside their targets, and the costs of all passes; to and from JSON."""
+"""Results of a run of the benchmarks: figures with their targets, and the costs of all passes; written and read as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,30 +18,34 @@ from hardsim import __version__
 
 SCHEMA_VERSION = 2
 PACKAGES = ("numpy", "mpmath", "python-flint", "gmpy2")
-"""What the timings depend on, besides hardsim and Python."""
+"""Packages, besides hardsim and Python, that the timings depend on."""
 EXTRA = "torch"
-"""What some are held against, where it is installed."""
+"""Package that some passes are compared with, where it is installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A limit that a figure should keep: at least, or at most so much."""
+    """A target of a figure: an upper limit, or a lower limit with `at_least`."""
 
     limit: float
     at_least: bool = False
 
     def reached(self, value: float) -> bool:
-        """Whether a value keeps the limit (one that is not a number does not)."""
+        """Return True if a value keeps the limit (a NaN does not)."""
         return value >= self.limit if self.at_least else value <= self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number. `value` is None where nothing could be measured: then `note` says why, and a target counts
-    as missed. `unit` is what stands behind the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing.
+    """One measured number.
 
-    `before` is what was measured when the target was set, None where that is not known; `proofs` how many times as long
-    it took as a proof about every word up to length 64 from the same file, measured beside it.
+    `value` is None where nothing could be measured: then `note` says why, and the target counts as missed.
+    `unit` follows
+    the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing.
+
+    `before` is the value when the target was set (None: not known). `proofs` is the ratio of the value to the
+    time of a
+    proof about every word up to length 64 from the same file, measured in the same run.
     """
 
     group: str
@@ -54,7 +60,7 @@ class Figure:
 
     @property
     def reached(self) -> bool | None:
-        """Whether the target was reached; None without a target."""
+        """True if the target was reached; None without a target."""
         if self.target is None:
             return None
         return self.value is not None and self.target.reached(self.value)
@@ -62,11 +68,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PassCost:
-    """What one pass over the words of one case costs: seconds a word (the median of the repetitions).
+    """The cost of one pass over the words of one case, in seconds a word (the median of the repetitions).
 
-    `agreed` counts the words on which its answer is the right one, `undecided` those of which it says that it does not
-    know; the other answers are wrong, which only plain floats may be. `setup` is what was spent once for the
-    length, before the words, in seconds; 0 where the words carry it.
+    `agreed` counts the right answers, `undecided` the words without an answer; the other answers are wrong,
+    which only plain
+    floats may be. `setup` is the time spent once for the length before the words, in seconds; 0 where it is
+    part of the
+    words' cost.
     """
 
     group: str
@@ -83,7 +91,7 @@ class PassCost:
 
 @dataclass
 class Results:
-    """A whole run."""
+    """The results of a whole run."""
 
     figures: list[Figure] = field(default_factory=list)
     passes: list[PassCost] = field(default_factory=list)
@@ -95,30 +103,30 @@ class Results:
 
     @property
     def missed(self) -> list[Figure]:
-        """The figures that do not keep their target."""
+        """Figures that miss their target."""
         return [figure for figure in self.figures if figure.reached is False]
 
     def add(self, other: Results) -> None:
-        """Take over the figures and passes of a group."""
+        """Add the figures and passes of a group."""
         self.figures += other.figures
         self.passes += other.passes
 
     def to_json(self) -> str:
-        """The text of a JSON document."""
+        """Return the results as a JSON document."""
         figures = [asdict(figure) | {"reached": figure.reached} for figure in self.figures]
         document = {"schema_version": SCHEMA_VERSION} | asdict(self) | {"figures": figures}
         return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
     @staticmethod
     def from_json(text: str) -> Results:
-        """A run read back.
+        """Read results from a JSON document.
 
         Raises:
-            ValueError: if the document is of another schema version.
+            ValueError: if the document has another schema version.
         """
         document: dict[str, Any] = json.loads(text)
         if document.pop("schema_version") != SCHEMA_VERSION:
-            raise ValueError(f"benchmark results of another schema version than {SCHEMA_VERSION}: run make bench")
+            raise ValueError(f"benchmark results have another schema version than {SCHEMA_VERSION}: run make bench")
         figures = [_figure(dict(item)) for item in document.pop("figures")]
         passes = [PassCost(**item) for item in document.pop("passes")]
         return Results(figures=figures, passes=passes, **document)
@@ -131,7 +139,7 @@ def _figure(item: dict[str, Any]) -> Figure:
 
 
 def new_results(groups: list[str], quick: bool) -> Results:
-    """An empty run on this machine, now."""
+    """Return empty results for this machine and today."""
     return Results(
         groups=groups,
         quick=quick,
@@ -142,7 +150,7 @@ def new_results(groups: list[str], quick: bool) -> Results:
 
 
 def describe_machine() -> dict[str, str]:
-    """Processor, cores that this process may use, memory, system."""
+    """Describe the machine: processor, cores that this process may use, memory, system."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "processor": _processor(),
@@ -162,8 +170,8 @@ def _processor() -> str:
 
 
 def describe_versions() -> dict[str, str]:
-    """Python, hardsim, and the packages that do the arithmetic."""
+    """Return the versions of Python, hardsim, and the packages that do the arithmetic."""
     found = {"hardsim": __version__} | {name: version(name) for name in PACKAGES}
-    with suppress(PackageNotFoundError):  # then the rows that need it are left out, too
+    with suppress(PackageNotFoundError):  # without it, its rows are left out
         found[EXTRA] = version(EXTRA)
     return {"python": platform.python_version()} | found

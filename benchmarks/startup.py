@@ -1,4 +1,4 @@
-"""How long a command takes to start, beside a Python that does nothing."""
+"""The time that a command takes to start, compared with a Python that does nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], Target | None]] = {
 
 
 def measure(rounds: int = ROUNDS) -> Results:
-    """Median wall-clock seconds of each command, run in turns, and how many times the baseline's they are.
+    """Measure the median wall-clock seconds of each command, and their ratio to the baseline's; the commands
+    alternate.
 
     Raises:
         RuntimeError: if a command fails.
@@ -43,5 +44,5 @@ def measure(rounds: int = ROUNDS) -> Results:
 
 
 def quick() -> Results:
-    """One round, without targets."""
+    """Run each command once, without targets."""
     return Results(figures=[replace(figure, target=None) for figure in measure(1).figures])

@@ -1,4 +1,4 @@
-"""Results as Markdown, for the terminal and for the documentation alike."""
+"""Render results as Markdown, for the terminal and for the documentation."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ BEGIN = "<!-- benchmarks: made by `make bench-docs`, do not edit -->"
 END = "<!-- end of benchmarks -->"
 
 PASS_NOTES = {
-    "plain numpy": "plain numpy: dense float64 matrices, head by head, nothing bounded (in brackets how many words it "
-    "answers rightly, where not all)",
-    "float64 pass": "float64 pass: midpoints and radii together, all that an answer needs",
+    "plain numpy": "plain numpy: dense float64 matrices, head by head, without error bounds (in brackets: its right "
+    "answers, where some are wrong)",
+    "float64 pass": "float64 pass: midpoints and radii, as far as an answer needs them",
     "certified float64": "certified float64: also the errors of all heads against exact hard attention",
-    "mpmath": "mpmath and naive mpmath work with the same number of digits; balls with as many bits as each word needs",
-    "naive mpmath": "float64 passes run batches, their tables of a length made before; the other passes start anew, "
-    "one word after another",
+    "mpmath": "mpmath and naive mpmath use the same number of digits; balls use as many bits as each word needs",
+    "naive mpmath": "float64 passes run batches and prepare their tables of a length before they are timed; the other "
+    "passes run one word at a time, without preparation",
     "certified + exact": "certified + exact: exact hard attention, and certified float64 with the errors of all heads "
-    "against it: what a check does with words",
-    "torch float32": "torch: all heads of a layer stacked, eager, one thread, nothing bounded, no hard attention",
+    "against it, as in a check of words",
+    "torch float32": "torch: all heads of a layer stacked, eager, one thread, no error bounds, no hard attention",
 }
-"""A note for the table, by the name of the pass."""
+"""The explanation below a table for each pass, by the pass's name."""
 HEADS = ("what", "case", "found", "before", "target", "reached", "× prove", "note")
 
 
 def render(results: Results) -> str:
-    """Machine, and for each group targets, what was reached, and the costs of its passes."""
+    """Render the machine and, for each group, its figures with their targets and the costs of its passes."""
     parts = [describe(results)]
     for group in results.groups:
         figures = [figure for figure in results.figures if figure.group == group]
@@ -65,13 +65,13 @@ def summary(results: Results) -> str:
 
 
 def filled(head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """A table without the columns that are empty in every row."""
+    """Return a table without the columns that are empty in every row."""
     kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
     return tuple(head[place] for place in kept), [tuple(row[place] for place in kept) for row in rows]
 
 
 def describe(results: Results) -> str:
-    """One line about where and when the numbers were found."""
+    """Return one line that says where and when the numbers were measured."""
     machine, versions = results.machine, dict(results.versions)
     python, ours = versions.pop("python"), versions.pop("hardsim")
     packages = ", ".join(f"{name} {number}" for name, number in versions.items())
@@ -83,7 +83,7 @@ def describe(results: Results) -> str:
 
 
 def figure_row(figure: Figure) -> tuple[str, ...]:
-    """A figure beside its target."""
+    """Return a table row: a figure and its target."""
     found = "–" if figure.value is None else amount(figure.value, figure.unit)
     reached = {True: "yes", False: "no", None: ""}[figure.reached]
     before = "" if figure.before is None else amount(figure.before, figure.unit)
@@ -98,13 +98,13 @@ def limit_of(figure: Figure) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """A number with its unit: three digits, whole from 100 on."""
+    """Format a number with its unit: three digits, no decimals from 100 on."""
     digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return f"{digits} {unit}".rstrip()
 
 
 def pass_rows(passes: Sequence[PassCost], names: Sequence[str]) -> list[tuple[str, ...]]:
-    """One row for each case and length, one column for each pass."""
+    """Return one row for each case and length, with one column for each pass."""
     rows: list[tuple[str, ...]] = []
     for case, n in dict.fromkeys((cost.case, cost.n) for cost in passes):
         costs = {cost.name: cost for cost in passes if (cost.case, cost.n) == (case, n)}
@@ -118,7 +118,9 @@ def _milliseconds(cost: PassCost) -> str:
 
 
 def grid(head: Sequence[str], rows: Iterable[tuple[str, ...]], right: Sequence[int] = ()) -> str:
-    """A Markdown table with aligned columns; `right` names those that are aligned to the right."""
+    """Return a Markdown table with aligned columns; `right` has the indices of columns that are aligned to the
+    right.
+    """
     cells = [tuple(head), *rows]
     widths = [max(3, *(len(row[place]) for row in cells)) for place in range(len(head))]
     rule = tuple("-" * (width - 1) + (":" if place in right else "-") for place, width in enumerate(widths))
@@ -133,20 +135,20 @@ def grid(head: Sequence[str], rows: Iterable[tuple[str, ...]], right: Sequence[i
 
 
 def into_page(path: Path, rendered: str, begin: str = BEGIN) -> None:
-    """Put rendered results between the marks of a page.
+    """Write rendered results between the two marks of a page.
 
     Raises:
-        ValueError: if the marks are not there.
+        ValueError: if a mark is missing.
     """
     before, after = around(path, begin)
     path.write_text(f"{before}{begin}\n\n{rendered}\n{END}{after}", encoding="utf-8")
 
 
 def around(path: Path, begin: str = BEGIN) -> tuple[str, str]:
-    """Return the texts of a page before its first mark and after its second one.
+    """Return the texts before the first mark of a page and after the second.
 
     Raises:
-        ValueError: if the marks are not there.
+        ValueError: if a mark is missing.
     """
     text = path.read_text(encoding="utf-8")
     before, found, rest = text.partition(begin)

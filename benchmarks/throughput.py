@@ -1,4 +1,4 @@
-"""Six passes over the same words, as ratios: how much certainty costs."""
+"""The cost of certainty: ratios of the times of six passes over the same words."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ RATIOS = (
     (BALLS, DENSE, Target(40)),
     (NAIVE, MPMATH, Target(10, at_least=True)),
 )
-"""Numerator, denominator, target."""
+"""The ratios that are reported: numerator, denominator, target."""
 
 
 def measure_all() -> Results:
-    """Every case at every length."""
+    """Measure every case at every length."""
     found = Results()
     for case in CASES:
         for n, effort in EFFORTS.items():
@@ -29,7 +29,7 @@ def measure_all() -> Results:
 
 
 def quick() -> Results:
-    """Every case at the shortest length, on few words, without targets."""
+    """Measure every case at the shortest length, on few words, without targets."""
     found = Results()
     for case in CASES:
         found.add(_one(case, min(EFFORTS), QUICK, targets=False))
@@ -43,7 +43,7 @@ def _one(case: Case, n: int, effort: Effort, targets: bool) -> Results:
 
 
 def ratios(costs: list[PassCost], targets: bool) -> list[Figure]:
-    """What the passes of one case at one length cost, relative to each other."""
+    """Return the ratios of the costs of the passes of one case at one length."""
     by_name = {cost.name: cost for cost in costs}
     figures: list[Figure] = []
     for above, below, target in RATIOS:

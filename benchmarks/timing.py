@@ -1,4 +1,4 @@
-"""Passes timed in turns, so that whatever else the machine does falls on all of them alike."""
+"""Timing of passes that run alternately, so that other load on the machine affects all of them alike."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from time import process_time
 from benchmarks.results import PassCost
 
 Answers = list[bool | None]
-"""One for each word; None where a pass does not know."""
+"""The answers of a pass, one for each word; None where the pass is undecided."""
 
 
 class WrongAnswerError(Exception):
-    """A pass answered otherwise than the definition says: its cost would mean nothing."""
+    """A pass gave another answer than the definition: its cost would mean nothing."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A way to run a network. `start` prepares it and returns what answers the first `words` words of the case.
+    """A way to run a network. `start` prepares it and returns a function that answers the first `words` words of
+    the case.
 
-    With `warm` the words are run once before they are timed, and what that costs more counts as set-up; otherwise each
-    repetition starts anew, and its set-up is part of the words' cost. `exact` passes must be right or undecided.
+    With `warm` the words are run once before they are timed, and the additional time of this first run counts
+    as set-up;
+    otherwise each repetition starts anew, and the set-up is part of the words' cost. `exact` passes must be
+    right or
+    undecided.
     """
 
     name: str
@@ -35,7 +39,7 @@ class Pass:
 
 @dataclass
 class _Running:
-    """A pass under way: processor seconds of each repetition."""
+    """A pass under way, with the processor seconds of each repetition."""
 
     given: Pass
     run: Callable[[], Answers] | None = None
@@ -49,7 +53,7 @@ class _Running:
         return median(self.seconds)
 
     def warm_up(self) -> None:
-        """Prepare what is not timed."""
+        """Run what is not timed: the preparation of a warm pass, and its first run."""
         if self.given.warm:
             began = process_time()
             self.run = self.given.start()
@@ -57,7 +61,7 @@ class _Running:
             self.setup = process_time() - began
 
     def repeat(self) -> None:
-        """One timed repetition."""
+        """Time one repetition."""
         began = process_time()
         run = self.run or self.given.start()
         self.answers = run()
@@ -65,7 +69,7 @@ class _Running:
 
 
 def measure(group: str, case: str, n: int, passes: Sequence[Pass], truth: Sequence[bool]) -> list[PassCost]:
-    """The cost of each pass on the words of a case of a group, of which `truth` says what is right.
+    """Return the cost of each pass on the words of a case of a group; `truth` has the expected answers.
 
     Raises:
         WrongAnswerError: if an exact pass gives a wrong answer.
@@ -73,6 +77,7 @@ def measure(group: str, case: str, n: int, passes: Sequence[Pass], truth: Sequen
     running = [_Running(given) for given in passes]
     for one in running:
         one.warm_up()
+    # All passes take turns; those with fewer repetitions end earlier.
     for turn in range(max(given.repeats for given in passes)):
         for one in running:
             if turn < one.given.repeats:

@@ -1,4 +1,4 @@
-"""Write the editor grammars beside this file from the vocabulary of the languages: `python -m docs.editor.grammars`."""
+"""Write the editor grammars in `syntaxes` from the vocabulary of the languages: `python -m docs.editor.grammars`."""
 
 from __future__ import annotations
 
@@ -44,20 +44,23 @@ SCOPES: Mapping[str, str] = {
     **dict.fromkeys(("NUMBER", "FRACTION"), NUMBER),
     "WORD": NAME,
 }
-"""The scope of each terminal: one that is added to the vocabulary needs a row."""
+"""The scope of each terminal: a terminal that is added to the vocabulary needs an entry."""
 SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide", "program", *CHOICES)
-"""Of `.spec` files; those whose values are formulas, terms or regular expressions are SPEC_FORMULAS."""
+"""Header keys of `.spec` files; keys whose values are formulas, terms or regular expressions are in SPEC_FORMULAS
+and
+SPEC_NAMED.
+"""
 SPEC_FORMULAS = ("assume", "next")
 SPEC_NAMED = ("output", "value")
 
 
 def scope_of(terminal: str, canonical: str) -> str:
-    """The scope of a token."""
+    """Return the scope of a token."""
     return LOGICAL if canonical == "!" else SCOPES[terminal]
 
 
 def rule(scope: str, pattern: str, **captures: str) -> Pattern:
-    """A pattern of one scope, or of several by the number of the group (`_1`)."""
+    """Return a TextMate rule: a pattern with one scope, or with a scope for each group by its number (`_1`)."""
     found: Pattern = {"name": scope} if scope else {}
     found["match"] = pattern
     if captures:
@@ -66,7 +69,7 @@ def rule(scope: str, pattern: str, **captures: str) -> Pattern:
 
 
 def spelled(spellings: Spellings) -> list[Pattern]:
-    """Rules for words, then for signs, the longest sign first."""
+    """Return rules for spellings: words first, then signs, the longest sign first."""
     words: dict[str, list[str]] = {}
     signs: list[tuple[str, str]] = []
     for text, (terminal, canonical) in spellings.items():
@@ -81,26 +84,26 @@ def spelled(spellings: Spellings) -> list[Pattern]:
 
 
 def word(texts: Iterable[str]) -> str:
-    """Any of some whole words."""
+    """Return a pattern for any of these texts as a whole word; longer texts come first."""
     return rf"(?<!\w)(?:{'|'.join(sorted(texts, key=lambda text: (-len(text), text)))})(?!\w)"
 
 
 def either(texts: Iterable[str]) -> str:
-    """Any of some words, or of some signs."""
+    """Return a pattern for any of these words or signs."""
     listed = [*texts]
     signs = sorted((text for text in listed if not WORD.fullmatch(text)), key=lambda text: (-len(text), text))
     return "|".join([word(filter(WORD.fullmatch, listed)), *map(re.escape, signs)])
 
 
 def headers(keys: Iterable[str]) -> list[Pattern]:
-    """Comments, which a header line has none of, and header lines."""
+    """Return rules for header lines with these keys, then for comments; a header line contains no comment."""
     line = rf"^\s*({'|'.join(keys)})\s*(:)(?!=)(.*)$"
     return [rule("", line, _1=HEADER, _2=COLON, _3=VALUE), rule(COMMENT, r"(?:^|(?<=\s))//.*$")]
 
 
 ATOMS = [rule(SYMBOL, r"'(?:''|[^'\s])+'|'''"), rule(NUMBER, r"(?<!\w)[0-9]+(?!\w)")]
 BOUNDED = [text for text, (_, operator) in {**FORMULAS, **YIELDING}.items() if operator in PAIRED | SINGLE]
-"""What may have bounds after it."""
+"""Operators that may be followed by bounds."""
 FORMULA = [
     rule("", r"^\s*(let|pred)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
     rule(TEMPORAL, r"X\s*\[\s*!\s*\]"),
@@ -153,7 +156,7 @@ C_RASP = [
 
 
 def specification() -> list[Pattern]:
-    """The lines of a `.spec` file: values that are formulas or regular expressions between slashes."""
+    """Return the rules for lines of a `.spec` file: values are formulas, or regular expressions between slashes."""
     regex = rule(REGEX, r"/.*/\s*$")
     plain, named = "|".join(SPEC_FORMULAS), "|".join(SPEC_NAMED)
     begins: list[tuple[str, Mapping[str, str]]] = [
@@ -173,7 +176,7 @@ def specification() -> list[Pattern]:
 
 
 def grammars() -> dict[str, dict[str, Any]]:
-    """The grammar of each language by its suffix, without a dot; scopes end in the suffix."""
+    """Return the grammar of each language by its file suffix, without a dot; scopes end in the suffix."""
     patterns = {
         "ltl": [*headers(FormulaLayout.keys), *FORMULA],
         "srasp": [*headers(ProgramLayout.keys), *PROGRAM],
@@ -200,7 +203,7 @@ def grammars() -> dict[str, dict[str, Any]]:
 
 
 def suffixed(pattern: Any, suffix: str) -> Any:
-    """The same with the suffix of the language at the end of all scopes, as TextMate has it."""
+    """Return a pattern with the suffix of the language appended to all its scopes, which is TextMate's convention."""
     if isinstance(pattern, list):
         return [suffixed(one, suffix) for one in pattern]
     if not isinstance(pattern, dict):
@@ -211,12 +214,12 @@ def suffixed(pattern: Any, suffix: str) -> Any:
 
 
 def render(grammar: Mapping[str, Any]) -> str:
-    """The text of a file."""
+    """Return the text of a grammar file."""
     return json.dumps(grammar, indent=1, ensure_ascii=False) + "\n"
 
 
 def path_of(suffix: str) -> Path:
-    """The file of a grammar."""
+    """Return the path of a grammar file."""
     return FOLDER / f"{suffix}.tmLanguage.json"
 
 

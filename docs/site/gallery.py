@@ -1,6 +1,6 @@
-"""The pictures of the gallery: `python -m docs.site.gallery` draws them anew with the commands that its pages show.
+"""Draw the pictures of the gallery with the commands that its pages show: `python -m docs.site.gallery`.
 
-The network that Tracr compiled is not shipped: `python -m docs.site.gallery DIRECTORY` finds it there.
+The network that Tracr compiled is not shipped: `python -m docs.site.gallery DIRECTORY` finds it in DIRECTORY.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ ROOT = GALLERY.parents[1]
 
 
 def commands() -> Iterator[list[str]]:
-    """The arguments of each command of a page that draws, with the picture's name after `--plot`."""
+    """Yield the arguments of each command on the gallery's pages that draws a picture; the picture's name follows
+    `--plot`.
+    """
     for page in sorted(GALLERY.glob("*.md")):
         for line in page.read_text(encoding="utf-8").splitlines():
             if line.startswith("hardsim trace ") and " --plot " in line:
@@ -26,11 +28,13 @@ def commands() -> Iterator[list[str]]:
 
 
 def draw(arguments: list[str], directory: Path, networks: Path = ROOT) -> Path | None:
-    """Run such a command, with its picture in a directory. What it prints is that of the command. Networks that are not
-    shipped are looked for where others lie; None where one is missing.
+    """Run a command and write its picture to `directory`; return the picture's path. The command prints as usual.
+
+    Networks are read from this repository, or from `networks` if they are not shipped; None if the network is
+    missing.
 
     Raises:
-        RuntimeError: if it draws nothing.
+        RuntimeError: if the command draws nothing.
     """
     place = arguments.index("--plot") + 1
     target = directory.resolve() / arguments[place]

@@ -1,5 +1,7 @@
-"""Functions that mkdocs calls while it builds the site. They add two pages: CONTRIBUTING.md, which stands beside the
-README, and the notebook. They also typeset mathematics."""
+"""Functions that mkdocs calls while it builds the site.
+
+They add two pages, CONTRIBUTING.md, which is not in docs/, and the notebook; they also typeset mathematics.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ TOUR = DOCS / "tour.ipynb"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The files of the site with these among them; the notebook itself is a file that links lead to."""
+    """Add the two pages to the files of the site; the notebook's own file stays, for links to download it."""
     from mkdocs.structure.files import File
 
     text = CONTRIBUTING.read_text(encoding="utf-8").replace("](docs/", "](")
@@ -33,7 +35,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def parts(notebook: Any) -> Iterator[str]:
-    """The cells of a notebook as Markdown, with their outputs as the notebook shows them."""
+    """Yield the cells of a notebook as Markdown, with their outputs as the notebook shows them."""
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"

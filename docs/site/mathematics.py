@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-# Code comes first: a dollar sign in it is no mathematics.
+# Code comes first in the pattern: a dollar sign in code is no mathematics.
 CODE = r"^ *```.*?^ *```$|(`+)[^`].*?\1"
 PARTS = re.compile(rf"{CODE}|\$\$(?P<block>.+?)\$\$|\$(?P<line>(?:[^$\n]|\n(?!\s*\n))+)\$", re.MULTILINE | re.DOTALL)
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
@@ -48,15 +48,15 @@ SIGNS = {
 FUNCTIONS = {"log", "ln", "exp", "tanh", "min", "max"}
 NUMBERS = {"N": "ℕ", "Z": "ℤ", "Q": "ℚ", "R": "ℝ"}
 SPACES = {"quad": "1em", "qquad": "2em"}
-# Python-Markdown would read these signs as its own marks.
+# Python-Markdown would interpret these signs as markup.
 MARKS = {sign: f"&#{ord(sign)};" for sign in "&<>*_[]`\\"}
 
 
 class Formula:
-    """A formula that is read from left to right.
+    """A parser of one formula, which reads it from left to right.
 
     Raises:
-        ValueError: for what is not known, with the formula.
+        ValueError: if the formula contains something unknown; the message quotes the formula.
     """
 
     def __init__(self, tex: str) -> None:
@@ -133,7 +133,7 @@ class Formula:
         if name == "text":
             return f'<mi mathvariant="normal">{shown(self.verbatim())}</mi>'
         if name == "mathbb" and (letter := self.verbatim()) in NUMBERS:
-            # Browsers draw no other style of a letter than the upright one, so the letter itself is another one.
+            # Browsers ignore mathvariant except for upright letters: use the double-struck character itself.
             return f"<mi>{NUMBERS[letter]}</mi>"
         if name == "frac":
             return f"<mfrac>{self.atom()}{self.atom()}</mfrac>"

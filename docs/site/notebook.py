@@ -1,7 +1,8 @@
-"""The tour, `docs/tour.ipynb`: `python -m docs.site.notebook` runs its cells and writes what they show anew.
+"""Run the cells of the tour, `docs/tour.ipynb`, and write their outputs: `python -m docs.site.notebook`.
 
-Cells run in order, in one namespace, as Jupyter runs them; nothing of it is needed. What is stored depends on nothing
-but the code: cells are not counted, and there are no times.
+Cells run in order, in one namespace, as in Jupyter, which is not needed. The stored notebook depends on nothing
+but the
+code: it has no cell counts and no times.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ NOTEBOOK = Path(__file__).parents[1] / "tour.ipynb"
 
 
 def stored() -> Any:
-    """The notebook, as the JSON of nbformat 4."""
+    """Read the notebook as JSON of nbformat 4."""
     return json.loads(NOTEBOOK.read_text(encoding="utf-8"))
 
 
 def renewed(notebook: Any) -> Any:
-    """The notebook with what its cells show now. What a cell raises is raised."""
+    """Run the cells and return the notebook with their outputs; an exception in a cell is raised."""
     names: dict[str, Any] = {"__name__": "__main__"}
     cells = [
         cell if cell["cell_type"] == "markdown" else cell | {"outputs": outputs("".join(cell["source"]), names)}
@@ -32,7 +33,9 @@ def renewed(notebook: Any) -> Any:
 
 
 def outputs(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """What stands below a cell of that text: what it prints, and the value of the expression at its end."""
+    """Run a cell with this source and return its outputs: what it prints, and the value of the expression at its
+    end.
+    """
     tree, value = ast.parse(source), None
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     with redirect_stdout(StringIO()) as printed:
@@ -51,12 +54,12 @@ def outputs(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def lines(text: str) -> list[str]:
-    """A text as notebooks store it."""
+    """Split a text into lines, as notebooks store it."""
     return text.splitlines(keepends=True)
 
 
 def written(notebook: Any) -> str:
-    """The notebook as Jupyter writes it."""
+    """Return the text of the notebook as Jupyter writes it."""
     return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -1,9 +1,11 @@
-"""Trains the networks of this folder anew: `make networks`, or `python -m formulas.networks.train NAME ...`.
+"""Train the networks of this folder: `make networks`, or `python -m formulas.networks.train NAME ...`.
 
-They are GPT-2s of width 16, written as Hugging Face's `save_pretrained` writes them. What trains them is here in full:
-the languages (by their automata, apart from the specifications beside the folders), the words that they are trained on,
-the forward pass and the loss. Everything is drawn from fixed seeds, so the same machine writes the same files; another
-one may round differently, and then the weights differ.
+They are GPT-2s of width 16, in the format of Hugging Face's `save_pretrained`. This file contains the whole
+training:
+the languages (as automata, independent of the specifications in this folder), the training words, the forward
+pass and
+the loss. Random numbers have fixed seeds, so one machine always writes the same files; another machine may round
+differently, which changes the weights.
 """
 
 from __future__ import annotations
@@ -28,36 +30,44 @@ EPSILON = 1e-5
 
 
 class Task(Protocol):
-    """What a network is trained to say."""
+    """A task: the language that a network learns, and how its outputs encode the answer."""
 
     @property
     def symbols(self) -> str:
-        """Its alphabet; token ids are those of its symbols, and then of SPECIAL."""
+        """The alphabet; the first token ids are its symbols', the next are those of SPECIAL."""
 
     def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
-        """Token ids [count, rows] that a network reads: so many random words, up to the end of its table."""
+        """Draw `count` random words as token ids [count, rows]; words are padded or cut to `rows`, the size of the
+        table.
+        """
 
     def expected(self, read: Ids) -> Signs:
-        """By word, position and token [count, rows, V]: 1 where the output shall be large, -1 where it shall be small,
-        0 where nothing is asked of it."""
+        """Return the expected sign of each output by word, position and token [count, rows, V]: 1 for large, -1
+        for small, 0 if
+        the output has no expected value.
+        """
 
     together: bool
-    """Whether the outputs of a word are compared with each other, else each with 0."""
+    """True if the outputs of a word are compared with each other, False if each is compared with 0."""
 
 
 @dataclass(frozen=True)
 class NextSymbol:
-    """At each position: which tokens may come next."""
+    """The task to compute, at each position, which tokens may come next."""
 
     symbols: str
     moves: tuple[dict[str, int], ...]
-    """By state the symbols that may come next, and the states they lead to; the first state is where words start."""
+    """For each state, the symbols that may come next and the states they lead to; words start in the first state."""
     accepting: frozenset[int]
     together = False
 
     def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
-        """Walks along the automaton. In each state some symbols are preferred, often nearly to the exclusion of others:
-        so words repeat themselves, and preferences change a few times in each word."""
+        """Draw random walks along the automaton.
+
+        In each state some symbols are preferred, often so strongly that others hardly occur: words repeat
+        themselves.
+        Preferences change a few times in each word.
+        """
         table = self._table()
         prefer = np.zeros((count, *table.shape))
         prefer[:, table < 0] = -np.inf
@@ -73,7 +83,9 @@ class NextSymbol:
         return read
 
     def expected(self, read: Ids) -> Signs:
-        """By position 1 for every token that may come next, <eos> where the prefix is in the language; else -1."""
+        """Return, for each position, 1 for every token that may come next (<eos> if the prefix is in the
+        language), else -1.
+        """
         table, end = self._table(), len(self.symbols) + SPECIAL.index("<eos>")
         says = np.full((len(table), len(self.symbols) + len(SPECIAL)), -1, dtype=np.float32)
         says[:, : len(self.symbols)][table >= 0] = 1
@@ -84,20 +96,22 @@ class NextSymbol:
         return says[states]
 
     def _table(self) -> Ids:
-        """The state that follows, [states, symbols]; -1 where none does."""
+        """Return the next states, [states, symbols]; -1 where a symbol is not possible."""
         return np.array([[moves.get(symbol, -1) for symbol in self.symbols] for moves in self.moves])
 
 
 @dataclass(frozen=True)
 class Majority:
-    """At <sep>, after the word: which of two symbols it has more often. Words of even length may have a tie: they are
-    not drawn."""
+    """The task to compute, at <sep> after the word, which of two symbols is more frequent. Ties, which only words
+    of even
+    length can have, are not drawn.
+    """
 
     symbols: str = "01"
     together = True
 
     def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
-        """Words of all lengths, many of them close to a tie, in every order from shuffled to sorted."""
+        """Draw words of all lengths, many of them close to a tie, in every order from shuffled to sorted."""
         bos, sep, _, pad = range(2, 6)
         read = np.full((count, rows), pad)
         for row in read:
@@ -119,7 +133,7 @@ class Majority:
 
 @dataclass(frozen=True)
 class Plan:
-    """A network and how it is trained."""
+    """A network and its training."""
 
     task: Task
     layers: int
@@ -134,7 +148,7 @@ class Plan:
     width: int = 16
 
     def config(self) -> dict[str, Any]:
-        """Its `config.json`."""
+        """Return the contents of the network's `config.json`."""
         vocabulary = len(self.task.symbols) + len(SPECIAL)
         bos, _, eos, pad = range(len(self.task.symbols), vocabulary)
         return {
@@ -163,7 +177,7 @@ PLANS = {
 
 
 def initial(plan: Plan) -> Weights:
-    """The weights before training, by their names and in their shapes in a GPT-2 of Hugging Face."""
+    """Return the weights before training, with the names and shapes of a Hugging Face GPT-2."""
     rng, width, hidden = np.random.default_rng(plan.seed), plan.width, plan.hidden
     weights: dict[str, npt.NDArray[np.float64]] = {
         "wte.weight": 0.3 * rng.standard_normal((plan.config()["vocab_size"], width)),
@@ -186,7 +200,7 @@ def initial(plan: Plan) -> Weights:
 
 
 def forward(plan: Plan, weights: dict[str, Any], read: Any) -> Any:
-    """The outputs [count, rows, V] on token ids [count, rows]."""
+    """Return the outputs [count, rows, V] for token ids [count, rows]."""
     from torch.nn import functional
 
     def norm(x: Any, name: str) -> Any:
@@ -214,8 +228,10 @@ def forward(plan: Plan, weights: dict[str, Any], read: Any) -> Any:
 
 
 def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
-    """By word, how far each judged output is on its right side, [count, judged]: of outputs that are compared, how far
-    the right one is above the other."""
+    """Return the margins of each word's outputs, [count, outputs]: the distance of an output from 0 on its
+    expected side, or
+    the difference between the expected output and the other one.
+    """
     import torch
 
     signed = forward(plan, weights, torch.from_numpy(read)) * torch.from_numpy(plan.task.expected(read))
@@ -223,8 +239,12 @@ def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
 
 
 def train(plan: Plan, report: int = 500) -> Weights:
-    """The trained weights. The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins
-    are read again in the next step."""
+    """Train a network and return its weights.
+
+    The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins are read again in
+    the next
+    step.
+    """
     import torch
 
     torch.set_num_threads(1)
@@ -234,6 +254,7 @@ def train(plan: Plan, report: int = 500) -> Weights:
     adam = torch.optim.Adam(weights.values(), lr=plan.rate, betas=(0.9, 0.99))
     kept = plan.task.draw(rng, 0, plan.rows)
     for step in range(plan.steps):
+        # The rate rises over 200 steps, then falls to 0 along a cosine.
         for group in adam.param_groups:
             group["lr"] = plan.rate * min(1, step / 200) * 0.5 * (1 + math.cos(math.pi * step / plan.steps))
         read = np.concatenate([kept, plan.task.draw(rng, plan.batch - len(kept), plan.rows)])
@@ -259,9 +280,11 @@ def save(plan: Plan, weights: Weights, folder: Path) -> None:
 
 
 def main() -> None:
-    """The command."""
-    reader = argparse.ArgumentParser(description="Train the networks of this folder anew.")
-    reader.add_argument("names", nargs="*", metavar="NAME", help=f"which (all): {', '.join(PLANS)}")
+    """Train the networks that the command line names, or all."""
+    reader = argparse.ArgumentParser(description="Train the networks of this folder.")
+    reader.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"networks to train (default: all): {', '.join(PLANS)}"
+    )
     for name in reader.parse_args().names or PLANS:
         save(PLANS[name], train(PLANS[name]), HERE / name)
 

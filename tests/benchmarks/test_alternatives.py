@@ -1,4 +1,4 @@
-"""What users would take instead: PyTorch where it is installed, its absence, and the ratios."""
+"""Tests of the alternatives to hardsim: PyTorch where it is installed, its absence, and the ratios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands as the benchmarks run them: memory of all processes, outcomes that do not count."""
+"""Tests of commands as the benchmarks run them: the memory of all processes, and outcomes that do not count."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pathlib.Path("{ready}").touch()
 while not pathlib.Path("{seen}").exists():
     time.sleep(0.01)
 """
-"""A process that holds so much memory until that was looked at."""
+"""The code of a process that allocates memory, and ends once the memory has been measured."""
 
 
 def python(code: str) -> list[str]:
@@ -43,7 +43,9 @@ def test_memory_is_that_of_all_processes(tmp_path: Path, monkeypatch: pytest.Mon
     looks: list[float] = []
 
     def pause(seconds: float) -> None:
-        """Between two looks: after the second one that finds a process ready, it may end."""
+        """Replace the pause between two measurements: let the processes end after the second one that finds them
+        ready.
+        """
         if ready.exists():
             looks.append(seconds)
         if len(looks) == 2:
@@ -64,7 +66,7 @@ def test_memory_is_that_of_all_processes(tmp_path: Path, monkeypatch: pytest.Mon
     assert held is not None
     assert both is not None
     assert 140 <= held - alone <= 165
-    assert 95 <= both - held <= 145  # the other hundred, and another interpreter
+    assert 95 <= both - held <= 145  # the other 100 MiB, and another interpreter
 
 
 def test_a_command_of_this_checkout_is_run() -> None:
@@ -162,7 +164,7 @@ def test_long_words_are_answered() -> None:
     assert (found.reached, found.note) == (True, "")
 
 
-def test_the_main_job_is_measured_as_it_was_asked_for() -> None:
+def test_the_main_job_is_measured_as_requested() -> None:
     rows = [*checks.ROWS, checks.LONG]
     requested = {(row.check.file.removeprefix("formulas/"), *row.check.options[1::2]): row.target for row in rows}
     assert requested == {
@@ -178,7 +180,7 @@ def test_the_main_job_is_measured_as_it_was_asked_for() -> None:
     assert all(row.check.words > 0 for row in rows)
 
 
-def test_rates_are_held_against_the_definition() -> None:
+def test_rates_are_compared_with_the_definition() -> None:
     words = [tuple("10") * 8, tuple("11") * 8, tuple("01") * 8]
     right = exhaustive.rate("right", lambda: [True, True, False], words, Target(1, at_least=True))
     assert right.reached is True

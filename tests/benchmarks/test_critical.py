@@ -1,4 +1,6 @@
-"""The table of critical betas: what is committed is what the code finds and prints, and what is derived lies in it."""
+"""Tests of the table of critical betas: it is what the code finds and prints, and each derived beta is in its
+bracket.
+"""
 
 from __future__ import annotations
 

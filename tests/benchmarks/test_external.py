@@ -1,4 +1,4 @@
-"""Certified float64 beside plain numpy on networks that others made."""
+"""Tests of certified float64 and plain numpy on external networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two passes that the benchmarks are held against, and how passes are timed."""
+"""Tests of the two passes that the benchmarks compare with, and of how passes are timed."""
 
 from __future__ import annotations
 

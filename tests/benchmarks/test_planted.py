@@ -1,4 +1,4 @@
-"""Faults in networks made by hand: the search finds what random words miss."""
+"""Tests of faults in handmade networks: the search finds what random words miss."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tests.dense_networks import made
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {case.name: case.subject for case in cases()}
 BLANK = DECAY * ROWS + 20
-"""How much less the score of a blank is."""
+"""How much lower the score of a blank is than that of another symbol."""
 FAULTS = {
-    # At row r the depth k is told by k / (r + 1) against (DEPTH - 1/2) times a share that is 2 % too large: only the
+    # At row r the depth k is k / (r + 1), compared with (DEPTH - 1/2) times a share that is now 2 % too large: only the
     # full depth is below it.
     "position": ("depth", Change("position", 0, 38 * 3 + 1, 1.0), 0.02 / 39),
-    # A blank now scores 20 less only: with e^1 from place to place some 20 of them outweigh what stands before.
+    # A blank now scores only 20 less. Scores grow by 1 a position, so about 20 blanks outweigh the symbol before them.
     "embedding": ("latest", Change("embedding", 0, 2 * 4 + 1, -1.0), 1 - 20 / BLANK),
     "attention": ("latest", Change("attention", 1, 1, 1.0), BLANK - 20),
-    # The pair at position i counts 1 - 0.016 i: one alone does not reach 1/2 beyond i = 31.
+    # The pair at position i counts 1 - 0.016 i: a single pair does not reach 1/2 beyond i = 31.
     "mlp": ("factor", Change("mlp", 0, 1 * 2, -1.0), 0.16),
 }
 LONGEST, SAMPLES = 40, 30
@@ -60,7 +60,7 @@ def test_the_search_finds_what_random_words_miss(kind: str) -> None:
 
 
 def test_random_words_find_what_is_common() -> None:
-    """Without what tells blanks apart the last of them counts as a."""
+    """Without the lower score of blanks, a blank at the end counts as a."""
     subject = SUBJECTS["latest"]
     blind = replace(subject, network=Change("attention", 1, 1, 1.0).made(subject.network, BLANK))
     assert first_wrong(blind, {20: 50}, "letters", 0) is not None
@@ -108,7 +108,9 @@ def test_the_plain_pass_is_the_definition_up_to_float64() -> None:
 
 @pytest.mark.parametrize("each", WAYS)
 def test_random_words_are_those_of_the_language(each: str) -> None:
-    """Of brackets 6 prefixes of 4 symbols: by letters a branch has half of what is left of its parent."""
+    """Brackets have 6 prefixes of 4 symbols. With equally likely letters, each branch has half of its parent's
+    chance.
+    """
     subject = SUBJECTS["depth"]
     words = Sampler(subject, each).words(4, 6000, np.random.default_rng(0))
     shares = {word: Fraction(1, 6) for word in ("aaaa", "aaab", "aaba", "aabb", "abaa", "abab")}

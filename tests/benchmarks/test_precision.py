@@ -1,4 +1,4 @@
-"""The table of number formats: what is committed is what the command finds and prints, and its words are wrong."""
+"""Tests of the table of number formats: it is what the command finds and prints, and its words are wrong."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def answer(made: Export, word: Sequence[str]) -> float:
 
 
 def evaluated(one: InFormat, made: Export, accumulate: str | None = None) -> float:
-    """What an evaluation of its own says of a word that fails, at the position that is read."""
+    """Return the output on a wrong word at the reading position, by an independent evaluation."""
     tokens = np.array([encoded_word(made.layout, one.word, np.dtype(np.float64))])
     outputs = Plainly(made.layout, one.arith, accumulate).outputs(tokens)
     return float(outputs[0, read_at(made), 0])
@@ -86,7 +86,7 @@ def test_most_brackets_are_closed() -> None:
 @pytest.mark.sweep(every=8)
 @pytest.mark.parametrize("one", SHORT, ids=named)
 def test_a_word_that_fails_is_wrong(one: InFormat) -> None:
-    """By an evaluation that shares no code with what found it."""
+    """An evaluation that shares no code with the search confirms the word."""
     made = made_of(one)
     assert evaluated(one, made) != answer(made, one.word)
 
@@ -106,7 +106,9 @@ def test_a_row_is_found_again(formula: str) -> None:
 
 
 def sums_from_the_left() -> Any:
-    """Within it torch multiplies and adds terms of products and sums one after another, each time rounded."""
+    """Return a context in which torch adds the terms of products and sums one by one from the left, rounding each
+    sum.
+    """
     torch = pytest.importorskip("torch")
 
     class FromTheLeft(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]  # torch may be missing
@@ -131,8 +133,10 @@ def sums_from_the_left() -> Any:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("one", [one for one in WRONG if one.arith in ("float32", "bfloat16")], ids=named)
 def test_torch_is_wrong_on_a_word_that_fails(one: InFormat, tmp_path: Path) -> None:
-    """model.py on the CPU, with sums from the left; and as it is, with bfloat16 accumulated in float32, where that
-    does not mend the word."""
+    """model.py on the CPU fails with sums from the left. It also fails as it is, unless accumulation of bfloat16
+    in float32
+    makes the word right.
+    """
     pytest.importorskip("torch")
     made = made_of(one)
     right = answer(made, one.word)

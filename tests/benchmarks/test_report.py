@@ -1,4 +1,4 @@
-"""Results, their table, the documentation's copy of it, and exit codes. No timing is judged here."""
+"""Tests of results, their table, its copy in the documentation, and exit codes. Timings are not checked here."""
 
 from __future__ import annotations
 
@@ -66,7 +66,14 @@ def test_the_table_shows_targets_and_what_was_reached() -> None:
     text = render(found)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
     assert "### g" in text
-    assert rows[0] == ["what", "case", "found", "target", "reached", "note"]  # what nothing is known of has no column
+    assert rows[0] == [
+        "what",
+        "case",
+        "found",
+        "target",
+        "reached",
+        "note",
+    ]  # columns that are empty in every row are left out
     assert rows[2:5] == [
         ["kept", "case", "2 x", "≤ 3 x", "yes", ""],
         ["missed", "case", "4 x", "≤ 3 x", "no", "why"],
