@@ -1,7 +1,6 @@
 """Benchmarks of hardsim, run together and reported as ratios: `python -m benchmarks` (see its --help, and docs/).
 
-The ratios are defined for one BLAS thread, so this process and its children use one. numpy reads these
-variables when
+The ratios are defined for one BLAS thread, so this process and its children use one. numpy reads these variables when
 it is first imported; they are therefore set here, before any module of this package is imported.
 """
 

@@ -1,7 +1,6 @@
 """The alternatives to hardsim: batched PyTorch on one thread, and plain numpy, on the same words and network.
 
-hardsim does what a check does with words: exact hard attention, certified float64 compared with it, the answers
-and the
+hardsim does what a check does with words: exact hard attention, certified float64 compared with it, the answers and the
 errors of all heads. PyTorch and numpy only give an output for each word, without an error bound or hard attention.
 """
 
@@ -22,8 +21,7 @@ FLOAT32, FLOAT64 = "torch float32", "torch float64"
 CASES = (*SHARED, Case("flip-flop program", "formulas/flipflop.srasp", None))
 LENGTHS = (64, 256)
 MANY = 512
-"""Number of words in an additional batch of the shorter length. In the smaller batches a third of the time or more
-is
+"""Number of words in an additional batch of the shorter length. In the smaller batches a third of the time or more is
 overhead that does not depend on the number of words.
 """
 REPEATS = 9

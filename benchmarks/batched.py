@@ -1,11 +1,8 @@
 """Batched PyTorch: the same transformer as a practitioner would run it, in eager mode, without error bounds.
 
-All heads of a layer are stacked: one product gives the queries of all heads, one the keys, one the values, and
-one the
-scores. Of W_V only the nonzero rows are kept, as a head's value and output projections. Masks are added to the
-scores.
-The weights become tensors once, and all words of a batch go through each step together. A batch is run in
-slices whose
+All heads of a layer are stacked: one product gives the queries of all heads, one the keys, one the values, and one the
+scores. Of W_V only the nonzero rows are kept, as a head's value and output projections. Masks are added to the scores.
+The weights become tensors once, and all words of a batch go through each step together. A batch is run in slices whose
 scores stay in the cache, as in the numpy pass. On a processor this is up to twice as fast as all words at once, and
 faster than `scaled_dot_product_attention`, whose kernels are made for wider heads and fewer positions.
 
@@ -35,9 +32,8 @@ torch.set_num_threads(1)
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The stacked heads of a layer: `queries` and `keys` (d, H k), `values` (d, H v), `outputs` (H v, d), and
-    `masks`, which
-    are added to the scores: (H, N, N), or (1, N, N) where all heads have the same mask.
+    """The stacked heads of a layer: `queries` and `keys` (d, H k), `values` (d, H v), `outputs` (H v, d), and `masks`,
+    which are added to the scores: (H, N, N), or (1, N, N) where all heads have the same mask.
     """
 
     heads: int

@@ -64,8 +64,8 @@ class Case:
     regime: str | None
 
     def passes(self, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
-        """Return the six passes over seeded words of length n, accepted and rejected ones, and the expected answer
-        of each word.
+        """Return the six passes over seeded words of length n, accepted and rejected ones, and the expected answer of
+        each word.
         """
         work = self.work(n, effort.batch)
         return six_passes(work, effort), work.truth
@@ -86,13 +86,11 @@ CASES = (
 
 @dataclass(frozen=True)
 class Work:
-    """Words of one length with the network that runs them: accepted and rejected words, the softmax network, and
-    the hard
-    attention that it is compared with.
+    """Words of one length with the network that runs them: accepted and rejected words, the softmax network, and the
+    hard attention that it is compared with.
 
-    The network of a formula is the same for every length, and its output is exactly 0 or 1. The network of a
-    program has
-    the temperature of Theorem 26 for these words, and its output is compared with a threshold.
+    The network of a formula is the same for every length, and its output is exactly 0 or 1. The network of a program
+    has the temperature of Theorem 26 for these words, and its output is compared with a threshold.
     """
 
     subject: Subject

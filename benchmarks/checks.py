@@ -1,6 +1,5 @@
 """The main job: `hardsim check` and `eval` as a user runs them, compared with a proof about every word of the same
-file;
-and long words.
+file; and long words.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check with its target in seconds, and the seconds that it took when the target was set (None: not
-    measured).
+    """A check with its target in seconds, and the seconds that it took when the target was set (None: not measured).
 
     `rounds` is how often it is run; `proof`, whether a proof is timed between the runs.
     """

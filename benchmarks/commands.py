@@ -24,13 +24,12 @@ GRACE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A finished command: its exit code, what it printed, its wall-clock seconds, and the memory in MiB (None if
-    it was not
-    measured).
+    """A finished command: its exit code, what it printed, its wall-clock seconds, and the memory in MiB (None if it was
+    not measured).
 
     The memory is the largest sum of the peaks (resident set) of processes that were alive at the same time. The
-    processes
-    used at least this much together, except for what a process allocates between the last measurement and its end.
+    processes used at least this much together, except for what a process allocates between the last measurement and its
+    end.
     """
 
     code: int
@@ -50,9 +49,8 @@ class Finished:
 def run(command: Sequence[str], text: str = "", memory: bool = False, limit: float | None = None) -> Finished:
     """Run a command in the project's directory with `text` on standard input, and wait for its end.
 
-    A command that takes more than `limit` seconds is interrupted, as from a keyboard (`limit` does not apply
-    while memory
-    is measured).
+    A command that takes more than `limit` seconds is interrupted, as from a keyboard (`limit` does not apply while
+    memory is measured).
 
     Raises:
         OSError: if memory is requested on a system without /proc.
@@ -97,9 +95,8 @@ def _read(stream: IO[bytes]) -> str:
 def environment() -> dict[str, str]:
     """Return this process's environment with this checkout's hardsim first on the path of modules.
 
-    Compiled modules may be written even where the shell forbids it: without them every command would compile
-    all that it
-    imports.
+    Compiled modules may be written even where the shell forbids it: without them every command would compile all that
+    it imports.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,12 +1,12 @@
 """The critical beta of every operator in every regime: how small the inverse-temperature constant may be.
 
     python -m benchmarks.critical                   find all brackets; a quarter of an hour on an idle processor
-    python -m benchmarks.critical --only "a S b"    those of one formula anew
-    python -m benchmarks.critical --docs            the table of docs/critical.md from critical.json, nothing is run
+    python -m benchmarks.critical --only "a S b"    find the brackets of one formula again
+    python -m benchmarks.critical --docs            write docs/critical.md from critical.json; nothing is run
 
 Each row is the smallest formula that exercises an operator. Its bracket is that of `hardsim bound --critical`: at the
-upper end every word of every length is proved right, at the lower one a word is certainly wrong. What is derived beside
-it, in docs/critical.md, is not used for it.
+upper end every word of every length is proved right, at the lower end a word is certainly wrong. The closed forms
+derived in docs/critical.md are not used to find it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESULTS = ROOT / "benchmarks" / "critical.json"
 PAGE = ROOT / "docs" / "critical.md"
 MARK = BEGIN.replace("bench-docs", "critical")
 MAX_N = 1
-"""The longest length with a bracket of its own, but for multiples of it."""
+"""The longest length with a bracket of its own, except for multiples of it."""
 
 
 # ---- what is derived ----
@@ -43,14 +43,14 @@ MAX_N = 1
 
 @dataclass(frozen=True)
 class Form:
-    """The critical beta in closed form: as text, and as a number."""
+    """A critical beta in closed form: the equation as text, and its solution as a number."""
 
     text: str
     value: float
 
 
 def root(falling: Callable[[float], float], expected: float) -> float:
-    """Where a function of beta that falls takes a value, between 0 and 8."""
+    """Find where a decreasing function of beta takes the value `expected`, between 0 and 8, by bisection."""
     low, high = 0.0, 8.0
     for _ in range(100):
         middle = (low + high) / 2
@@ -59,7 +59,7 @@ def root(falling: Callable[[float], float], expected: float) -> float:
 
 
 def squares(x: float, power: int = 0) -> float:
-    """The sum of m^power x^(m^2) over m >= 1."""
+    """Return the sum of m^power x^(m^2) over m >= 1."""
     return float(sum(m**power * x ** (m * m) for m in range(1, 40)))
 
 
@@ -88,7 +88,9 @@ Forms = Mapping[str, Form]
 
 
 def forms(affine: Form, early: Form | None = None, ramp: Form | None = None) -> Forms:
-    """Return the form of each regime: `temperature` and `position` share one, since their logits are the same."""
+    """Return the closed form of each regime: `affine` for `temperature` and `position`, which have the same logits,
+    `early` for `causal-temperature`, `ramp` for `causal-position`.
+    """
     return dict(zip(PROVEN, (affine, affine, early or affine, ramp or affine), strict=True))
 
 
@@ -100,7 +102,9 @@ SIGNS, ONE_NUMBER = forms(SIGN, SIGN_EARLY, RAMP), forms(NUMBER, NUMBER_EARLY)
 
 @dataclass(frozen=True)
 class Row:
-    """A formula that exercises an operator over some symbols, read at an end of the word, and what is derived."""
+    """A formula that exercises an operator over some symbols, read at an end of the word, and its derived closed
+    forms.
+    """
 
     operator: str
     formula: str
@@ -110,13 +114,13 @@ class Row:
     derived: Forms | None = None
 
     def compile(self, regime: str) -> Subject:
-        """Its network in a regime; Unsupported where there is none."""
+        """Compile the formula in a regime; raise Unsupported if the regime has no construction for it."""
         lines = [f"alphabet: {' '.join(self.letters)}", *(["at: first"] if self.first else []), self.formula]
         return compile_formula(parse_text("\n".join(lines) + "\n"), ModelOptions(regime, counting=self.counting))
 
     @property
     def title(self) -> str:
-        """The formula with what else there is to say of it."""
+        """The formula with those of its settings that are not the usual ones."""
         notes = [self.letters] if self.letters != "ab" else []
         notes += [self.counting] if self.counting else []
         notes += ["first"] if self.first else []
@@ -169,10 +173,11 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class CriticalRow:
-    """The bracket of a formula in a regime, or the reason why there is no construction.
+    """The bracket of a formula in a regime, or the reason why there is no construction (`refused`).
 
-    Ends are texts (None: no end). The wrong word has its length and its runs of symbols. If the bracket is open, the
-    same is known of a Boolean inside the network, and what would close the bracket.
+    The ends are texts (None: no end). `n` and `word` are the length of the wrong word and the word with its runs. If
+    the bracket is open, the `inside` fields are the same for a Boolean inside the network, and `missing` says what
+    would close the bracket.
     """
 
     formula: str
@@ -202,7 +207,7 @@ class CriticalRow:
 
 
 def bracket_of(row: Row, regime: str, max_n: int = MAX_N) -> CriticalRow:
-    """The bracket of one formula in one regime."""
+    """Find the bracket of one formula in one regime."""
     about = (row.formula, row.letters, row.first, row.counting, regime)
     try:
         subject = row.compile(regime)
@@ -235,9 +240,9 @@ ANY = "any"
 
 
 def render(found: Sequence[CriticalRow], rows: Sequence[Row] = ROWS) -> str:
-    """Return a table with a row for the formulas whose brackets are the same, and a column for each regime.
+    """Return a table with a row for formulas with equal brackets, and a column for each regime.
 
-    Regimes whose brackets are all the same share a column.
+    Regimes whose brackets are all equal share a column.
     """
     alike: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
@@ -251,7 +256,7 @@ def render(found: Sequence[CriticalRow], rows: Sequence[Row] = ROWS) -> str:
 
 
 def _cell(one: CriticalRow) -> str:
-    """Return the proved beta, behind the beta of the wrong word where the bracket is open; JSON has the words."""
+    """Return the proved beta, after the beta of the wrong word if the bracket is open; the JSON file has the words."""
     if one.refused is not None:
         return "–"
     if one.wrong is None:
@@ -272,7 +277,7 @@ def read_results(text: str) -> list[CriticalRow]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; the exit code."""
+    """Find the brackets that the command line requests, write the table, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.critical", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -289,6 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for one in new:
             print(row.title, one.regime, one.refused or (one.wrong, one.right, one.word, one.inside), flush=True)
         found = [one for one in found if not one.of(row)] + new
+        # Written after every row, so that an interrupted run keeps the brackets found so far.
         RESULTS.write_text(json.dumps(list(map(asdict, found)), indent=1) + "\n", encoding="utf-8")
     ordered = [one for row in ROWS for one in found if one.of(row)]
     if not given.docs:

@@ -69,9 +69,8 @@ def activities(number: int) -> list[str]:
 def model(number: int, symbols: int, seed: int = 0, props: bool = False) -> str:
     """Return the text of a formula: the conjunction of `number` constraints over `symbols` activities.
 
-    With `props` the activities are propositions, exactly one of which holds at each position; else they are
-    symbols. Only
-    the first `MOST_SINGLE` constraints stand alone; each further conjunct is a disjunction of two of those.
+    With `props` the activities are propositions, exactly one of which holds at each position; else they are symbols.
+    Only the first `MOST_SINGLE` constraints stand alone; each further conjunct is a disjunction of two of those.
     """
     names, rng = activities(symbols), Random(seed)
     listed = " ".join(names)

@@ -1,7 +1,6 @@
 """Plain numpy: the same transformer as dense float64 matrices, without error bounds and without shortcuts.
 
-The other passes are compared with this one. It shares no code with them: W_Q, W_K, W_V, W_1, W_2 and the
-embedding are
+The other passes are compared with this one. It shares no code with them: W_Q, W_K, W_V, W_1, W_2 and the embedding are
 dense arrays, every head multiplies all of them and computes all n x n scores and exponentials, and the feed-forward
 layer is two matrix products with a relu in between.
 """
@@ -64,8 +63,8 @@ class DensePass:
         self.symbols = model.symbol_index
 
     def numbers(self, words: Sequence[Sequence[str]]) -> Integers:
-        """Return words as rows of symbol numbers, (words, positions); the beginning of sequence has the
-        embedding's last row.
+        """Return words as rows of symbol numbers, (words, positions); the beginning of sequence has the embedding's
+        last row.
         """
         found = np.array([[self.symbols[symbol] for symbol in word] for word in words], dtype=np.int64)
         if self.bos:

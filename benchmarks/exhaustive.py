@@ -81,9 +81,8 @@ def long_words(n: int) -> Figure:
 def rates() -> list[Figure]:
     """Measure how many words of length 16 exact semantics run in a second of processor time.
 
-    The rows are hard attention with its gaps and the formula's semantics, both for all words at once with a bit
-    for each
-    word, and the hard attention of an arbitrary program, word by word.
+    The rows are hard attention with its gaps and the formula's semantics, both for all words at once with a bit for
+    each word, and the hard attention of an arbitrary program, word by word.
     """
     subject = read_input(str(ROOT / BINARY)).compile(ModelOptions())
     many, oracle, exact = BatchHard(subject.program), BatchOracle(subject.file), ExactModel(subject.program)

@@ -1,11 +1,8 @@
 """External networks: certified float64 compared with a plain numpy float64 forward pass of the same batch.
 
-The networks are random. They have the shapes of small trained networks (width 16, one head, gelu_new,
-LayerNorm) and of
-a network of 3 MB in float32. The plain pass is what a programmer would write by hand: queries, keys and values
-of all
-heads in one product, an added mask, tanh, and batches whose scores stay in the cache. Both passes give all
-outputs at
+The networks are random. They have the shapes of small trained networks (width 16, one head, gelu_new, LayerNorm) and of
+a network of 3 MB in float32. The plain pass is what a programmer would write by hand: queries, keys and values of all
+heads in one product, an added mask, tanh, and batches whose scores stay in the cache. Both passes give all outputs at
 every position.
 """
 

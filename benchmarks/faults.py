@@ -1,7 +1,6 @@
 """Faults planted in correct networks: one weight is changed, so that the network is wrong on few, long words only.
 
-The wrong words are found without hardsim's search: by bisection of the size of the change, in plain float64, on
-words
+The wrong words are found without hardsim's search: by bisection of the size of the change, in plain float64, on words
 that are random or have a simple shape. A change is kept if all short words stay right.
 """
 
@@ -36,8 +35,7 @@ MOST = 4096
 FEW = 6
 """Number of words of each length that a change is first tried on."""
 POOL, PART = 5000, 500
-"""`POOL` is the number of random words at the length of the first wrong word; few of them may be wrong. `PART` of
-them
+"""`POOL` is the number of random words at the length of the first wrong word; few of them may be wrong. `PART` of them
 are tried first.
 """
 WRONG = 1
@@ -49,8 +47,7 @@ TOLD = 20_000
 MANY = 500
 """Number of words tried of each length below `SHORTEST` that has too many words to try all."""
 DOUBLINGS, HALVINGS, ROUGHLY = 12, 24, 4
-"""Numbers of steps: doublings of a change until a word is wrong, then halvings of the interval for an exact or a
-rough
+"""Numbers of steps: doublings of a change until a word is wrong, then halvings of the interval for an exact or a rough
 size.
 """
 ATTEMPTS, SHAPED = 12, 50
@@ -64,8 +61,7 @@ ROOM = 1 + 2**-20
 """Factor by which a change exceeds the smallest change that makes a word of simple shape wrong."""
 KINDS = ("position", "embedding", "attention", "mlp", "norm")
 """Places of the changed weight: a row of the table of positions that no word shorter than `SHORTEST` reads, the
-embedding
-or the unembedding, a head, an MLP, a norm.
+embedding or the unembedding, a head, an MLP, a norm.
 """
 
 
@@ -83,8 +79,8 @@ class Sampler:
         self._tables: list[Floats] = []
 
     def words(self, n: int, count: int, rng: np.random.Generator) -> list[Word]:
-        """Draw `count` words of length n, possibly with repetitions; none if no word of this length has an
-        expected answer.
+        """Draw `count` words of length n, possibly with repetitions; none if no word of this length has an expected
+        answer.
         """
         alphabet, domain = np.array(self.subject.alphabet), self.subject.domain
         if domain is None:
@@ -132,9 +128,7 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Pool:
-    """Words of any lengths with an expected answer, and the expected outputs at the position where each is
-    compared.
-    """
+    """Words of any lengths with an expected answer, and the expected outputs at the position where each is compared."""
 
     words: Sequence[Word]
     tokens: Integers
@@ -169,8 +163,8 @@ class Pool:
 
 
 def margins(subject: External, network: Network, pool: Pool) -> Floats:
-    """Return the margin of each word, in plain float64: its distance from another answer, negative where the
-    answer is wrong.
+    """Return the margin of each word, in plain float64: its distance from another answer, negative where the answer is
+    wrong.
     """
     # Scores must fit the cache, else a batch is several times slower; a single layer has the scores of one query only.
     size = max(1, CELLS // pool.tokens.shape[1] ** (1 if len(network.layers) == 1 else 2))
@@ -291,8 +285,7 @@ def drawn_change(network: Network, kind: str, rng: Random) -> Change:
 class Fault:
     """A faulty network, with a `word` on which it is wrong.
 
-    `wrong` of `pool` random words of that length are wrong, and the share `rarity` of random words of all
-    lengths from
+    `wrong` of `pool` random words of that length are wrong, and the share `rarity` of random words of all lengths from
     `SHORTEST` on.
     """
 
@@ -333,9 +326,8 @@ class Planter:
         return self._over_all(TOLD)
 
     def drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
-        """Draw about `count` random words of each length, half of them with equally likely letters, half with
-        equally likely
-        words.
+        """Draw about `count` random words of each length, half of them with equally likely letters, half with equally
+        likely words.
         """
         for n in lengths:
             rng = np.random.default_rng([*self.seed, n, count])
@@ -376,8 +368,8 @@ class Planter:
         return None
 
     def _random(self, change: Change) -> tuple[Pool, float, int] | None:
-        """Find a size of the change at which few random words are wrong; return the pool, the size, and the row of
-        a wrong word.
+        """Find a size of the change at which few random words are wrong; return the pool, the size, and the row of a
+        wrong word.
         """
         size = self._first(change, self.few)
         if size is None or self._wrong(change, size, self.short):
@@ -423,8 +415,8 @@ class Planter:
         return some, size, int(self._margins(change, size, some).argmin())
 
     def _first(self, change: Change, pool: Pool, halvings: int = ROUGHLY) -> float | None:
-        """Find, from above, the smallest size of the change at which a word of the pool is wrong; None if it is
-        too large.
+        """Find, from above, the smallest size of the change at which a word of the pool is wrong; None if it is too
+        large.
         """
         size = change.scale(self.network) / 64
         for _ in range(DOUBLINGS):

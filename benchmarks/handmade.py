@@ -1,5 +1,4 @@
-"""Networks whose weights are written by hand, with specifications; each is right on every word that fits its table
-of
+"""Networks whose weights are written by hand, with specifications; each is right on every word that fits its table of
 positions.
 """
 
@@ -48,9 +47,8 @@ class Case:
     """The symbols that words of simple shape begin with."""
 
     def shaped(self, n: int, rng: Random) -> Word | None:
-        """Draw a word of n symbols with an expected answer, made of few blocks that each repeat a short word; None
-        if none is
-        found.
+        """Draw a word of n symbols with an expected answer, made of few blocks that each repeat a short word; None if
+        none is found.
         """
         subject, alphabet = self.subject, self.subject.alphabet
         for _ in range(TRIES):
@@ -111,9 +109,8 @@ def brackets() -> Network:
 
 
 def latest() -> Network:
-    """Build a network that tests whether a word's last symbol other than i is b: scores grow with the position,
-    and are low
-    at i.
+    """Build a network that tests whether a word's last symbol other than i is b: scores grow with the position, and are
+    low at i.
     """
     positions = np.zeros((ROWS, 4))
     positions[:, 2] = np.arange(ROWS) / ROWS
@@ -127,9 +124,8 @@ def latest() -> Network:
 def factor() -> Network:
     """Build a network that tests whether two b's are adjacent.
 
-    A head attends to the previous position, hidden units compute where both symbols are b, and the mean over
-    positions is
-    compared with half the weight of one symbol.
+    A head attends to the previous position, hidden units compute where both symbols are b, and the mean over positions
+    is compared with half the weight of one symbol.
     """
     here, place, square, share, before, both, mean = range(7)
     positions = np.zeros((ROWS, 7))

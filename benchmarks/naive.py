@@ -1,7 +1,6 @@
 """A naive pass in mpmath: `matrix` products of the dense matrices, softmax row by row, without shortcuts.
 
-This is what a programmer would write first. The precision is that of the project's own mpmath pass, so that
-both do the
+This is what a programmer would write first. The precision is that of the project's own mpmath pass, so that both do the
 same work; every number is an mpf from the start.
 """
 

@@ -7,8 +7,7 @@
     python -m benchmarks.planted --docs           write the tables of docs/search.md from planted.json; nothing
     is run
 
-Each faulty network is checked as by `hardsim check`, whose search tries some words of each length; then as many
-random
+Each faulty network is checked as by `hardsim check`, whose search tries some words of each length; then as many random
 words of the same lengths are tried. A network counts as found only if the certified check refutes it.
 """
 
@@ -58,13 +57,10 @@ WAYS = "letters", "words"
 class Outcome:
     """The results for one fault.
 
-    `wrong` of `pool` random words of the length of `word` are wrong, and the share `rarity` of random words of
-    all lengths.
-    The search tried `words` words in all; `found` is the length of the wrong word that it found, and `shrunk`
-    the length
-    after shrinking, None if it found none. `random` holds, for each way to draw random words, the number tried
-    until one
-    was wrong, None if all of them were right.
+    `wrong` of `pool` random words of the length of `word` are wrong, and the share `rarity` of random words of all
+    lengths. The search tried `words` words in all; `found` is the length of the wrong word that it found, and `shrunk`
+    the length after shrinking, None if it found none. `random` holds, for each way to draw random words, the number
+    tried until one was wrong, None if all of them were right.
     """
 
     case: str
@@ -84,9 +80,8 @@ class Outcome:
 
 
 def all_cases(specs: Sequence[str]) -> list[Case]:
-    """Return the handmade networks, the shipped networks up to a length at which no search finds them wrong, and
-    the networks
-    of specifications.
+    """Return the handmade networks, the shipped networks up to a length at which no search finds them wrong, and the
+    networks of specifications.
     """
 
     def read(path: str) -> External:

@@ -46,9 +46,8 @@ class InFormat:
     """The result for a formula in a regime and a number format.
 
     `safe_to` is the length up to which the network is right for sums in any order, `safe_by` how that is known;
-    `safe_in_order` is that length for sums from the left. `fails_at` is the least length with a wrong word that
-    was found,
-    `word` that word; `open` is the reason for a gap between `safe_in_order` and `fails_at`.
+    `safe_in_order` is that length for sums from the left. `fails_at` is the least length with a wrong word that was
+    found, `word` that word; `open` is the reason for a gap between `safe_in_order` and `fails_at`.
     """
 
     formula: str

@@ -30,9 +30,7 @@ SHIPPED_TO = 64
 
 
 def slowest_shipped() -> Figure:
-    """Measure the most processor time that one shipped formula takes in one regime, compiled and proved to length
-    64.
-    """
+    """Measure the most processor time that one shipped formula takes in one regime to compile and to prove."""
     worst, case, failed = 0.0, "", ""
     for path in sorted((ROOT / "formulas").glob("*.ltl")):
         given = read_input(str(path))

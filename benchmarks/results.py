@@ -39,12 +39,10 @@ class Target:
 class Figure:
     """One measured number.
 
-    `value` is None where nothing could be measured: then `note` says why, and the target counts as missed.
-    `unit` follows
-    the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing.
+    `value` is None where nothing could be measured: then `note` says why, and the target counts as missed. `unit`
+    follows the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing.
 
-    `before` is the value when the target was set (None: not known). `proofs` is the ratio of the value to the
-    time of a
+    `before` is the value when the target was set (None: not known). `proofs` is the ratio of the value to the time of a
     proof about every word up to length 64 from the same file, measured in the same run.
     """
 
@@ -70,11 +68,9 @@ class Figure:
 class PassCost:
     """The cost of one pass over the words of one case, in seconds a word (the median of the repetitions).
 
-    `agreed` counts the right answers, `undecided` the words without an answer; the other answers are wrong,
-    which only plain
-    floats may be. `setup` is the time spent once for the length before the words, in seconds; 0 where it is
-    part of the
-    words' cost.
+    `agreed` counts the right answers, `undecided` the words without an answer; the other answers are wrong, which only
+    plain floats may be. `setup` is the time spent once for the length before the words, in seconds; 0 where it is part
+    of the words' cost.
     """
 
     group: str

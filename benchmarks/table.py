@@ -118,9 +118,7 @@ def _milliseconds(cost: PassCost) -> str:
 
 
 def grid(head: Sequence[str], rows: Iterable[tuple[str, ...]], right: Sequence[int] = ()) -> str:
-    """Return a Markdown table with aligned columns; `right` has the indices of columns that are aligned to the
-    right.
-    """
+    """Return a Markdown table with aligned columns; `right` has the indices of right-aligned columns."""
     cells = [tuple(head), *rows]
     widths = [max(3, *(len(row[place]) for row in cells)) for place in range(len(head))]
     rule = tuple("-" * (width - 1) + (":" if place in right else "-") for place, width in enumerate(widths))

@@ -19,14 +19,12 @@ class WrongAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Pass:
-    """A way to run a network. `start` prepares it and returns a function that answers the first `words` words of
-    the case.
+    """A way to run a network. `start` prepares it and returns a function that answers the first `words` words of the
+    case.
 
-    With `warm` the words are run once before they are timed, and the additional time of this first run counts
-    as set-up;
-    otherwise each repetition starts anew, and the set-up is part of the words' cost. `exact` passes must be
-    right or
-    undecided.
+    With `warm` the words are run once before they are timed, and the additional time of this first run counts as
+    set-up; otherwise each repetition starts anew, and the set-up is part of the words' cost. `exact` passes must be
+    right or undecided.
     """
 
     name: str

@@ -46,8 +46,7 @@ SCOPES: Mapping[str, str] = {
 }
 """The scope of each terminal: a terminal that is added to the vocabulary needs an entry."""
 SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide", "program", *CHOICES)
-"""Header keys of `.spec` files; keys whose values are formulas, terms or regular expressions are in SPEC_FORMULAS
-and
+"""Header keys of `.spec` files; keys whose values are formulas, terms or regular expressions are in SPEC_FORMULAS and
 SPEC_NAMED.
 """
 SPEC_FORMULAS = ("assume", "next")

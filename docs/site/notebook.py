@@ -1,7 +1,6 @@
 """Run the cells of the tour, `docs/tour.ipynb`, and write their outputs: `python -m docs.site.notebook`.
 
-Cells run in order, in one namespace, as in Jupyter, which is not needed. The stored notebook depends on nothing
-but the
+Cells run in order, in one namespace, as in Jupyter, which is not needed. The stored notebook depends on nothing but the
 code: it has no cell counts and no times.
 """
 
@@ -33,9 +32,7 @@ def renewed(notebook: Any) -> Any:
 
 
 def outputs(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run a cell with this source and return its outputs: what it prints, and the value of the expression at its
-    end.
-    """
+    """Run a cell with this source and return its outputs: what it prints, and the value of its last expression."""
     tree, value = ast.parse(source), None
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     with redirect_stdout(StringIO()) as printed:

@@ -37,7 +37,8 @@ def item(field: str) -> str:
 
 def defaults(field: str, owners: list[str]) -> str:
     """Return the default values of an option as text: the most frequent one first, then those of single commands.
-    Empty for an option that has none, or whose help text describes it."""
+    Empty for an option that has none, or whose help text describes it.
+    """
     found: dict[object, list[str]] = {}
     for name in owners:
         found.setdefault(COMMANDS[name].defaults.get(field, DEFAULTS[field]), []).append(name)

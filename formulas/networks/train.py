@@ -1,9 +1,7 @@
 """Train the networks of this folder: `make networks`, or `python -m formulas.networks.train NAME ...`.
 
-They are GPT-2s of width 16, in the format of Hugging Face's `save_pretrained`. This file contains the whole
-training:
-the languages (as automata, independent of the specifications in this folder), the training words, the forward
-pass and
+They are GPT-2s of width 16, in the format of Hugging Face's `save_pretrained`. This file contains the whole training:
+the languages (as automata, independent of the specifications in this folder), the training words, the forward pass and
 the loss. Random numbers have fixed seeds, so one machine always writes the same files; another machine may round
 differently, which changes the weights.
 """
@@ -42,9 +40,8 @@ class Task(Protocol):
         """
 
     def expected(self, read: Ids) -> Signs:
-        """Return the expected sign of each output by word, position and token [count, rows, V]: 1 for large, -1
-        for small, 0 if
-        the output has no expected value.
+        """Return the expected sign of each output by word, position and token [count, rows, V]: 1 for large, -1 for
+        small, 0 if the output has no expected value.
         """
 
     together: bool
@@ -64,8 +61,7 @@ class NextSymbol:
     def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
         """Draw random walks along the automaton.
 
-        In each state some symbols are preferred, often so strongly that others hardly occur: words repeat
-        themselves.
+        In each state some symbols are preferred, often so strongly that others hardly occur: words repeat themselves.
         Preferences change a few times in each word.
         """
         table = self._table()
@@ -83,8 +79,8 @@ class NextSymbol:
         return read
 
     def expected(self, read: Ids) -> Signs:
-        """Return, for each position, 1 for every token that may come next (<eos> if the prefix is in the
-        language), else -1.
+        """Return, for each position, 1 for every token that may come next (<eos> if the prefix is in the language),
+        else -1.
         """
         table, end = self._table(), len(self.symbols) + SPECIAL.index("<eos>")
         says = np.full((len(table), len(self.symbols) + len(SPECIAL)), -1, dtype=np.float32)
@@ -102,9 +98,8 @@ class NextSymbol:
 
 @dataclass(frozen=True)
 class Majority:
-    """The task to compute, at <sep> after the word, which of two symbols is more frequent. Ties, which only words
-    of even
-    length can have, are not drawn.
+    """The task to compute, at <sep> after the word, which of two symbols is more frequent. Ties, which only words of
+    even length can have, are not drawn.
     """
 
     symbols: str = "01"
@@ -228,9 +223,8 @@ def forward(plan: Plan, weights: dict[str, Any], read: Any) -> Any:
 
 
 def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
-    """Return the margins of each word's outputs, [count, outputs]: the distance of an output from 0 on its
-    expected side, or
-    the difference between the expected output and the other one.
+    """Return the margins of each word's outputs, [count, outputs]: the distance of an output from 0 on its expected
+    side, or the difference between the expected output and the other one.
     """
     import torch
 
@@ -241,8 +235,7 @@ def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
 def train(plan: Plan, report: int = 500) -> Weights:
     """Train a network and return its weights.
 
-    The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins are read again in
-    the next
+    The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins are read again in the next
     step.
     """
     import torch
