@@ -501,6 +501,7 @@ class Model:
             subject, longest = call.subject(), max(map(len, given))
             call.precision(subject, longest)
             options = CheckOptions(max_n=longest, dps=call.request.dps, engine=call.request.engine)
+            # One bad word must not lose the answers on the others.
             found, bad = evaluated_apart(given, lambda some: list(evaluate(subject, some, options)))
             engine, facts = call.request.engine, subject.facts
             result = EvalResult(
@@ -546,6 +547,7 @@ class Model:
                     call.precision(subject, request.max_n)
                     call.remark(observed_words(request))
             kept, whole = list[Word](), False
+            # An interruption keeps the words found so far.
             with suppress(KeyboardInterrupt):
                 kept.extend(found)
                 whole = True
@@ -750,6 +752,7 @@ class Model:
                     target.write(data)
                 return ExportResult(self.name, self.kind, facts, to, name, (Path(name).name,), digest(data), most, runs)
             with refusing(name, "export"):
+                # The folder appears only when it is complete.
                 folder = Folder(Path(os.path.abspath(name)), "export")
             try:
                 with refusing(name, "export"):
@@ -853,6 +856,7 @@ class Model:
         Raises:
             hardsim.errors.Undecided: if a number has no bounds.
         """
+        # A single name is a common slip; without this it would be read letter by letter.
         names = [head] if isinstance(head, str) else list(head)
         with self._call("trace", {name: value for name, value in locals().items() if name != "head"}) as call:
             request, subject = call.request, call.target()
@@ -936,6 +940,7 @@ class Model:
                 the one that was read.
         """
         name = _path(path, "save takes a path,")
+        # Weights of a folder or a library are kept in their own format.
         if self._input.stored is not None and not name.endswith(".json"):
             with _in_python():
                 self._require_stored(self._input.stored)
@@ -977,8 +982,10 @@ class Model:
         with _in_python() as remark, self._input.answering() if self._read else nullcontext():
             named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
             against, unjudged = named.get("against"), named.pop("unjudged", None)
+            # A model or a function is no option of a command, so it stays out of the request.
             if not isinstance(against, str | os.PathLike):
                 named.pop("against", None)
+            # The position with which the model was opened counts if the method gives none.
             if "at" in named and named["at"] is None:
                 named["at"] = self._at
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
@@ -1229,6 +1236,7 @@ def _loaded(
         return _placed(read_expression(text, symbols, props=own, dialect=dialect), where)
     name = _path(source, "load takes a path, or the text of a formula,")
     _require_openable(name)
+    # Networks are read without options of formulas; if these were given, the error comes below.
     stored = network or _is_folder(name) or name.endswith((SPEC, ".json"))
     given = read_input(name) if stored else read_input(name, props=own, alphabet=symbols, dialect=dialect)
     if given.external is None and not network:
@@ -1461,6 +1469,7 @@ def _alphabet(given: object, what: str = "an alphabet is") -> str | tuple[str, .
 def _word(given: object, alphabet: Alphabet) -> Word:
     if isinstance(given, str):
         return parse_word(plain_text(given), alphabet)
+    # Bytes are iterable, but their items would be integers.
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise TypeError(f"a word is text, or a sequence of symbols, not {type(given).__name__}")
     return check_word(tuple(map(_symbol, given)), alphabet)
@@ -1469,6 +1478,7 @@ def _word(given: object, alphabet: Alphabet) -> Word:
 def _symbol(given: object) -> str:
     """Return a symbol of a word as text; a set of propositions becomes the symbol of that set."""
     if isinstance(given, Set) and all(isinstance(name, str) for name in given):
+        # Sets have no order, and equal sets must give equal symbols.
         names = sorted(map(plain_text, given))
         for name in names:
             if not is_proposition(name):
@@ -1521,6 +1531,7 @@ def _in_python() -> Iterator[Callable[[str], None]]:
         with _spoken_errors():
             yield remarks.append
     finally:
+        # Each remark once, also if the block failed: it may explain the error.
         for text in dict.fromkeys([*remarks, *reasons()]):
             _warn(spoken(text))
 
@@ -1550,6 +1561,7 @@ def spoken(text: str) -> str:
         name = name.replace("-", "_")
         if value is None:
             return name
+        # Numbers and quoted values are Python already; names need quotes.
         literal = value if re.fullmatch("[0-9]+|FILE|'.*'", value) else f'"{value}"'
         return f"{name}={literal}{', ' if more else ''}"
 

@@ -93,6 +93,7 @@ def marked(source: Source, span: Span) -> tuple[str, str]:
     """Return the printed line of a place in a text, and a line with carets below the place."""
     _, place, whole = source.line_of(span.start)
     line, column = _window(whole, place)
+    # A span may reach over the end of its line; the carets do not.
     width = max(1, min(span.end - span.start, len(line) - column + 1))
     before, here = _printed(line[: column - 1]), _printed(line[column - 1 : column - 1 + width])
     return _printed(line), f"{' ' * _width(before)}{'^' * max(1, _width(here))}"
@@ -153,6 +154,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names, typed = list(known), plain(word)
     plains = [(plain(name), name) for name in names]
     same = [name for simple, name in plains if simple == typed]
+    # One or two letters begin too many names.
     begun = [name for simple, name in plains if len(typed) > 2 and simple.startswith(typed)]
     parts = [name for simple, name in plains if typed and typed in simple.split("-")]
     if found := same or [*begun, *parts]:
@@ -185,5 +187,6 @@ def _printed(text: str) -> str:
 def _width(text: str) -> int:
     """Return the number of terminal cells of a text: none for combining marks, two for wide characters."""
     cells = [char for char in text if not unicodedata.combining(char)]
+    # Also zero-width characters that are no combining marks, such as joiners.
     cells = [char for char in cells if unicodedata.category(char) not in ("Mn", "Me", "Cf")]
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in cells)

@@ -109,4 +109,5 @@ def example_names() -> dict[str, Path]:
 
 def located(name: str) -> str:
     """Return the file that an input's name means: a path of that name, else a shipped file, else the name itself."""
+    # An existing path wins, even a broken link: its error is about the user's own file.
     return name if os.path.lexists(name) else str(example_names().get(name, name))

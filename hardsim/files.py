@@ -76,6 +76,7 @@ def read_bytes(
     name = f"{option} {path}" if option else str(path)
     most = LARGEST_FILE if limit is None else limit
     try:
+        # The kind is checked before opening, because opening a pipe would wait for its other end.
         found, data = os.stat(path), b""
         if kind := kind_of(found.st_mode):
             hint = "save its content in a file, and name that file; `hardsim eval FILE -` reads words from a pipe"
@@ -92,6 +93,7 @@ def read_bytes(
     except (OSError, ValueError) as error:
         hint = "check the path and its permissions"
         raise InputError(f"{name}: cannot be read: {_reason(error)}", hint) from None
+    # Both, because a file may grow while it is read, and a file of /proc has size 0.
     if max(found.st_size, len(data)) > most:
         raise _too_large(name, most)
     return data
@@ -201,6 +203,7 @@ def target_of(path: str, option: str) -> Path:
         raise refusal(path, option, "the name is empty")
     with refusing(path, option):
         here = Path(path)
+        # Every link is examined, because one in the middle may lead to a stream.
         for _ in range(MOST_LINKS):
             if _STREAM.fullmatch(os.path.abspath(here)):
                 raise refusal(path, option, "it is an open stream of this process")
@@ -257,6 +260,7 @@ class Draft:
             self.close()  # it was swept before it was locked
         try:
             # mkstemp makes private files; the result gets the mode that any new file would have, or keeps its own.
+            # umask can be read only by setting it.
             mode, mask = _mode(target), os.umask(0)
             os.umask(mask)
             os.chmod(self._name, 0o666 & ~mask if mode is None else mode & 0o777)
@@ -275,6 +279,7 @@ class Draft:
         self._file.flush()
         done = not new or self._linked()
         if done:
+            # Atomic: a reader sees the old file or the new one, never a part.
             os.replace(self._name, self._target)
         self.close()
         return done

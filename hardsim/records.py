@@ -124,6 +124,7 @@ def written(method: Callable[[Any], T]) -> Callable[[Any], T]:
 
 def rounded(value: Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> Decimal:
     """Return a number rounded to a number of significant decimal digits; the number may be of any size."""
+    # The widest exponents that decimal has: a value may be far outside the range of floats.
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
     numerator, denominator = value.numerator, value.denominator
     up, down = (max(0, number.bit_length() - KEPT_BITS) for number in (numerator, denominator))
@@ -197,6 +198,7 @@ class Record:
         """Return the JSON document as text without control characters. A file name that is not UTF-8 keeps its bytes as
         escapes.
         """
+        # Imported late: the command line's help does not need it.
         import msgspec
 
         found = msgspec.json.format(msgspec.json.encode(_plain(self, type(self))), indent=2)
@@ -217,6 +219,7 @@ class Record:
     def __repr__(self) -> str:
         text = visible(f"{type(self).__name__} {_one_line(self.summary)}".rstrip())
         if len(text) > LONGEST_REPR:
+            # Cut at a space, so that no number is cut in two.
             end = text.rfind(" ", LONGEST_REPR // 2, LONGEST_REPR - 3)
             text = f"{text[: end if end >= 0 else LONGEST_REPR - 4]} ..."
         return f"<{text}>"
@@ -230,6 +233,7 @@ def _is_left_out(record: Record, key: str) -> bool:
     """Return True if a field has its default value, and so tells nothing. (False and 0 are different values.)"""
     kind: type = type(record)
     value, default = getattr(record, key), _defaults(kind).get(key, MISSING)
+    # In Python False == 0 and True == 1, so types are compared first.
     return type(value) is type(default) and bool(value == default)
 
 
@@ -274,6 +278,7 @@ def _kinds(kind: type) -> dict[str, Any]:
     own = {field.name: hints[field.name] for field in fields(kind)}
     found = {name: get_type_hints(get, include_extras=True)["return"] for name, get in computed(kind)}
     found |= {name: hint for name, hint in own.items() if UNWRITTEN not in get_args(hint)[1:]}
+    # Sorting is stable: within the short and the long keys the order of the class stays.
     return dict(sorted(found.items(), key=lambda item: _is_long(item[1])))
 
 
@@ -297,6 +302,7 @@ def _plain(value: Any, kind: Any) -> Any:
             return {key: _plain(getattr(value, key), one) for key, one in kinds(type(value)).items()}
     if get_origin(kind) in (Union, UnionType):
         parts = [part for part in get_args(kind) if part is not NoneType]
+        # Of a union, the member whose type the value has decides how it is written.
         kind = next(part for part in parts if len(parts) == 1 or _base(part) is type(value))
     base, *marks = get_args(kind) if get_origin(kind) is Annotated else (kind,)
     for mark in marks:
@@ -308,6 +314,7 @@ def _plain(value: Any, kind: Any) -> Any:
         case tuple():
             return [_plain(one, get_args(base)[0]) for one in value]
         case int():
+            # msgspec writes no larger integers.
             return value if -WIDEST < value < WIDEST else _raw(digits(value))
         case float():
             return value if isfinite(value) else _raw(number_text(value))
@@ -410,6 +417,7 @@ def _cell(value: Any, kind: Any = None) -> str:
             return str(value)
     how = _how(kind)
     plain = isinstance(value, Fraction) and value.denominator <= 10**EXACT_DIGITS and abs(value) < LARGEST_PLAIN
+    # Shown in full only if no digit is lost.
     if how.exact and plain and rounded(value, EXACT_DIGITS) == value:
         return f"{rounded(value, EXACT_DIGITS):f}"
     title = exact_text(value) if how.exact and not isinstance(value, float) else number_text(value, how.rounding)

@@ -115,6 +115,7 @@ class Cost:
 def patient(what: str) -> Iterator[None]:
     """Print a remark if the task in the `with` block takes long; for tasks whose time cannot be estimated."""
     late = threading.Timer(LATE, note, [f"{what}. Ctrl-C ends it."])
+    # A daemon, so that it never keeps the process from ending.
     late.daemon = True
     late.start()
     try:
@@ -312,6 +313,7 @@ def _cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> C
         before, n = n, min(max_n, n + 1 + n // 2)
         words = upto(n) - counted
         a, b = positions(before + 1), positions(n)
+        # The mean of the squares between both ends of the bracket.
         square = (a * a + a * b + b * b) / 3
         brackets.append((words, (n - before) * fixed(square) + words * each(square)))
         counted += words
@@ -408,6 +410,7 @@ def proof_seconds(subject: Subject, max_n: int, every: int, sites: int) -> float
     """
     per_position = timed_proof(subject, 1, TIMED_ALL) / (TIMED_ALL * (TIMED_ALL + 1) / 2)
     half, one = (timed_proof(subject, n, n) for n in (TIMED_HALF, TIMED_ONE))
+    # Measured on two lengths and so noisy: limited to what is possible.
     power = min(max(log2(one / half), 1.0), STEEPEST)
     longest: float = one * (max_n / TIMED_ONE) ** power
     return longest if every == 1 else longest + per_position * sites
@@ -504,6 +507,7 @@ class Bar:
     def show(self, done: int, total: int) -> None:
         """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
+        # No flicker: quick tasks show no bar, and updates are rare.
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
@@ -526,6 +530,7 @@ class Bar:
 def _rich() -> RichProgress:
     text, rate = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[rate]"))
     columns = text, BarColumn(bar_width=None), MofNCompleteColumn(), rate, TimeRemainingColumn()
+    # The bar is on standard error, so that results can be piped.
     console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
     return RichProgress(*columns, console=console, get_time=time.monotonic, transient=True)
 

@@ -114,6 +114,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
     if request.place == STDOUT:
         raise InputError(f"--to {goal} writes a folder, not to standard output", "Name a directory: -o exported")
     target = free_directory(request.place, "the export", "exported")
+    # Checked before the folder is made, where the document would be in its way.
     _require_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
         for given in current.read():
@@ -121,6 +122,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 made = _made(current, given)
                 with refusing_at(target):
                     files, runs = fill_folder(made, goal, folder.path, request.max_n, request.seed)
+                # The folder is still complete for PyTorch, so this is only a remark.
                 if len(files[CONFIGS[0]]) > LARGEST_FILE:
                     message = (
                         f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
@@ -188,6 +190,7 @@ def _result_text(
         off = "an output is not a number" if run.difference is None else f"largest difference {at_most(run.difference)}"
         tried = f"{run.words} random words of up to {plural(run.longest, 'symbol')}"
         screen.line(f"  run by {run.library} {run.version} in {run.dtype} on {tried}: {off}")
+        # A large difference in float32 is expected, and no sign of a fault.
         if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):
             message = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"
             current.remark(given.name, None, message)

@@ -71,6 +71,7 @@ def _format(current: Session, name: str) -> None:
         data = read_bytes(place, LARGEST_TEXT, others=example_names)
         found = canonical(data, place, name)
     hidden = unprintable(found.text.replace("\n", ""))
+    # Printed, such characters would be changed, and a redirected file would not be the same formula.
     if hidden and not (request.check or request.write):
         hint = f"Leave it out; {OPTION} rewrites the file with it."
         raise InputError(f"{name} has {hidden} in a comment or its source:, which is not printed", hint)

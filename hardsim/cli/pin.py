@@ -57,6 +57,7 @@ def require_pinnable(request: Request) -> None:
         if not name.endswith(SUFFIXES):
             raise InputError(f"{OPTION}: {name} is not a formula or program to which examples can be added", hint)
         target = target_of(name, OPTION)
+        # Refused before the check, which may take hours.
         if not (os.access(target, os.W_OK) and os.access(target.parent, os.W_OK)):
             raise InputError(f"{OPTION} {name}: cannot be written (permission denied)", f"Leave out {OPTION}.")
 
@@ -96,6 +97,7 @@ def pin(current: Session, given: Iterable[Input]) -> None:
 
 def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
     before = data = read_bytes(given.name, LARGEST_TEXT, OPTION)
+    # Somebody may have edited the file during the check; the edit must not be lost.
     if digest(data) != given.sha256:
         message = f"{OPTION} {given.name}: the file was changed since it was read, and is left alone"
         raise InputError(message, "Run the command again.")

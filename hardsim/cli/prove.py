@@ -44,6 +44,7 @@ def command(request: Request) -> None:
         if any(one.external is None for one in given):
             current.without(*UNUSED)
         require_placed(request, given)
+        # A certificate or SMT file has room for one proof.
         if current.several(given) and targets:
             raise InputError(
                 f"{WRITTEN[next(iter(targets))]} is about one input, but there are several", "Give one of them."

@@ -62,6 +62,7 @@ def command(request: Request) -> None:
     before = _kept(place / RESULTS)
     message, others = [*_changed(kept, place)], [*_versions(kept)]
     streams.hush(quiet=True)  # what was to be said is in the report
+    # The report itself stays untouched.
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch, RESULTS)
         found = run(stored_request, place.absolute(), document, silent=True)

@@ -151,6 +151,7 @@ class _Parts:
         current = self.current
         self.work.check(subject)
         part = Part(current.results[-1], subject.alphabet, definitions=definitions_of(subject))
+        # A wrong network needs no proof; its bounds may still explain the failure.
         if part.check.agreed and not current.interrupted:
             part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
         if not current.interrupted:
@@ -227,6 +228,7 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
             for one, goal in goals.items():
                 (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(one, draft / folder / goal)
+        # Forward slashes, so that a report made on Windows can be replayed elsewhere.
         names.append((folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else ""))
         require_inside(draft, names[-1], name)
     return names

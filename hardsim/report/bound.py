@@ -74,6 +74,7 @@ def print_bound(
     screen.facts([("network", model_line(replace(result.model, regime=None, beta=None))), ("regime", regime)])
     if tables and result.lengths:
         last = result.lengths[-1]
+        # A table shows the largest length of each span, not a merged row: bounds depend on the length.
         ends = [span[-1] for span in printed_lengths(last.n, all_lengths)]
         rows = [length_row(length, alphabet) for length in result.lengths if length.n in ends]
         screen.block(LENGTH_COLUMNS, rows)

@@ -348,6 +348,7 @@ def print_facts(
     the ties.
     """
     for tie in result.ties:
+        # The tables describe the model after ties were broken; this line describes the one in the file.
         given = "without the added weights " if tie.head in result.model.ties_broken else ""
         until = f"is tieless up to length {tie.n - 1}: at" if tie.n > 1 else "has ties: at"
         screen.line(
@@ -629,6 +630,7 @@ class Listing:
         self.begun, self.headed, self.apart = True, True, False
         row = network_row(result) if self.headers is NETWORK_HEADERS else summary_row(result)
         cells = [result.verdict.value, *row]
+        # The verdict is printed apart from the rest, because it alone is coloured.
         rest = self._line(cells)[self.widths[0] :]
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
 

@@ -265,6 +265,7 @@ def print_model(screen: Screen, report: ModelReport) -> None:
         clips, relus = units(layer)
         screen.raw()
         heads = plural(len(layer.heads), "head") if layer.heads else "no attention"
+        # Networks of formulas compute clips only.
         hidden = plural(clips, "clip") if regime else plural(2 * clips + relus, "hidden unit")
         screen.line((f"layer {number}", "bold"), f": {heads}, {hidden}")
         for head in layer.heads:
@@ -340,6 +341,7 @@ def _print_head(screen: Screen, head: Head, report: ModelReport) -> None:
         screen.line(f"    value       {form}" if regime else f"    {out} += {form}")
     for n, heads in report.bounds.items():
         bound, gap = heads[head.name].bound, heads[head.name].declared_gap
+        # A uniform head without error reads its value exactly.
         error = "exact" if gap is None and not bound else f"error at most {at_most(bound)}"
         error = error if subject.confirmed else f"{SAYS}{error}"
         least = "" if gap is None else f", score gap at least {at_least(gap)}"

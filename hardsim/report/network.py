@@ -61,6 +61,7 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         message = f"the least{decided} is {short(least.margin)}, at length {least.n:,}"
         word = shown_word(least.word, alphabet)
         line = f"{message}, on {word}"
+        # A word that does not fit stands on a line of its own, where it can be copied.
         if cell_len(visible(line)) + MARGINS_ROOM <= screen.width:
             screen.facts([("margin", line)])
         else:

@@ -176,6 +176,7 @@ def types_text(case: WorstCase) -> str:
         return "any" if case.value is None else NOTHING
     parts = [f"{run.first}{'' if run.first == run.last else f'-{run.last}'}: {run.type}" for run in case.types]
     if len(parts) > SHOWN_RUNS:
+        # The winner decides the worst case, so its neighbourhood is shown.
         place = next((k for k, run in enumerate(case.types) if run.first == case.winner), 0)
         start = max(0, min(place - 2, len(parts) - SHOWN_RUNS))
         ends = ["..."] if start + SHOWN_RUNS < len(parts) else []
