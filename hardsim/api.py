@@ -225,7 +225,7 @@ class Model:
     names.
     """
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def name(self) -> str:
@@ -294,7 +294,7 @@ class Model:
         if facts is not None:
             yield "network", facts.summary
 
-    # ---- what is asked of it ----
+    # ---- questions about the model ----
 
     @_answering
     def check(
@@ -963,7 +963,7 @@ class Model:
         message = f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
         raise InputError(message, "Give a name that ends in .json: network JSON keeps how words are read.")
 
-    # ---- how it is asked ----
+    # ---- requests ----
 
     @contextmanager
     def _call(

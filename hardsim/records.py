@@ -51,7 +51,7 @@ WIDEST = 2**63
 """Least integer that msgspec cannot write, and that is written as its digits."""
 
 
-# ---- what a field may say of its type ----
+# ---- annotations of the types of fields ----
 
 
 @dataclass(frozen=True, slots=True)

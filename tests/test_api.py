@@ -766,7 +766,7 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
         hardsim.load(SHIPPED / "flipflop.ahat.json").compile(hard=True, tau=3)
     with pytest.warns(Remark, match='regime="position": for formulas; the temperature of a hard-attention model is'):
         hardsim.load(SHIPPED / "flipflop.ahat.json").check(max_n=2, regime="position")
-    with pytest.warns(Remark, match="it and longer ones have no proof"):
+    with pytest.warns(Remark, match="this length and longer ones have no proof"):
         hardsim.load(SHIPPED / "tieless_until_7.ahat.json").prove(max_n=15, search=0)
     with pytest.warns(Remark):
         hardsim.parse("alphabet: a b\nF a\n")  # looks forward, read at the last position

@@ -123,7 +123,7 @@ class Hunter:
     Args:
         program: the hard-attention program that softmax simulates, with ties broken.
         make: the schedule for a factor.
-        wanted: the answers of hard attention on the words, decided before ties were broken.
+        expected: the answers of hard attention on the words, decided before ties were broken.
         whole: True if these are all words of the length.
         seed: the seed of the random changes of words.
     """
@@ -242,7 +242,7 @@ GENERAL = "Theorem 26: 1/tau = O((1/gap) log(n X/(epsilon gap))); with gap >= n^
 PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 log n)"
 
 
-# ---- what is found ----
+# ---- results ----
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -367,7 +367,7 @@ class BoundResult(Record):
         return self.violation is None and self.refuted is None
 
 
-# ---- what is reported on ----
+# ---- the subject of a report ----
 
 
 @dataclass(frozen=True)

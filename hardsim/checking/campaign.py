@@ -161,7 +161,7 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-# ---- which words ----
+# ---- choice of words ----
 
 
 MEMBERS = 8
@@ -593,7 +593,7 @@ class _Campaign:
             done = (self.measured + self.done) // 2 if not self.subject.one_network else self.done
             self.progress(Progress(n, min(done, total), total, wrong, undecided, self.before))
 
-    # ---- what it amounts to ----
+    # ---- result ----
 
     def finished(self) -> Iterator[LengthResult]:
         """Yield the report's row for every length with a word tried."""
@@ -625,8 +625,10 @@ class _Campaign:
         return found
 
     def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
-        """Return the first word on which hard attention itself decides nothing, with the output that is the reason;
-        None if there is no such word."""
+        """Return the first word on which hard attention itself decides nothing, with the output that is the
+        reason; None if
+        there is no such word. `found` is the mismatch of the check, which may be such a word.
+        """
         word = None if self.prepared is None else self.prepared.undecided
         if word is None and found is not None and not found.direct and not settled(found.hard):
             word = found.word
@@ -758,8 +760,8 @@ def measure_all(
     lengths: Sequence[int],
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Run `prepare_words` on all planned words of these lengths; `planned` receives the number of words, `told` each
-    length with the number of its words that are done.
+    """Run `prepare_words` on all planned words of these lengths. `planned` is called with the number of words,
+    `report_progress` with each length and the number of its words that are done.
 
     Raises:
         InputError: if the words do not fit in memory, or a word leaves the range of a program's construction
@@ -833,8 +835,12 @@ class Judge:
 
 
 class Judges:
-    """The tallies of shards of any length, in any process: by the one network of a subject, or if runs were `prepared`
-    at the plan of each length, which is returned beside the tally."""
+    """A function object that returns the tally of a shard of any length, in any process. With `prepared` runs it
+    makes the
+    plan of the shard's length, and returns this plan with the tally. Otherwise it uses the one network that the
+    subject
+    has for every length, and returns None in place of a plan.
+    """
 
     def __init__(self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str) -> None:
         self.subject, self.prepared, self.dps, self.engine = subject, prepared, dps, engine

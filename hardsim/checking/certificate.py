@@ -295,7 +295,7 @@ def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]
     return column_text(function, users)
 
 
-# ---- what everything stands for ----
+# ---- the meaning of coordinates and heads ----
 
 
 class _Claims:
@@ -471,7 +471,7 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
         raise Rejected("the certificate is about a formula, not about a program or a model")
     network = network_json(subject.stored, {item.name: item for item in formula.predicates})
     found = difference(document["model"], network, "model")
-    require(found is None, f"{found}: it is not what {name} has")
+    require(found is None, f"{found}: differs from that of {name}")
 
 
 def difference(found: Any, expected: Any, place: str) -> str | None:

@@ -75,8 +75,10 @@ def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
 
 
 def affordable(expected: Sequence[int], weight: int) -> list[int]:
-    """Return as many of the `wanted` lengths as `TABLES` pays for at `weight` heads and layers, at least the first,
-    ascending."""
+    """Return, in ascending order, the first of the `expected` lengths and each later one that the remaining work
+    limit
+    still covers: `TABLES` for a network with `weight` heads and layers.
+    """
     chosen: list[int] = []
     left = TABLES
     for n in dict.fromkeys(expected):

@@ -62,7 +62,7 @@ from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
 """Largest distance between the ends of a closed bracket, and largest beta tried."""
 FINE = WIDTH / 10
-"""Unit of the ends for every length: they are multiples of it."""
+"""The two ends of the bracket for every length are multiples of this number."""
 ONE_BY_ONE = 28
 """Largest length that is proved by itself in the proof for every length."""
 EVERY_WORD = 256
@@ -89,7 +89,9 @@ class Bracket(Record):
     """Two betas around the least one that works: all words are right at one, and a word is wrong at the other."""
 
     n: Length | None
-    """Length that the bracket is about; in the bracket for every length that of `word`, null without a word."""
+    """Length of the words of the bracket. In the bracket for every length: the length of `word`, null without a
+    word.
+    """
     right_at: Exact | None
     """Beta at which every word is proved right; null: none up to 64."""
     wrong_at: Exact | None
@@ -528,8 +530,10 @@ class _FormulaSearch(_Search):
 
 
 def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
-    """Return the head with the least margin: that of long words, unless that of a single length is less by more than
-    rounding."""
+    """Return the head with the least margin. A head at a single length goes before the heads at long lengths only
+    if its
+    margin is smaller by more than rounding.
+    """
 
     def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
         known = (head for head in heads if head.margin is not None)

@@ -73,7 +73,7 @@ def explained(subject: Subject, options: CheckOptions, result: CheckResult) -> C
     return replace(result, shown=shown_words(subject, 1, result.lengths[-1].n))
 
 
-# ---- where softmax leaves hard attention ----
+# ---- the place where softmax leaves hard attention ----
 
 
 @dataclass(frozen=True)

@@ -653,7 +653,7 @@ def float_at_most(value: Fraction) -> float:
     return near if Fraction(near) <= value else nextafter(near, -inf)
 
 
-# ---- what theory allows under a budget ----
+# ---- errors that theory allows under a budget ----
 
 
 def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:

@@ -44,7 +44,7 @@ LOSSES, CAREFUL = 3, 2
 """Times in a row that a worker may be lost with one shard, and number of losses after which the rest of a wave is run
 one shard at a time, so that the shard to blame is known."""
 KEPT_JOBS = 2
-"""Number of jobs whose functions a worker keeps: that of the current length, and the one before."""
+"""Number of jobs whose functions a worker keeps: the job of the current length, and the job before it."""
 LOCAL, DASK, RAY = "local", "dask", "ray"
 BACKENDS = (LOCAL, DASK, RAY)
 WATCH, LOOK = 1.0, 0.5

@@ -134,7 +134,7 @@ class Rule:
         """
         return {}
 
-    # ---- what is wanted ----
+    # ---- expected outputs ----
 
     def place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
         """Return the expected value of each output at a position.
@@ -262,7 +262,7 @@ class Rule:
         part = self.readout.decide != "argmax" or (bool(named) and bool(self._among[named[0]]))
         return named[0] if named and part else None
 
-    # ---- what is found ----
+    # ---- outputs of the network ----
 
     def compare(self, low: Ends, high: Ends, expected: ExpectedOutputs) -> Judgement:
         """Compare enclosures of the outputs with the expected outputs."""

@@ -3,7 +3,7 @@ words that float64 cannot decide.
 
 An external network has no hard attention and no semantics of its own. Its expected outputs come from a reference: a
 specification, the semantics of a file, or a function. To judge a word is to compare the outputs of the network, which
-are known between two ends, with the expected outputs (`wanted.Rule`).
+are known between two ends, with the expected outputs (`expected.Rule`).
 """
 
 from __future__ import annotations

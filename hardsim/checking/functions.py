@@ -39,7 +39,7 @@ class PythonReference:
 
     def __post_init__(self) -> None:
         if by_position(self.marker) or isinstance(self.marker, Mapping):
-            message = f"unjudged is one value, not a {type(self.marker).__name__}"
+            message = f"unjudged must be a single value, not a {type(self.marker).__name__}"
             raise InputError(message, "Give what the function returns where nothing is judged, such as -100.")
 
     @property

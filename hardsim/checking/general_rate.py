@@ -44,8 +44,9 @@ class GeneralRate(Record):
 
 
 def general_rate(subject: Subject) -> GeneralRate | None:
-    """Return the general rate of a hard-attention model or a program; None for a subject with a regime, whose rates are
-    known.
+    """Return the temperature of the theorem for general heads, with the temperatures that are proved for every
+    length, of a
+    hard-attention model or a program; None for a subject with a regime, for which the rates are known.
 
     A temperature that the subject itself has is ignored here; `prove` uses it.
     """

@@ -240,7 +240,7 @@ class HeadsResult(Record):
         return f"{input_summary(self.input)}: {message}, {plural(self.words, 'word')}{', interrupted' * self.partial}"
 
 
-# ---- where patterns point ----
+# ---- the position that a pattern points to ----
 
 
 def fallback(mask: Mask, m: int) -> int:
@@ -362,7 +362,7 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
     return HeadRows(argmax, gap > 0, gap, np.where(near.sum(axis=2) == seen.sum(axis=1), 1.0, weight), even, near)
 
 
-# ---- what is alike ----
+# ---- keys with equal logits ----
 
 
 class Alike:

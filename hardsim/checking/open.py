@@ -172,8 +172,9 @@ class Input:
     settings: tuple[TakenSetting, ...] = ()
     """The settings that decide what a network computes and how it reads words, with the source of each."""
     specification: Specification | None = None
-    """The specification that names the network, if the input is a `.spec` file; `foreign` is the network with its
-    readout.
+    """The specification that names the network, if the input is a `.spec` file; `external` is then the network
+    with the
+    specification's readout.
     """
     bare: External | None = None
     """The network as it is stored, where a specification changes its readout."""
@@ -571,7 +572,9 @@ def of_network(
     stored: Stored | None = None,
     notes_given: tuple[tuple[str, str], ...] = (),
 ) -> Input:
-    """Return the input for an external network that was understood; `told` describes what was read of it."""
+    """Return the input for an external network. `notes_given` are labels and texts that describe what was read of
+    it.
+    """
     symbols = network.symbols
     if not symbols:
         hint = "Words need at least one token that does not stand before or after every word."
@@ -777,7 +780,7 @@ def _read_regex(
     )
 
 
-# ---- what is meant, without a network ----
+# ---- semantics, without a network ----
 
 
 @dataclass(frozen=True)
@@ -1283,9 +1286,9 @@ def _read_network(data: Reader, users: Users) -> Transformer:
     if data.has("reading") and model.reading != "last":
         raise data.field("reading").error("last, where the network of a formula is read")
     if model.threshold is not None:
-        raise data.field("threshold").error("none: the network of a formula says exactly 0 or 1")
+        raise data.field("threshold").error("none: the network of a formula outputs exactly 0 or 1")
     if isinstance(model.temperature, LengthTable):
-        raise data.field("temperature").error("an expression, as the network of a formula has it")
+        raise data.field("temperature").error("an expression: the network of a formula has no table of temperatures")
     softmax = {"softmax": "softmax"}.__getitem__
     for layer in data.field("layers").items():
         for head in layer.field("heads").items():

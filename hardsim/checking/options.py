@@ -64,7 +64,7 @@ NUMBER = "a number, or text such as '7/2'"
 """The description of a Python value for a rational option."""
 
 
-# ---- what is typed ----
+# ---- texts of options ----
 
 
 def parse_beta(text: str) -> Fraction:
@@ -146,7 +146,7 @@ PARSERS: dict[str, Callable[[str], object]] = {**RATIONALS, **INTEGERS, "by": pa
 """The parser of each field's text. A field without a parser is text or a flag."""
 
 
-# ---- what is asked ----
+# ---- requests ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,7 +279,7 @@ class _InFormat:
         failure, by, safe = None, "words", known
         if isinstance(self.structure, Structure):
             # Word by word, only answers are enclosed. In a causal structure the proof of a length assumes that every
-            # position is right at the shorter lengths, so it starts from what was proved at once (`held`).
+            # position is right at the shorter lengths, so it starts from the length proved at once (`safe_length`).
             start = self.safe_length if self.structure.causal else known
             given = self.structure, self.form, self.accumulate, self.last, self.report
             self.safe_length, failure = safe_to(*given, in_order, start)
@@ -446,7 +446,7 @@ class _InFormat:
         yield from structured_words(alphabet, n, 40)
         yield from (drawn(alphabet, n, rng) for _ in range(20))
 
-    # ---- where, and what to do ----
+    # ---- the head at fault, and remedies ----
 
     def _first_off(self, word: Word) -> tuple[int | None, str | None]:
         """Return the layer and name of the first head whose reading differs from the one in float64 by more than a

@@ -100,7 +100,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
     """
     model = assemble(subject.program, constant(Fraction(1)))
     found = difference(document["model"], program_json(model, subject.program, predicates_of(subject)), "model")
-    require(found is None, f"{found}: it is not what {name} has")
+    require(found is None, f"{found}: differs from that of {name}")
     heads = [head for layer in subject.program.layers for head in layer.heads]
     sides = {head.name: head.weighting.value for head in heads if head.weighting is not Weighting.AVERAGE}
     # The claim is about means over tied keys: of another weighting only if all of them carry one value.
@@ -112,7 +112,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
         )
     if subject.schedule is not None:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
-        require(document["temperature"] == own, f"temperature: it is not what {name} has")
+        require(document["temperature"] == own, f"temperature: differs from that of {name}")
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
@@ -213,7 +213,7 @@ def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) ->
     return function_text(function, users)
 
 
-# ---- what is claimed of it ----
+# ---- the prover's claims about the network ----
 
 
 def program_facts(program: Program, model: Mapping[str, Any], law: ProgramLaw, one: bool, more: bool) -> dict[str, Any]:

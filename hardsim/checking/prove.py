@@ -209,7 +209,7 @@ class ProofResult(SubjectRecord):
         return max((length.n for length in proved), default=0)
 
 
-# ---- what is asked, and how it is done ----
+# ---- request and plan ----
 
 
 def require_provable(request: Request) -> None:
@@ -283,7 +283,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
         limit = f"a length is proved by running all its words, and length {possible + 1} has more than {EVERY:,}"
         if bounded(request) or possible < min_n:
             advice = f" (--max-n {possible} is the largest that can be proved)" if possible >= min_n else ""
-            remark = f"{limit}: it and longer ones have no proof{advice}"
+            remark = f"{limit}: this length and longer ones have no proof{advice}"
         else:
             reach, remark = possible, f"{limit}: lengths up to {possible} are examined"
     by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n, all_n=request.all_n)
@@ -412,10 +412,10 @@ def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) 
     if not tried:
         searched = "no word was tried (none that the worst cases suggest is short enough)"
     if general is not None and general.proved:
-        want = "size" if link.limit else "precision" if link.cases else "generality"
+        lacking = "size" if link.limit else "precision" if link.cases else "generality"
         return (
-            "proved for every length by one argument, but not by the other, numerical one for "
-            f"{span_text(*proof.span)}, for want of {want}: "
+            "proved for every length by one argument, but the other, numerical argument fails for "
+            f"{span_text(*proof.span)} for lack of {lacking}: "
             f"{link.reason}; {searched}. Next: --max-n below {proof.span[1]}, or {beta}"
         )
     unproved = f"not proved, which does not say that it is wrong: {searched}"

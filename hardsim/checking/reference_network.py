@@ -76,7 +76,7 @@ class ReferenceNetwork:
             raise InputError(
                 message, "Name a specification, or a network that decides by a level or by argmax (decide:)."
             )
-        # Words go from `foreign` to this network, and outputs back: each direction needs names that the other side
+        # Words go from `external` to this network, and outputs back: each direction needs names that the other side
         # knows.
         for what, here, there in (
             ("symbol", external.alphabet, self.external.alphabet),

@@ -43,7 +43,7 @@ from hardsim.records import (
     written,
 )
 
-# ---- what fields of several classes hold; a text in a type describes it ----
+# ---- types of fields of several classes; a text in a type is its description ----
 
 Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symbol by symbol."]
 AnyWord: TypeAlias = Annotated[tuple[str, ...], "A word, symbol by symbol; for an external network, it may be empty."]
@@ -130,7 +130,7 @@ class Verdict(StrEnum):
     """Nothing was tried, or no answer was reached within a limit."""
 
     def reaches(self, expected: Verdict) -> bool:
-        """Return True if this verdict claims agreement at least as strongly as the verdict `wanted`."""
+        """Return True if this verdict claims agreement at least as strongly as the verdict `expected`."""
         # REFUTED claims no agreement, so it is not in the order.
         order = (Verdict.UNDECIDED, Verdict.OBSERVED, Verdict.CERTIFIED, Verdict.PROVED)
         return self in order and order.index(self) >= order.index(expected)

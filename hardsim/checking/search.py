@@ -162,7 +162,7 @@ class LengthSearch:
                 break
         return found
 
-    # ---- where it begins ----
+    # ---- first words ----
 
     def _special(self) -> Iterator[Word]:
         """Yield words that are worth trying before any margin is known."""
@@ -211,7 +211,7 @@ class LengthSearch:
         pairs = boundary_pairs(some, self.alphabet, lambda word: expected(word) == reference, self.rng, PAIRS)
         yield from (word for pair in pairs for word in pair if self._fits(word))
 
-    # ---- how it goes on ----
+    # ---- changed words ----
 
     def _made(self) -> Word:
         """Return a word made from those with the least margins, or a random word."""

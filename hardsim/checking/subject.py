@@ -188,7 +188,7 @@ class Subject(Target):
     confirmed: bool = True
     """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of a file."""
 
-    # ---- what only some subjects have: InvariantError is raised by any other ----
+    # ---- data of some subjects only: InvariantError for any other subject ----
 
     @property
     def file(self) -> FormulaFile:
@@ -217,7 +217,7 @@ class Subject(Target):
             raise InvariantError(f"{self.name} has {otherwise}")
         return value
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def acceptor(self) -> bool:

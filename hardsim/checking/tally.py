@@ -227,7 +227,10 @@ class Tally:
 
 
 def _extremes(place: Place, accepted: Booleans) -> list[tuple[Place, Booleans]]:
-    """Return the extremes that a number may be, each with the words that it is taken over."""
+    """Return the keys of the extremes to which a measured number contributes, each with True for the words that
+    count there: the unrounded output counts among the accepted or among the rejected words, any other number among
+    all words. The rounded output contributes to no extreme.
+    """
     if place == UNROUNDED:
         return [(LEAST, accepted), (LARGEST, ~accepted)]
     return [] if place == OUTPUT else [(place, np.ones_like(accepted))]

@@ -181,9 +181,13 @@ class TraceValue(Record):
     error: tuple[Upper, ...]
     """Upper bounds of the distances between the two."""
     margin: tuple[Lower, ...] | None
-    """Lower bounds of half the distance of a clip's input that is rounded to it from 0 or 1, for clip(2x - 1/2) in
-    units of x, which was attended (negative: between 0 and 1); for an output that is compared with a threshold, of
-    its distance from it. None: no rounding happens here.
+    """Lower bounds of the margin, position by position. For a coordinate to which a clip(2x - 1/2) rounds an
+    attended value
+    x: half the distance of the clip's input from the interval between 0 and 1, so in units of x; negative
+    inside the
+    interval. For an output that is compared with a threshold: its distance from the threshold. None: nothing is
+    rounded
+    here.
     """
 
     @property
@@ -289,7 +293,9 @@ def require_traceable(positions: int, engine: str) -> None:
         message = f"a trace has at most {LONGEST_TRACED} positions, not {positions}: each of them sees every other"
         raise InputError(message, "`hardsim eval` answers on longer words.")
     if engine == "float64":
-        raise InputError("a trace is run word by word, in balls or in mpmath", "Leave out --engine float64.")
+        raise InputError(
+            "a trace cannot run in float64: it runs one word, in balls or in mpmath", "Leave out --engine float64."
+        )
 
 
 # ---- formulas, programs, models ----
@@ -374,8 +380,8 @@ class _Both:
         return TraceValue(layer, name, holds, tuple(expected), tuple(map(_middle, ends)), apart, away)
 
     def _margins(self, number: int, attended: Any) -> dict[int, list[Fraction]]:
-        """Return the distances of rounded inputs from their thresholds, by the coordinate that receives the
-        rounded value.
+        """Return, for each coordinate to which a clip rounds an attended value, the margin at every position (see
+        `margin`).
         """
         found: dict[int, list[Fraction]] = {}
         for unit in self.network.layers[number].ffn.units:

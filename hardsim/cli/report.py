@@ -95,7 +95,7 @@ def command(request: Request) -> None:
     raise typer.Exit(found.code)
 
 
-# ---- what is found ----
+# ---- results ----
 
 
 @dataclass
@@ -204,7 +204,7 @@ def definitions_of(subject: Subject) -> tuple[str, ...]:
     return () if name.endswith(FORMULA) and not any(PARTS.match(line) for line in found) else found
 
 
-# ---- what is written ----
+# ---- files ----
 
 
 def _copied(request: Request, draft: Path) -> list[str] | None:

@@ -155,7 +155,7 @@ def note(text: str, *more: str) -> None:
         warn(text, *more)
 
 
-# ---- what went wrong ----
+# ---- errors ----
 
 
 def report(error: BaseException, name: str | None = None) -> int:

@@ -74,7 +74,10 @@ Booleans).
 """
 
 Apart = Callable[[HeadTask, list[Any], Rational], Callable[[int, int], float]]
-"""Function that returns `CountHead.apart`, from the head, its rates k by site, and the slope of the numbers read."""
+"""Function that returns `CountHead.apart`, the bound of the difference of two look-ups' errors. Arguments: the
+head, its
+rates k by site, and the slope of the numbers read.
+"""
 
 SignBound = Callable[[HeadTask, list[Any]], Errors]
 """Function that bounds the errors of a sign test, from the head and its specified values by site."""
@@ -131,7 +134,10 @@ def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) ->
 
 
 def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> None:
-    """Add the mean of a uniform head over the visible positions, which is exact."""
+    """Add the mean of a uniform head over the visible positions to coordinate `out`, exactly. `soft` and `hard`
+    are the
+    column that it averages, in the network and in the specification.
+    """
     static = state.facts.constant(soft) and state.facts.constant(hard)
     counts = soft == hard and state.facts.boolean(soft)
     if not static and not counts:
@@ -358,8 +364,9 @@ def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int
 
 
 def look_up(task: HeadTask, bound: LookUpBound, apart: Apart) -> Attended:
-    """Return the value of a head that reads the position whose number is a count. Raises NotProved if its scores
-    are not those of a look-up.
+    """Return the value of a head that reads the position whose number is a count. `bound` bounds its errors, and
+    `apart`
+    the difference of the errors of two such heads. Raises NotProved if its scores are not those of a look-up.
     """
     state, name = task.state, task.head.name
     counted, rates, signature = sharpness(task)

@@ -45,7 +45,7 @@ Side = Literal[-1, 1]
 def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
     """Return a rational function that is at least a positive temperature at all points of a domain.
 
-    `sign` gives the function for -1 to a power.
+    `sign` returns -1 to the power of a linear form in i and n, which is 1 or -1 throughout the domain.
 
     Raises:
         NoRatio: if no such function is found, or the temperature is not known to be positive.
@@ -57,8 +57,8 @@ def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Val
 
 
 def colder(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
-    """Return a positive rational function that is at most a temperature at all points of a domain. Raises NoRatio
-    if none is found. `sign` gives the function for -1 to a power.
+    """Return a positive rational function that is at most a temperature at all points of a domain. `sign` is as in
+    `hotter`. Raises NoRatio if none is found.
     """
     found = _Search(sign, domain).side(tau.tree, -1)
     if not positive(found, domain):

@@ -187,7 +187,7 @@ COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
 }
 
 
-# ---- what is seen ----
+# ---- visible positions ----
 
 
 @dataclass(frozen=True)

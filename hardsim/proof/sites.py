@@ -133,7 +133,7 @@ class Sites:
         """
         return bool(of_i * self.i[site] + of_n * self.n[site] >= bound)
 
-    # ---- what a mask shows ----
+    # ---- positions visible under a mask ----
 
     def sizes(self, mask: Mask) -> list[Any]:
         """Return the number of positions that are visible from every site, for a mask that formulas use."""

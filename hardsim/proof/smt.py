@@ -583,7 +583,7 @@ def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str
 
 def wrong_clip(own: str, expected: str) -> str:
     """Return a formula that is true if a clip's input (`own`) is not on the side of the threshold where the
-    specified input (`wanted`) is, or if the specified input is on neither side.
+    specified input (`expected`) is, or if the specified input is on neither side.
     """
     cases = ("(< 0.0 wanted 1.0)", "(and (<= wanted 0.0) (< 0.0 own))", "(and (<= 1.0 wanted) (< own 1.0))")
     return f"(let ((own {own}) (wanted {expected})) {either(cases)})"

@@ -179,7 +179,7 @@ class ProgramWriter:
         return [(c, span.at({"i": J})) for c, span in spans]
 
 
-# ---- what coordinates are ----
+# ---- spans of coordinates ----
 
 
 @dataclass
@@ -441,8 +441,9 @@ class ReadQueries:
     def each_zero(
         self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
     ) -> Iterator[Query]:
-        """Yield queries that each visible value has the isolated zeros of the span, with distances `count` times as
-        large: those of the mean of `count` values.
+        """Yield queries that each visible value has the isolated zeros of the span, at distances `count` times as
+        large: then
+        the mean of `count` values has the isolated zeros of the span.
         """
         for key in keys:
             seen = self.facts.world.sees(self.place, key, self.plan.mask)
@@ -543,8 +544,9 @@ class ReadQueries:
             yield from self.query("read", claim, wrong, lines)
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """Yield queries that the sum is that of the offsets that are the same at all keys of a place, plus
-        multiples of a step.
+        """Yield queries that the sum of the visible values equals the sum of their known offsets plus a multiple
+        of a step. An
+        offset counts as known if it is the same at all keys of a place.
         """
         count = self.facts.world.count(self.place, self.plan.mask)
         step = product(read.step or 0, count)

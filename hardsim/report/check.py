@@ -484,7 +484,7 @@ def print_violation(
 
 
 def next_arithmetic(engine: str, external: bool = False) -> str:
-    """Return advice on a word for which no answer was reached. `foreign`: the network is an external one."""
+    """Return advice on a word for which no answer was reached. `external`: the network is an external one."""
     if engine == FLOAT64:
         return (
             f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} continues in ball "

@@ -148,7 +148,7 @@ def test_a_marker_is_compared_by_type() -> None:
         (lambda word: [0, 0], {}, "for the word a of 1 symbols the reference gives a list of 2"),
         (lambda word: [], {}, "for the word a of 1 symbols the reference gives a list of 0"),
         (lambda word: [None, None], {}, "for the word a of 1 symbols the reference gives a list of 2"),
-        (every, {"unjudged": [0]}, "unjudged is one value, not a list"),
+        (every, {"unjudged": [0]}, "unjudged must be a single value, not a list"),
         ("since", {"unjudged": 0}, "unjudged is a value that a function may return, but against is not a function"),
         (None, {"unjudged": 0}, "unjudged is a value that a function may return, but against is not a function"),
     ],

@@ -277,7 +277,7 @@ def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, sinc
     assert ("PROVED" in outcome.out) is (outcome.code == 0) is ("-- not proved" not in outcome.told_text)
     if outcome.code:
         assert (
-            "not by the other, numerical one for length 1 to 24, for want of precision: head S4.read"
+            "but the other, numerical argument fails for length 1 to 24 for lack of precision: head S4.read"
             in outcome.told_text
         )
 
@@ -300,7 +300,7 @@ def test_what_floats_cannot_tell_apart_is_no_contradiction(
     outcome = hardsim("prove", target, "--all-n", "--max-n", "4", "--no-tables")
     assert outcome.code in (0, 3)
     assert (outcome.code == 3) is (
-        "not by the other, numerical one for length 1 to 4, for want of precision" in outcome.told_text
+        "but the other, numerical argument fails for length 1 to 4 for lack of precision" in outcome.told_text
     )
 
 
@@ -312,7 +312,7 @@ def test_a_form_that_one_argument_alone_knows_is_no_contradiction(
 
     monkeypatch.setattr("hardsim.checking.prove.prove", unfamiliar)
     outcome = hardsim("prove", since, "--all-n", "--max-n", "4", "--no-tables")
-    outcome.exits(3, "for want of generality: the scores are of no form that is known; 120 words were tried and")
+    outcome.exits(3, "for lack of generality: the scores are of no form that is known; 120 words were tried and")
 
 
 def test_a_limit_of_the_prover_is_the_reason_that_is_given(
@@ -479,7 +479,7 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
         "UNDECIDED ",
         "proved to length 3; not at length 4:",
         "456,976 words are too many. Next: --max-n 3 is proved, and `hardsim check` tries words",
-    ).says("it and longer ones have no proof (--max-n 3 is the largest that can be proved)")
+    ).says("this length and longer ones have no proof (--max-n 3 is the largest that can be proved)")
     outcome = hardsim("prove", path, "--min-n", "5000", "--max-n", "6000", "--no-tables")
     outcome.exits(3, "26^5000 words are too many. Next: `hardsim check` tries words")
 

@@ -122,7 +122,7 @@ def test_a_certificate_is_compared_with_files(hardsim: Any, since: Path, proved:
     assert "not compared" not in hardsim("verify", proved, "--formula", since, "--model", model).out
     assert "the model (--model)" in hardsim("verify", proved, "--formula", since).out
     wrong = hardsim("verify", proved, "--model", other)
-    wrong.exits(1).says(f"INVALID: model.layers[0].heads[0].query[0].1: it is not what {other} has")
+    wrong.exits(1).says(f"INVALID: model.layers[0].heads[0].query[0].1: differs from that of {other}")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_certificates_of_programs(hardsim: Any, tmp_path: Path) -> None:
         hardsim("verify", target).exits(0, "VALID", said, "softmax answers as hard attention", "not compared")
         hardsim("verify", target, "--model", program).exits(0, "that of")
     other = Path("formulas/rotate_right.srasp").resolve()
-    hardsim("verify", target, "--model", other).refused("it is not what", code=1)
+    hardsim("verify", target, "--model", other).refused("differs from that of", code=1)
     hardsim("verify", target, "-e", "a S b", "--alphabet", "a b").refused("not about a formula", code=1)
     result = json.loads(hardsim("verify", target, "--json", "-").out)["results"][0]
     assert (result["valid"], result["min_n"], result["max_n"], result["formula"]) == (True, 1, 4, None)

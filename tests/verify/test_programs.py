@@ -507,7 +507,7 @@ def test_a_temperature_is_compared_with_that_of_a_model() -> None:
     check_network(document, subject, "it")
     own = replace(subject, schedule=parse_arith("1/8"))
     check_network(document, own, "it")
-    with pytest.raises(Rejected, match="temperature: it is not what it has"):
+    with pytest.raises(Rejected, match="temperature: differs from that of it"):
         check_network(document | {"temperature": "1/4"}, own, "it")
 
 

@@ -153,7 +153,7 @@ class _Lowering:
     """One pass over the live nodes of a core, which places every node.
 
     `names` and `ready` give the coordinate that holds a node and the layer that writes it (0: the embedding).
-    `placed` gives, by coordinate, the layer and the block that writes it. `wanted` are the coordinates that something
+    `placed` gives, by coordinate, the layer and the block that writes it. `required` are the coordinates that something
     reads, `sums` those of comparisons of looked-up counts. `weights` gives the largest sum of |coefficients| of a
     comparison that reads a count.
     """

@@ -75,7 +75,7 @@ class Feature(NamedTuple):
 
 
 Type: TypeAlias = Mapping[Feature, Values]
-"""The values that features may have. A feature that is not mentioned may have any of its values."""
+"""A local type: the values that features may have. A feature that is not mentioned may have any of its values."""
 
 
 def moved(form: Affine, places: Mapping[str, str]) -> Affine:
@@ -169,7 +169,7 @@ class LocalReader:
         return feature.kind == "vector" and self.program.vectors[str(feature.what)].sort is ast.Sort.SYMBOL
 
     def decide_feature(self, feature: Feature, allowed: Values, known: Type) -> bool:
-        """Return True if a feature has one of the `wanted` values. Raises Split if the type does not decide it."""
+        """Return True if a feature has one of the `allowed` values. Raises Split if the type does not decide it."""
         values = self.values(feature, known)
         inside = values & allowed
         if inside and inside != values:

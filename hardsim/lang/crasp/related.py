@@ -71,7 +71,7 @@ def _atomic(tree: Expression) -> bool:
 
 
 def atoms(tree: Expression) -> Iterator[Expression]:
-    """Yield the atoms of a condition: its largest parts that are atoms."""
+    """Yield the atoms of a condition: its largest parts that are comparisons, or that have at most one variable."""
     if _atomic(tree):
         yield tree
     else:
@@ -111,7 +111,10 @@ def distance(atom: Expression) -> tuple[int, int] | None:
 
 
 def settles(tree: Expression) -> int:
-    """Return a distance from which on every atom that compares distances keeps its value."""
+    """Return a distance such that, at this and every greater i - j, each atom that compares i - j with a constant
+    has the
+    same truth value.
+    """
     forms = filter(None, map(distance, atoms(tree)))
     # c*d + k has one sign for all d > |k|/|c|
     return max((abs(k) // abs(c) + 1 for c, k in forms), default=0)
