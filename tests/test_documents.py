@@ -54,6 +54,14 @@ def test_the_documents_are_short() -> None:
     assert sum(words.values()) <= MOST_WORDS, words
 
 
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_tables_have_no_empty_lines(path: Path) -> None:
+    """Markdown shows the rows after an empty line as text, because a table begins with a header and a rule."""
+    text = re.sub(r"^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    tables = re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE)
+    assert all(re.match(r"\|.*\n\|[ :|-]+\|\n\|", table) for table in tables)
+
+
 def test_words_a_sentence_of_a_small_page() -> None:
     text = "# Title of it\n\nOne two. Three `a b` [four five](x.md)!\n\n- six\n- seven $a + b$: nine\n\n| no | no |\n"
     assert words_a_sentence(text) == (2 + 4 + 1 + 2 + 1) / 5
