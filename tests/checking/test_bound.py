@@ -1,4 +1,4 @@
-"""The bound report: the grid, words made hard, bits, Lemma 27, growth."""
+"""Tests of the bound report: the grid, words made hard, bits, Lemma 27, growth."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_temperature_that_is_never_wrong(tmp_path: Path) -> None:
 
 def test_words_are_made_hard_where_not_all_are_tried(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, some_a())
-    # Of the words of length 4 those with one a are wrong above 1/ln 9, those with two above 1/ln 3.
+    # Words of length 4 with one a are wrong above 1/ln 9, those with two a's above 1/ln 3.
     between = Fraction(6, 10)
     assert critical(4) < between < critical(2)
     start = [tuple("aaaa")]
@@ -124,7 +124,7 @@ def test_bits_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-def test_lemma_27_is_asked_about_the_bits_of_n(tmp_path: Path, layers: int) -> None:
+def test_lemma_27_is_applied_to_the_bits_of_n(tmp_path: Path, layers: int) -> None:
     document: Document = some_a()
     document["layers"] += [{"heads": []}] * (layers - 1)
     found = report(subject_of(tmp_path, document), 9, BoundOptions(gap=True)).lengths
@@ -190,7 +190,7 @@ def test_progress_and_interruption(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     result = bound_report(bound_subject(subject_of(tmp_path, some_a())), OPTIONS, BoundOptions(), stop)
-    # Half a word when hard attention has run, and half when it is reported on.
+    # A word counts half when hard attention has run, and half when its report is done.
     halves = [(1, 1), (2, 3), (3, 7), (4, 15), (1, 16), (2, 18)]
     assert [(state.n, state.done, state.total) for state in message] == [(n, done, 30) for n, done in halves]
     assert result.partial

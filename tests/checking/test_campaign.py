@@ -1,4 +1,4 @@
-"""Whole checks: counts, extremes, verdicts, interruption, processes."""
+"""Tests of whole checks: counts, extremes, verdicts, interruption, processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def since(regime: str = "temperature", beta: Fraction | None = None, tau: str | 
 
 
 def attended(word: str, beta: float, regime: str = "temperature") -> float:
-    """The value that the head of `a S b` reads at the last position, from the table of regimes, in floats."""
+    """Compute in floats the value that the head of `a S b` reads at the last position, from the table of regimes."""
     n = len(word)
     q = [symbol != "a" for symbol in word]
     by_regime: dict[str, Callable[[int], float]] = {
@@ -87,7 +87,7 @@ def test_too_flat_attention_is_refuted_by_the_shortest_word(
     found = "".join(result.mismatch.word)
     assert result.mismatch.kind == "soft/hard"
     assert result.mismatch.oracle is result.mismatch.hard is holds(found)
-    # The word was found in a run over all words, so none before it in the order of length and alphabet mismatches.
+    # The run tried all words, so no earlier word (by length, then alphabet) may mismatch.
     earlier = [word for word in all_words("abc", len(found)) if (len(word), word) < (len(found), tuple(found))]
     assert all(evaluation.mismatch is None for evaluation in evaluations(subject, earlier))
     if beta is not None and regime != "causal-temperature":
@@ -96,7 +96,7 @@ def test_too_flat_attention_is_refuted_by_the_shortest_word(
 
 
 def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
-    # At beta = 1/2 the word ba is read as e^(3/4) / (1 + e^(3/4)) = 0.679: the right side of 1/2, yet not decided.
+    # At beta = 1/2 the value at ba is e^(3/4) / (1 + e^(3/4)) = 0.679: the right side of 1/2, but not above 3/4.
     (evaluation,) = evaluations(since(beta=Fraction(1, 2)), [("b", "a")])
     assert evaluation.oracle is evaluation.hard is True
     assert evaluation.soft is None

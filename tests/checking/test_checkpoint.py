@@ -1,4 +1,4 @@
-"""Checkpoints: nothing is lost on the way to the file and back, and a check that was stopped anywhere ends the same."""
+"""Tests of checkpoints: the file keeps everything, and a check that was stopped anywhere has the same final result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def opened(path: Path) -> Checkpoint:
 
 
 def refused(path: Path, message: str, request: dict[str, Any] = REQUEST, inputs: Any = INPUTS) -> str:
-    """The error for a file that is refused, and left alone."""
+    """Return the error for a file that must be refused, and left unchanged."""
     before = path.read_bytes()
     with pytest.raises(InputError, match=message) as caught:
         Checkpoint(str(path), request, inputs)
@@ -69,13 +69,13 @@ def refused(path: Path, message: str, request: dict[str, Any] = REQUEST, inputs:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A checkpoint in which there is nothing yet."""
+    """A new, empty checkpoint."""
     opened(tmp_path / "run")
     return tmp_path / "run"
 
 
 def craft(path: Path, *rows: tuple[Any, Any, Any]) -> None:
-    """Put rows into a file, each with the digest that it should have."""
+    """Put rows into a file, each with its correct digest."""
     with closing(sqlite3.connect(path)) as database, database:
         for row in rows:
             digest = hashlib.sha256(json.dumps(row).encode()).hexdigest()
@@ -135,7 +135,7 @@ def test_a_new_file_holds_the_request_and_a_finished_one_the_results(tmp_path: P
     again.finish()
     again.close()
     assert opened(path).complete
-    assert [one.name for one in tmp_path.iterdir()] == ["run"], "no half-written file is left"
+    assert [one.name for one in tmp_path.iterdir()] == ["run"], "a half-written file is left"
 
 
 def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:
 
 
 @given(place=st.integers(0, 2**14 - 1), bit=st.integers(0, 7))
-@example(place=16348, bit=7)  # what SQLite says of this one is no UTF-8
+@example(place=16348, bit=7)  # SQLite's error message for this bit is no UTF-8
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_changed_bit_is_refused_or_changes_nothing(place: int, bit: int, tmp_path: Path) -> None:
     path = tmp_path / "run"
@@ -253,7 +253,7 @@ def test_a_write_that_fails_leaves_what_was_there(path: Path, monkeypatch: pytes
     assert [one.name for one in path.parent.iterdir()] == ["run"]
 
 
-def test_a_write_that_fails_is_told_once_and_the_file_is_not_complete(
+def test_a_write_that_fails_is_reported_once_and_the_file_is_not_complete(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, message = opened(path), list[InputError]()
@@ -276,12 +276,12 @@ def test_a_write_that_fails_is_told_once_and_the_file_is_not_complete(
 def test_one_process_has_the_file_at_a_time(path: Path) -> None:
     first = opened(path)
     refused(path, "--resume .*: another process is using this file")
-    first.memory("since.ltl", None).finish(RESULT)  # it is not disturbed
+    first.memory("since.ltl", None).finish(RESULT)  # the first process goes on
     first.close()
     second = opened(path)
     assert second.memory("since.ltl", None).result == RESULT
     second.finish()
-    # Of a complete file nothing is written any more, so that any number may read it.
+    # A complete file is not written any more, so any number of processes may read it.
     second.close()
     third, fourth = opened(path), opened(path)
     assert third.complete
@@ -294,7 +294,7 @@ def test_of_two_that_make_the_file_at_once_one_has_it(tmp_path: Path, monkeypatc
 
     def late(self: Checkpoint, rows: Any) -> bool:
         monkeypatch.setattr(Checkpoint, "_make", real)
-        others.append(opened(path))  # after this one saw that there is no file
+        others.append(opened(path))  # after this process has seen that there is no file
         return real(self, rows)
 
     monkeypatch.setattr(Checkpoint, "_make", late)
@@ -358,7 +358,7 @@ def test_a_kill_in_the_middle_of_a_transaction_leaves_what_was_kept_before(tmp_p
 
 
 def stopping(after: int) -> Callable[[Progress], None]:
-    """Stops at the word after so many."""
+    """Return a progress function that interrupts the check after this many words."""
 
     def progress(state: Progress) -> None:
         if state.done > after:
@@ -369,7 +369,7 @@ def stopping(after: int) -> Callable[[Progress], None]:
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is written after every shard."""
+    """Checkpoints that are written after every shard."""
     monkeypatch.setattr(Checkpoint, "due", property(lambda self: True))
 
 
@@ -381,7 +381,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_check_stopped_anywhere_ends_the_same(engine: str, beta: Fraction | None, tmp_path: Path) -> None:
     options = CheckOptions(max_n=7, exhaustive=100, samples=20, seed=5, engine=engine)
     seen = stopped_and_resumed(since(beta=beta), options, (0, 2, 13, 50, 119, 121), str(tmp_path / "run"))
-    assert seen[0].before > 121, "what was done is not done again"
+    assert seen[0].before > 121, "finished work was repeated"
 
 
 @pytest.mark.sweep
@@ -394,7 +394,10 @@ def test_a_check_of_a_model_stopped_anywhere_ends_the_same(name: str, tmp_path: 
 
 
 def stopped_and_resumed(subject: Subject, options: CheckOptions, stops: Sequence[int], path: str) -> Sequence[Progress]:
-    """What is told of the last run, which ends as one that was never stopped."""
+    """Stop a check after each number of words, resume it, and require the result of an uninterrupted check.
+
+    Return the progress of the last run.
+    """
     whole = check_subject(subject, options)
     for after in stops:
         words = memory(path).words

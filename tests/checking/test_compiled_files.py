@@ -1,4 +1,4 @@
-"""The file of a compiled formula (`compile --hard`): what it claims is not believed, whatever was edited."""
+"""Tests of the file of a compiled formula (`compile --hard`): no claim in it is trusted, whatever was edited."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONGEST = 4
 
 
 def head(document: dict[str, Any]) -> dict[str, Any]:
-    """The head of `a S b`: the rightmost position with b or c, whose b is read."""
+    """Return the head of `a S b`, which reads b at the rightmost position with b or c."""
     found: dict[str, Any] = document["program"]["layers"][0]["heads"][0]
     return found
 
@@ -56,7 +56,7 @@ EDITS: dict[str, Edit] = {
     "another regime": lambda d: d["program"].update(regime="position"),
 }
 STILL_COMPILED = ("a flat network", "a warm network")
-"""The hard attention is still the formula's; the network is too flat."""
+"""Edits that leave the hard attention that of the formula; only the network is too flat."""
 
 
 def edited(directory: Path, edit: Edit | None) -> Path:
@@ -70,7 +70,7 @@ def edited(directory: Path, edit: Edit | None) -> Path:
 
 
 def opened(path: Path, options: ModelOptions) -> Subject | None:
-    """What is in a file, if it is not refused as wrong input."""
+    """Return the subject in a file, or None if the file is refused as wrong input."""
     try:
         return read_input(str(path)).compile(options)
     except (InputError, SourceError):
@@ -78,7 +78,7 @@ def opened(path: Path, options: ModelOptions) -> Subject | None:
 
 
 def require(subject: Subject, result: CheckResult) -> None:
-    """What a result says of words is so, by the definition of softmax attention."""
+    """Require that a result agrees with the definition of softmax attention on all words up to LONGEST."""
     network, runner = subject.model, HardRunner(subject)
     wrong: list[tuple[str, ...]] = []
     for n in range(1, LONGEST + 1):
@@ -88,7 +88,7 @@ def require(subject: Subject, result: CheckResult) -> None:
             if hard is None or abs(value - int(hard is True)) > 1e-50:
                 wrong.append(word)
     if result.mismatch is not None and result.mismatch.word not in wrong:
-        # Nearer to the right answer than these digits tell, but not the answer: nothing rounds it.
+        # These digits cannot distinguish the output from the right answer, but it differs: no clip rounds it.
         assert result.mismatch.soft is None
         assert result.mismatch.output not in (None, 0, 1)
         return
@@ -101,7 +101,7 @@ def require(subject: Subject, result: CheckResult) -> None:
 
 
 def another_way(document: dict[str, Any]) -> None:
-    """A way of compiling that makes the same program, as there is one head and no count."""
+    """Change the options of compilation; the program stays the same, since it has one head and no count."""
     document["compiled"].update(single_head=True, counting="sign")
 
 
@@ -127,7 +127,7 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     if subject.structural:
         assert prove_subject(subject, LONGEST, heads_only=True).verdict is Verdict.REFUTED
         return
-    # `prove` runs every word of such a file, or reads all it needs from the weights that there are.
+    # `prove` runs every word of such a file, or takes all it needs from the actual weights.
     proof = prove_attention(without_budget(subject), LONGEST)
     if proof.verdict is Verdict.PROVED:
         assert result.verdict in (Verdict.CERTIFIED, Verdict.REFUTED)
@@ -156,7 +156,7 @@ TEMPERATURES = (
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        # Of each edit one temperature, taking turns; the others in `make slow`.
+        # Each edit has one temperature here, in turns; the others run in `make slow`.
         pytest.param(name, options, marks=() if name is None or number % 5 == turn else pytest.mark.slow)
         for number, name in enumerate([None, *EDITS])
         for turn, options in enumerate(TEMPERATURES)
@@ -175,8 +175,8 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
             assert result.verdict is Verdict.REFUTED
             assert "the declared gap" in result.violation.what
             return
-        # At Theorem 26's temperature every number is as near to the hard one as was asked for; only an output that
-        # nothing rounds to 0 or 1 is neither.
+        # At Theorem 26's temperature every number is within epsilon of that of hard attention; only an output that no
+        # clip rounds is neither 0 nor 1.
         assert all(length.error <= length.bound for length in result.lengths)
         if result.mismatch is not None and result.mismatch.refutes:
             assert name in ("another clip", "another value")
@@ -192,7 +192,9 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
 
 
 def test_a_file_is_shown_with_the_labels_of_its_formula(tmp_path: Path) -> None:
-    """A purpose that somebody wrote into a file of a compiled formula is not printed: the formula says what it is."""
+    """A purpose that was edited into the file of a compiled formula is not printed: the formula determines the
+    label.
+    """
 
     def forged(document: dict[str, Any]) -> None:
         for layer in document["program"]["layers"]:

@@ -1,4 +1,4 @@
-"""Words after a proof: which they are, and that one which is not answered as was proved is a defect."""
+"""Tests of the words that are run after a proof: which words these are, and that a wrong answer on one is a defect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.subjects import compiled, known, program_of, stated_to_be, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 CRITICAL = 2 * log(3)
-"""From this beta on the two positions of bc are told apart: 1/(1 + e^(beta/2)) is 1/4 there."""
+"""From this beta on the two positions of bc are distinguished: the weight 1/(1 + e^(beta/2)) is 1/4 there."""
 
 
 def since(beta: Fraction = Fraction(4), tau: str | None = None) -> Subject:
@@ -35,7 +35,7 @@ def since(beta: Fraction = Fraction(4), tau: str | None = None) -> Subject:
 
 
 def confirmation(*arguments: Any, **named: Any) -> Confirmation:
-    """Of a subject whose hard attention is what its semantics says."""
+    """Run the words for a subject whose hard attention agrees with its semantics."""
     found, wrong = confirm(*arguments, **named)
     assert wrong is None
     return found
@@ -58,7 +58,7 @@ def test_lengths_are_paid_for_in_the_order_of_their_worth() -> None:
     # 5,000 for 50 heads: 19 + 82 are 5,050, and 19 + 20 are not.
     assert affordable([1, 64, 2], 50) == [1, 2]
     assert affordable([1, 64, 2], 1) == [1, 2, 64]
-    assert affordable([64, 1], 1000) == [64]  # one in any case
+    assert affordable([64, 1], 1000) == [64]  # at least one length
 
 
 def test_every_short_word_and_some_long_ones_are_run() -> None:
@@ -95,7 +95,7 @@ def test_suggested_words_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None
 @settings(max_examples=25)
 @given(st.fractions(min_value=Fraction(1, 60), max_value=Fraction(9, 2), max_denominator=60))
 def test_a_network_that_is_wrong_on_short_words_contradicts_any_proof(beta: Fraction) -> None:
-    """From 2 ln 4 on every word is right, below 2 ln 3 one of length 2 is wrong."""
+    """From beta 2 ln 4 on every word is right; below 2 ln 3 a word of length 2 is wrong."""
     for heads_only in (False, True):
         if float(beta) < CRITICAL:
             with pytest.raises(Contradiction, match=f"was proved for words of length 2.*beta {beta}, read"):
@@ -106,8 +106,9 @@ def test_a_network_that_is_wrong_on_short_words_contradicts_any_proof(beta: Frac
 
 @pytest.mark.parametrize("modulus", [17, 33, 65, 128])
 def test_a_schedule_that_fails_at_one_length_is_found_out(modulus: int) -> None:
-    """At lengths that the modulus divides the temperature is 2/n, as for a beta of 2: too flat; it is at most 1/n
-    elsewhere."""
+    """At lengths that the modulus divides the temperature is 2/n, as for beta 2, which is too flat; elsewhere it is at
+    most 1/n.
+    """
     wrong = since(tau=f"2/(n*(n mod {modulus} + 1))")
     with pytest.raises(Contradiction, match=f"words of length {modulus}"):
         confirm(wrong, 1, modulus if modulus < 64 else 64, every_length=modulus > 64)
@@ -123,12 +124,12 @@ def test_the_formula_counts_and_with_heads_only_the_heads() -> None:
 # ---- what decides nothing ----
 
 
-def test_what_float64_leaves_open_is_asked_of_the_balls_and_else_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_float64_leaves_open_is_tried_in_balls_and_else_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         FloatEngine, "decisions", lambda self, words: ([(False, None)] * len(words), np.zeros(len(words)))
     )
     monkeypatch.setattr(confirming, "IN_BALLS", 3 + 2 * 4)
-    # Three words of one symbol, and four of the nine with two.
+    # All three words of one symbol, and four of the nine with two symbols.
     assert confirmation(since(), 1, 2) == Confirmation(12, 2, 2, 5)
     monkeypatch.setattr(confirming, "IN_BALLS", 100)
     with pytest.raises(Contradiction, match="words of length 2"):
@@ -175,7 +176,7 @@ def test_the_networks_that_were_proved_are_run(tmp_path: Path) -> None:
 
 
 def test_hard_attention_that_is_not_the_program_refutes(tmp_path: Path) -> None:
-    """A proof by structure does not claim that it is."""
+    """A proof by structure does not claim that hard attention is the program."""
     subject = replace(program_of(tmp_path, SOME_A), oracle=lambda word: word[0] == "a")
     proof = prove_attention(subject, 4)
     assert proof.verdict is Verdict.PROVED

@@ -1,4 +1,6 @@
-"""Tests of how far a constant temperature reaches, and whether no constant reaches every length."""
+"""Tests of the length to which a constant temperature is right, and of formulas that no constant makes right for every
+length.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ def reach(text: str, max_n: int, letters: str = "a b", **options: Any) -> Consta
 
 
 def reached(beta: float) -> int:
-    """Return the largest length at which `O a` is right: at a b ... b the first position has weight 1/(1 + the sum
-    of e^(beta (j/(2n) - 1/(2n) - 1)), j = 2 ... n), which must be at least 3/4."""
+    """Return the largest length at which `O a` is right: at a b ... b the first position has weight 1/(1 + the sum of
+    e^(beta (j/(2n) - 1/(2n) - 1)), j = 2 ... n), which must be at least 3/4.
+    """
     n = 1
     while sum(exp(beta * ((j - 1) / (2 * (n + 1)) - 1)) for j in range(2, n + 2)) <= 1 / 3:
         n += 1
@@ -47,11 +50,11 @@ def test_the_length_that_a_beta_reaches(beta: int | str, options: dict[str, Any]
     assert (found.right_to, found.wrong_at, found.limited) == (expected, expected + 1, True)
     farther = known(found.farther_beta)
     assert (found.farther_n, reached(float(farther)) >= 2 * (expected + 1)) == (2 * (expected + 1), True)
-    # It is at most a sixteenth, or a quarter, above one that does not reach so far.
+    # A beta smaller by a sixteenth, or by 1/4, does not reach so far.
     assert reached(float(farther - max(Fraction(1, 4), farther / 16))) < 2 * (expected + 1)
 
 
-def test_a_large_beta_is_proved_to_the_longest_length_that_is_asked() -> None:
+def test_a_large_beta_is_proved_to_the_longest_requested_length() -> None:
     result = checked("O a", 64, regime="none", beta=Fraction(40))
     assert result.verdict is Verdict.PROVED
     found = known(result.constant)
@@ -59,9 +62,10 @@ def test_a_large_beta_is_proved_to_the_longest_length_that_is_asked() -> None:
     assert "No constant beta reaches every length" in found.summary
 
 
-def test_what_is_not_tried_in_full_is_asked_of_the_prover() -> None:
-    """With 4 words of a length at most, lengths from 3 on are only sampled. The prover still finds the wrong word at
-    length 7."""
+def test_what_is_not_tried_in_full_is_left_to_the_prover() -> None:
+    """With at most 4 words of a length, lengths from 3 on are only sampled. The prover still finds the wrong word at
+    length 7.
+    """
     given = read_expression("O a", "a b").compile(ModelOptions(regime="none", beta=Fraction(4)))
     result = check_with_proof(given, CheckOptions(max_n=8, exhaustive=4))
     found = known(result.constant)
@@ -85,7 +89,8 @@ UNLIMITED = ("a", "first", "O first", "Y Y Y true", "O a & H !a", "(O b | H !b) 
 
 def apart(text: str, n: int) -> bool:
     """Return whether exactly one of two words is accepted that differ in one symbol before the last, for some such
-    pair of a length."""
+    pair of a length.
+    """
     oracle = Oracle(read_expression(text, "a b").file)
     accepted = {word: oracle.accepts(word) for word in product("ab", repeat=n)}
     return any(

@@ -1,4 +1,4 @@
-"""Counting in checks: the error of a sum of counts, and Lemma 7 beside its half."""
+"""Tests of counting: the error of a sum of counts, and the bound of Lemma 7, which is twice the bound used here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def checked(text: str, regime: str = "temperature", **options: Any) -> CheckResu
 
 
 def read_at(count: int, visible: int, rate: float) -> float:
-    """The position that the look-up reads: the softmax mean of j at logits -rate (j - c)^2."""
+    """Return the position that the look-up reads: the softmax mean of j at logits -rate (j - c)^2."""
     weights = [exp(-rate * (j - count) ** 2) for j in range(1, visible + 1)]
     return sum(j * weight for j, weight in enumerate(weights, start=1)) / sum(weights)
 
@@ -39,7 +39,9 @@ RATES: dict[str, Callable[[int, int], float]] = {
 
 @pytest.mark.parametrize("regime", RATES)
 def test_the_error_of_a_sum_is_that_of_its_look_ups(regime: str) -> None:
-    """Every word to length 6, every position: 2 e_a - e_b, each e the distance from the count (from 1 for 0)."""
+    """For every word to length 6 and every position, the error is 2 e_a - e_b, where e is the distance from the count
+    (from 1 for count 0).
+    """
     result = checked(SUM, regime)
     assert result.agreed
     for length in result.lengths:

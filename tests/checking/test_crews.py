@@ -1,4 +1,4 @@
-"""What the libraries that start processes would say on the streams of a command."""
+"""Tests that libraries that start processes print nothing on the streams of a command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_error_of_the_thread_of_processes_that_are_ended_is_nothing_to_hear_o
         raise KeyError(9)
 
     thread = threading.Thread(target=fail)
-    thread.executor_flags = SimpleNamespace(shutdown=shutdown)  # type: ignore[attr-defined]  # as loky's has
+    thread.executor_flags = SimpleNamespace(shutdown=shutdown)  # type: ignore[attr-defined]  # like loky's thread
     monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
     with quiet(whole=False):
         thread.start()

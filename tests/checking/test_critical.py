@@ -1,4 +1,6 @@
-"""The critical temperature: brackets against derivations, against brute force, and their ends for themselves."""
+"""Tests of the critical temperature: brackets contain derived and brute-force values, and each end is what it
+claims.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,13 @@ from tests.subjects import compiled, general_proof, known
 
 
 def wrong(subject: Subject, word: tuple[str, ...], beta: Fraction) -> bool:
-    """Whether the network is wrong on a word, at 60 digits."""
+    """Return True if the network is wrong on a word, at 60 digits."""
     model = at_beta(subject, beta)
     return rounded(Forward(model, MpArithmetic(60)).run(word).output(model)) is not Oracle(subject.file).accepts(word)
 
 
 def critical_of(subject: Subject, word: tuple[str, ...]) -> Fraction:
-    """The largest multiple of 1/10000 at which a word is wrong, by bisection."""
+    """Find by bisection the largest multiple of 1/10000 at which a word is wrong."""
     low, high = 0, 64_000
     while high - low > 1:
         middle = (low + high) // 2
@@ -41,8 +43,9 @@ def critical_of(subject: Subject, word: tuple[str, ...]) -> Fraction:
 
 
 def derived(n: int, rate: float = 0.5) -> float:
-    """The beta at which x + x^2 + ... + x^(n - 1) = 1/3, so that the share of the wrong positions is 1/4, with
-    x = e^(-rate beta)."""
+    """Return the beta at which x + x^2 + ... + x^(n - 1) = 1/3, x = e^(-rate beta): the wrong positions have the
+    share 1/4.
+    """
     low, high = 0.0, 1.0
     for _ in range(100):
         x = (low + high) / 2
@@ -51,7 +54,7 @@ def derived(n: int, rate: float = 0.5) -> float:
 
 
 def holds(bracket: Bracket, value: float) -> bool:
-    """Whether a bracket, which must have both ends, contains a number."""
+    """Return True if a bracket, which must have both ends, contains a number."""
     return float(known(bracket.wrong_at)) - 1e-9 <= value <= float(known(bracket.right_at)) + 1e-9
 
 
@@ -104,7 +107,7 @@ def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> Non
     for row in result.lengths[:longest]:
         truth = max(critical_of(subject, word) for word in product("ab", repeat=known(row.n)))
         assert row.exhaustive
-        # Words are wrong up to the truth, to one part in 10000.
+        # Words are wrong up to the true critical beta, to 1/10000.
         assert truth <= known(row.right_at)
         if row.wrong_at is None:
             assert truth <= WIDTH
@@ -113,7 +116,9 @@ def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> Non
 
 
 def root(falling: Callable[[float], float]) -> float:
-    """Where a function of beta that falls is 1/3: where the wrong positions weigh a third of the winner."""
+    """Find where a decreasing function of beta is 1/3, the ratio of the weight of the wrong positions to the
+    winner's.
+    """
     low, high = 0.0, 8.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -123,8 +128,8 @@ def root(falling: Callable[[float], float]) -> float:
 
 @pytest.mark.slow
 def test_what_single_lengths_decide_is_closed_by_them() -> None:
-    # Over {a, b} each b wins over what is before it, and an a is unselected. A b that comes first has n (1 + 1/(2n))
-    # beta nats, the a at j has (j/2) beta.
+    # Over {a, b} each b wins over the positions before it, and an a is unselected. A first b has n (1 + 1/(2n)) beta
+    # nats, the a at j has (j/2) beta.
     def wrong_weight(n: int, beta: float) -> float:
         return sum(exp(-beta * (n + 1 / 2 - j / 2)) for j in range(2, n + 1))
 
@@ -138,7 +143,7 @@ def test_what_single_lengths_decide_is_closed_by_them() -> None:
 
 @pytest.mark.slow
 def test_yesterday_comes_to_two_ln_two() -> None:
-    # Of the positions before the winner every other one is selected: x^2 + x^4 + ... = 1/3.
+    # Every other position before the winner is selected: x^2 + x^4 + ... = 1/3.
     result = critical(compiled("Y a", "causal-position"), 1)
     assert result.every_length.closed
     assert holds(result.every_length, 2 * log(2))
@@ -147,8 +152,8 @@ def test_yesterday_comes_to_two_ln_two() -> None:
 
 @pytest.mark.slow
 def test_what_is_rounded_once_more_leaves_a_bracket_open() -> None:
-    # Read at the first position, the last one reads what a sign test at the first one says: that is inexact up to
-    # ln 6, where two wrong positions of three weigh a third of the right one, but rounded by the head that fetches it.
+    # A sign test at the first position is inexact up to ln 6, where two wrong positions of three weigh a third of
+    # the right one. The head that fetches its result for the output rounds it once more, so no word is wrong there.
     text = "alphabet: a b\nat: first\n#R[a] >= 2\n"
     subject = compile_formula(parse_text(text), ModelOptions(counting="sign"))
     result = critical(subject, 1)

@@ -1,4 +1,4 @@
-"""Where softmax leaves hard attention, the command that shows more, and the words that show what was decided."""
+"""Tests of where softmax diverges from hard attention, the command that shows more, and the words shown as examples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_head_and_the_position_where_softmax_parts_from_hard_attention() -> 
     assert found.purpose == "a S b, read at the last position with !a | b"
 
 
-def test_the_first_layer_that_differs_is_told_though_a_later_one_is_further_off() -> None:
+def test_the_first_layer_that_differs_is_reported_though_a_later_one_is_further_off() -> None:
     subject = shipped("flipflop.ltl", NONE)
     result = check_with_proof(subject, CheckOptions(max_n=6))
     assert result.parting is not None
@@ -80,10 +80,11 @@ def test_a_clip_of_a_model_may_have_a_bias_without_a_constant_coordinate(tmp_pat
     assert found.soft == pytest.approx(2 / 3, abs=1e-3)
 
 
-def test_nothing_is_told_where_nothing_parts() -> None:
+def test_nothing_is_reported_where_nothing_diverges() -> None:
     subject, word = expression("a S b", ModelOptions()), ("b", "c")
     options = CheckOptions()
-    assert parting_of(subject, Mismatch(word, True, False, False), options) is None  # hard attention and the oracle
+    # Softmax agrees with hard attention, which differs from the oracle.
+    assert parting_of(subject, Mismatch(word, True, False, False), options) is None
     assert parting_of(subject, Mismatch(word, None, None, None), options) is None
     long = Mismatch(("b",) * 300, False, False, True)
     assert parting_of(subject, long, options) is None

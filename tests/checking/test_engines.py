@@ -1,5 +1,6 @@
-"""Engines against each other: mpmath inside the enclosures, the same answers and the same figures, and what they may
-call it; answers of a whole batch against those of its words one by one."""
+"""Tests that engines agree: mpmath's numbers lie inside the enclosures, answers and figures are the same, verdicts name
+the right arithmetic, and a batch has the answers of its words one by one.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +47,12 @@ from tests.strategies import all_words, formulas
 from tests.subjects import compiled, evaluations, judge_of, known, stated_to_be
 
 ACCURATE = Fraction(1, 10**19)
-"""mpmath's attended values are right to 10^-20; sums of counts add a few of them."""
+"""The accuracy required of mpmath: its attended values are right to 10^-20, and sums of counts add a few of them."""
 FORMULAS = ["Y a | X b", "(a S b) & !(G a)", "2 * #L[a] > #R[b] + 1", "ODD(#[a])"]
 
 
 def regimes(text: str) -> list[str]:
-    """The regimes that can do a formula, and `none` if it can."""
+    """List the regimes that have a construction for a formula, including `none`."""
     able = []
     for regime in (*PROVEN, "none"):
         try:
@@ -63,12 +64,12 @@ def regimes(text: str) -> list[str]:
 
 
 def numbers(answer: SoftAnswer) -> dict[str, Any]:
-    """Everything that an engine measured."""
+    """Return all numbers that an engine measured, by name."""
     return {" ".join(map(str, place)): bounds for place, bounds in answer.numbers.items()}
 
 
 def require(subject: Subject, words: list[tuple[str, ...]]) -> None:
-    """mpmath's numbers lie in the balls, and what balls find meets the float enclosures."""
+    """Require that mpmath's numbers lie in the balls, and that the balls meet the float enclosures."""
     hard, found = judge_of(subject).hard.run(words), dict[str, list[SoftAnswer]]()
     for name in ENGINES:
         batch = judge_of(subject, name).soft.batch(words, hard)
@@ -116,7 +117,7 @@ def test_mpmath_lies_in_every_enclosure_of_random_formulas(
 
 
 def figures(result: CheckResult) -> list[Any]:
-    """What is counted, which no arithmetic may change."""
+    """Return the counts of a result, which must not depend on the arithmetic."""
     return [
         (one.n, one.words, one.accepted, one.soft_mismatches, one.hard_mismatches, one.score_gap, one.bound)
         for one in result.lengths
@@ -164,7 +165,7 @@ def test_too_flat_attention_is_refuted_by_the_same_word_in_every_engine(regime: 
 
 
 def on_the_threshold(step: Fraction) -> Subject:
-    """`a S b` with the threshold of its clip moved to what the head reads over `ba`, plus a step."""
+    """Compile `a S b` and move the threshold of its clip to the value that the head reads over `ba`, plus a step."""
     subject = compiled("a S b", letters="abc")
     # Over ba, n = 2 and beta = 4: the logits are 8 (1 + 1/4) and 8 (0 + 1/2), so the value is 1/(1 + e^-6).
     old, context.dps = context.dps, 60
@@ -177,7 +178,7 @@ def on_the_threshold(step: Fraction) -> Subject:
 
 
 def test_auto_goes_on_in_balls_where_float64_cannot_tell() -> None:
-    # A step up, the clip gives 0: a mismatch that takes more digits than float64 has.
+    # With the threshold a step higher, the clip gives 0: a mismatch that takes more digits than float64 has.
     close = on_the_threshold(Fraction(1, 10**17))
     word = ("b", "a")
     (floated,) = evaluations(close, [word], "float64")
@@ -186,13 +187,13 @@ def test_auto_goes_on_in_balls_where_float64_cannot_tell() -> None:
     assert (found.decided, found.soft, found.hard) == (True, False, True)
     assert found.mismatch is not None
     result = check_subject(close, CheckOptions(max_n=2, engine="float64"))
-    assert result.verdict is Verdict.REFUTED  # by other words, which the moved threshold makes wrong
+    assert result.verdict is Verdict.REFUTED  # on other words, which the moved threshold makes wrong
     (auto,) = evaluations(close, [word], "ball")
     assert auto.soft is False
 
 
 def stuck_at(monkeypatch: pytest.MonkeyPatch, stuck: Callable[[Word], bool]) -> None:
-    """Let no answer be reached in balls on some words."""
+    """Make balls reach no answer on words for which `stuck` is true."""
     real = WordEngine.answer
 
     def answer(self: WordEngine, word: Word, hard: Any, place: int) -> SoftAnswer:
@@ -202,9 +203,12 @@ def stuck_at(monkeypatch: pytest.MonkeyPatch, stuck: Callable[[Word], bool]) -> 
 
 
 def test_words_in_balls_hide_no_error_of_words_in_float64(tmp_path: Path) -> None:
-    """The unit writes 0, which float64 knows to change nothing and balls do not: if errors were measured after it in
-    balls alone, those of the other words would be forgotten. Of abbb the head reads e/(e + 3) in place of 1. The
-    threshold is so near 1/2 that float64 cannot tell the mean of aabb from it."""
+    """An error measured in float64 is kept although balls measure other words.
+
+    The unit writes 0. Float64 knows that this changes nothing, balls do not: if errors were measured after the unit in
+    balls alone, those of the other words would be forgotten. On abbb the head reads e/(e + 3) instead of 1. The
+    threshold is so near 1/2 that float64 cannot distinguish the mean of aabb from it.
+    """
     head = {"name": "some a", "mask": "none", "weighting": "average", "score": [[{"1": "1"}, {"a": "1"}]]}
     majority = {"name": "maj", "mask": "none", "weighting": "average", "score": [], "values": {"maj": {"a": "1"}}}
     program = {
@@ -272,7 +276,7 @@ def test_undecided_words_are_neither_accepted_nor_passed_over() -> None:
         ]
 
 
-def test_errors_are_held_against_their_bounds_in_balls_where_floats_cannot() -> None:
+def test_errors_are_compared_with_their_bounds_in_balls_where_floats_cannot() -> None:
     # At beta = 100 the bound is 2 e^-50 / (1 + e^-50) = 4e-22, below what float64 resolves.
     result = check_subject(compiled("a S b", beta=Fraction(100)), CheckOptions(max_n=4))
     assert result.verdict is Verdict.CERTIFIED
@@ -355,7 +359,7 @@ def test_large_coefficients_agree_in_every_engine_or_are_undecided(left: int, ri
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_network_is_answered_by_its_own_output(engine: str) -> None:
-    # The stored network reads its answer off the letter b, whatever coordinate the formula's program names.
+    # The stored network reads its answer from the coordinate of b, unlike the formula's program.
     subject = compiled("a S b", letters="abc")
     subject = replace(subject, stored=replace(subject.model, output=subject.index["[b]"]))
     words = list(product("abc", repeat=3))
@@ -364,7 +368,9 @@ def test_a_network_is_answered_by_its_own_output(engine: str) -> None:
 
 
 def rescaled(subject: Subject, scale: Fraction) -> Subject:
-    """The same function: what the head of `a S b` attends to is scaled, and read with the inverse."""
+    """Compile the same function with rescaled values: the output of the head of `a S b` is scaled, and read with the
+    inverse.
+    """
     (layer,) = subject.model.layers
     (head,) = layer.heads
     out = {row for row, _, _ in head.w_v.entries}
@@ -392,7 +398,7 @@ def test_few_digits_are_taken_with_a_remark() -> None:
     assert few_digits(subject.model, 3, 15, "ball") is few_digits(subject.model, 3, 80, "mpmath") is None
     remark = few_digits(subject.model, 3, 15, "mpmath")
     assert known(remark).startswith("15 decimal digits are fewer than the ")
-    # Ten digits cannot tell 10^9 c - c' from 0 after rounding: whatever is found is observed, not certain.
+    # Ten digits cannot distinguish 10^9 c - c' from 0 after rounding: every result is observed, not certified.
     assert check_subject(subject, CheckOptions(max_n=3, engine="mpmath", dps=10)).verdict is Verdict.OBSERVED
 
 
@@ -440,14 +446,14 @@ def test_a_tally_of_a_batch_is_that_of_its_words(text: str, beta: Fraction | Non
         assert getattr(whole, name) == getattr(parts, name), name
     assert whole.extremes.keys() == parts.extremes.keys()
     for what, mine in whole.extremes.items():
-        # Roundings depend on the batch; what is enclosed does not.
+        # Roundings depend on the batch; the enclosed value does not.
         assert abs(mine.bound - parts.extremes[what].bound) < 1e-12
     if whole.mismatch is not None:
         assert whole.mismatch.word == known(parts.mismatch).word
     assert (whole.mismatch is None) == (parts.mismatch is None)
 
 
-def test_what_float64_cannot_tell_is_told_by_balls_alone() -> None:
+def test_what_float64_cannot_decide_is_decided_by_balls_alone() -> None:
     judge, words = judge_of(compiled("a S b", beta=Fraction(100))), list(product("ab", repeat=3))
     hard = judge.hard.run(words)
     assert known(judge.soft.floats).batch(words, hard).alone == {}

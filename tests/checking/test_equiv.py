@@ -1,4 +1,4 @@
-"""Two files compared: automata at every length, anything else on the words tried."""
+"""Tests of the comparison of two files: automata at every length, other files on the words tried."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from tests.strategies import formulas
 
 
 def text_of(path: Path, name: str, text: str) -> Semantics:
-    """What a file with this text says."""
+    """Return the semantics of a file with this text."""
     return Semantics.of(read_input(str(written(path / name, text))))
 
 
 def regex(path: Path, expression: str, alphabet: str = "a b", header: str = "") -> Semantics:
-    """A regular expression."""
+    """Return the semantics of a regular expression."""
     return text_of(path, f"{len([*path.iterdir()])}.re", f"alphabet: {alphabet}\n{header}{expression}\n")
 
 
 def formula(text: str, alphabet: str = "a b") -> Semantics:
-    """A formula."""
+    """Return the semantics of a formula."""
     return Semantics.of(of_formula(parse_expression(text, alphabet), "0" * 64))
 
 
 def tried(result: EquivResult) -> list[tuple[int, int, bool]]:
-    """Length, words tried, and whether these are all."""
+    """Return for each length: the length, the number of words tried, and whether these are all words."""
     return [(one.n, one.words, one.exhaustive) for one in result.lengths]
 
 
@@ -54,7 +54,7 @@ def test_the_empty_word_makes_no_difference(tmp_path: Path) -> None:
 
 
 def test_two_expressions_differ_first_where_they_do(tmp_path: Path) -> None:
-    """a{30} is the only word of one alone, whatever --max-n says."""
+    """Only one of the expressions contains a{30}; it is found although --max-n is 2."""
     result = compare(regex(tmp_path, "a*"), regex(tmp_path, "a{0,29}|a{31,}"), EquivOptions(max_n=2))
     assert (result.verdict, result.word) == (Verdict.REFUTED, ("a",) * 30)
     assert (result.answer, result.other_answer) == (True, False)
@@ -83,7 +83,7 @@ def test_formulas_differ_on_the_first_word_on_which_they_do(one: Formula, other:
 
 
 def test_the_order_of_the_alphabets_does_not_matter() -> None:
-    """`first b` of two alphabets; the first word is that of the first one's order."""
+    """The first difference follows the order of the first file's alphabet."""
     assert compare(formula("O (first & b)"), formula("O (first & b)", "b a"), EquivOptions()).same
     assert compare(formula("a", "b a"), formula("b", "a b"), EquivOptions()).word == ("b",)
 
@@ -118,7 +118,7 @@ def test_a_difference_of_samples_says_how_far_every_word_was_tried() -> None:
 
 
 def test_members_of_an_expression_are_tried(tmp_path: Path) -> None:
-    """A language of one word per length, of 4^40: nobody draws it by chance."""
+    """The language has one word of a length among 4^40, which no random draw would find."""
     odd = regex(tmp_path, "(abca|dabb)*", "a b c d")
     result = compare(odd, formula("false", "a b c d"), EquivOptions(max_n=40, exhaustive=0, samples=1))
     assert result.word is not None
@@ -130,7 +130,7 @@ def test_members_of_an_expression_are_tried(tmp_path: Path) -> None:
 
 
 def test_examples_are_tried_however_long(tmp_path: Path) -> None:
-    """Of the file's only word of length 20, a and b in turn, where --max-n is 3."""
+    """The file's only word, ab repeated to length 20, is tried although --max-n is 3."""
     pinned = regex(tmp_path, "(ab){10}", header=f"accept: {'ab' * 10}\n")
     result = compare(formula("false"), pinned, EquivOptions(max_n=3))
     assert result.word == tuple("ab" * 10)
@@ -180,13 +180,13 @@ def test_a_compiled_formula_is_refused(tmp_path: Path) -> None:
         Semantics.of(read_input(str(tmp_path / "since.model.json")))
 
 
-def test_wrong_examples_of_a_formula_are_told(tmp_path: Path) -> None:
+def test_wrong_examples_of_a_formula_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the formula rejects 'a'"):
         text_of(tmp_path, "x.ltl", "alphabet: a b\naccept: a\nb\n")
 
 
 def test_an_interruption_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.checking.open.Accepts.many", after=5)  # two a length
+    interrupt(monkeypatch, "hardsim.checking.open.Accepts.many", after=5)  # two calls for each length
     with pytest.raises(Interrupted) as caught:
         hardsim.load("ab_plus").equiv("ab_plus.ltl")
     result = caught.value.result
@@ -199,7 +199,7 @@ def test_nothing_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     message: list[tuple[int, int]] = []
     hardsim.load("b", "a b").equiv(hardsim.load("!a", "a b"), max_n=3, progress=lambda *at: message.append(at))
     assert message == [(2, 14), (6, 14), (14, 14)]

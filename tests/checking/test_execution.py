@@ -1,4 +1,4 @@
-"""Shards on several processes: the order of the results, workers that are lost, and what is left behind."""
+"""Tests of shards on several processes: the order of the results, lost workers, and what remains afterwards."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ from tests.subjects import FORMULAS, known, shipped
 
 
 def shards(count: int) -> Iterator[Shard]:
-    """Shards that are told apart by their length."""
+    """Return shards that differ in their length."""
     return (Shard(n, (("a",),)) for n in range(count))
 
 
 def echoing(flags: str, once: int = -1, always: int = -1) -> Answer:
-    """Answers with the length; kills its process at two lengths: at one the first time, at the other every time."""
+    """Return a job that answers with the length, and kills its process at length `once` the first time, at `always`
+    every time.
+    """
 
     def answer(shard: Shard) -> int:
         flag = Path(flags) / "lost"
@@ -46,7 +48,7 @@ def echoing(flags: str, once: int = -1, always: int = -1) -> Answer:
 
 
 def counting() -> Answer:
-    """Answers with the process, and how many shards it was given."""
+    """Return a job that answers with its process id, how many shards it has answered, and its number of threads."""
     seen: list[int] = []
 
     def answer(shard: Shard) -> tuple[int, int, str | None]:
@@ -57,7 +59,7 @@ def counting() -> Answer:
 
 
 def failing(message: str) -> Answer:
-    """Raises an error of hardsim's at the third shard."""
+    """Return a job that raises an InputError at the third shard."""
 
     def answer(shard: Shard) -> int:
         if shard.n == 2:
@@ -69,7 +71,7 @@ def failing(message: str) -> Answer:
 
 @pytest.fixture
 def crew() -> Iterator[Crew]:
-    """Two processes, gone afterwards."""
+    """A crew of two processes, which must be gone after the test."""
     with LocalCrew(2) as found:
         yield found
     assert workers_of(psutil.Process()) == []
@@ -87,7 +89,7 @@ def test_results_come_in_the_order_of_the_shards_and_a_job_is_made_once_in_each_
     for process in processes:
         numbers = [number for one, number, _ in found if one == process]
         assert numbers == list(range(1, 1 + len(numbers)))
-    assert {threads for _, _, threads in found} == {"1"}, "two processes must not both use all processors"
+    assert {threads for _, _, threads in found} == {"1"}, "each process must use one thread"
     assert list(crew.run(Job(echoing, ("nowhere",)), shards(50))) == list(range(50))
 
 
@@ -157,7 +159,7 @@ def test_a_shard_that_loses_every_worker_is_named(tmp_path: Path) -> None:
     found: list[int] = []
     with LocalCrew(2, said.append) as crew, pytest.raises(WorkerFailure) as caught:
         found.extend(crew.run(Job(echoing, (str(tmp_path), -1, 7)), shards(25)))
-    assert found == list(range(7)), "all before it came back"
+    assert found == list(range(7)), "results before the lost shard are missing"
     assert "3 workers in a row were lost with the same shard: the word 'a' of length 7" in str(caught.value)
     assert "--workers 1" in str(caught.value)
     assert caught.value.exit_code == 4
@@ -165,7 +167,9 @@ def test_a_shard_that_loses_every_worker_is_named(tmp_path: Path) -> None:
 
 
 class Losing(Crew):
-    """Runs shards here; a plan says after how many results each attempt loses a worker."""
+    """A crew that runs shards in this process; the plan gives the number of results before each attempt loses a
+    worker.
+    """
 
     def __init__(self, plan: Iterable[int]) -> None:
         super().__init__(2)
@@ -183,7 +187,7 @@ class Losing(Crew):
             yield work(*call)
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing, since nothing was started."""
 
 
 @pytest.mark.parametrize(
@@ -191,8 +195,8 @@ class Losing(Crew):
     [
         ([], [8, 8, 4]),
         ([0], [8, 8, 8, 4]),
-        ([3, 2, 1, 5], [8, 5, 3, 2, 8, 4]),  # what came back in between makes it another shard
-        ([4, 0], [8, 4, *[1] * 4, 8, 4]),  # after two losses in a row the rest of the wave goes one at a time
+        ([3, 2, 1, 5], [8, 5, 3, 2, 8, 4]),  # results came back in between, so the losses are of different shards
+        ([4, 0], [8, 4, *[1] * 4, 8, 4]),  # after two losses in a row the rest of the wave runs one shard at a time
         ([4, 0, 9, 0], [8, 4, *[1] * 5, 8, 4]),
     ],
 )
@@ -221,7 +225,7 @@ def test_results_that_never_come_are_a_defect() -> None:
 
 
 def threads(count: int) -> Any:
-    """A dask scheduler with so many workers, which are threads."""
+    """Start a dask scheduler whose workers are this many threads."""
     from distributed import LocalCluster
 
     return LocalCluster(
@@ -273,12 +277,12 @@ def test_a_dask_scheduler_without_workers_is_refused() -> None:
 
 
 class RayError(Exception):
-    """What ray raises of a worker that it has lost."""
+    """The error that ray raises when it has lost a worker."""
 
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Something in the place of ray, whose workers are threads: what it was started with."""
+    """A substitute for ray whose workers are threads; the value lists the arguments that it was started with."""
     started: list[dict[str, Any]] = []
     resources = {"CPU": 2.0}
     names: dict[str, dict[str, Any]] = {
@@ -294,7 +298,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def losing() -> Answer:
-    """Loses its worker at the third shard."""
+    """Return a job that loses its worker at the third shard."""
 
     def answer(shard: Shard) -> int:
         if shard.n == 2:
@@ -325,7 +329,9 @@ def test_a_ray_cluster_that_is_not_there_is_refused(ray: list[dict[str, Any]], m
 
 
 def killer(crew_process: psutil.Process, said: list[str]) -> Callable[[Progress], None]:
-    """Kills a worker at words of length 5 or more, until one is missed (one that has nothing to do is not)."""
+    """Return a progress function that kills a worker at words of length 5 or more, until its loss is reported (the loss
+    of an idle worker is not).
+    """
 
     def progress(state: Progress) -> None:
         found = workers_of(crew_process)
@@ -336,7 +342,7 @@ def killer(crew_process: psutil.Process, said: list[str]) -> Callable[[Progress]
 
 
 @pytest.mark.slow
-# Under the engine auto the words of a length are one shard: some must be still to be sent when the worker is killed.
+# With engine auto the words of a length are one shard; some shards must still wait when the worker is killed.
 @pytest.mark.parametrize(("engine", "max_n"), [("auto", 48), ("ball", 9)])
 def test_a_check_that_loses_a_worker_finds_the_same(engine: str, max_n: int) -> None:
     options = CheckOptions(max_n=max_n, exhaustive=0, samples=300, engine=engine)
@@ -378,7 +384,7 @@ def test_an_interrupted_check_leaves_no_process() -> None:
 @pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("ready", [True, False])
 def test_workers_do_not_outlive_their_parent(ready: bool) -> None:
-    """Whether it is killed while they work or while they start."""
+    """Kill the parent while the workers run (`ready`) or while they start."""
     script = (
         "from hardsim.checking.execution import Job, LocalCrew, Shard\n"
         "from tests.checking.test_execution import counting\n"

@@ -1,4 +1,4 @@
-"""Outputs between two ends, held against what is wanted of them."""
+"""Tests of outputs in intervals compared with the expected outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HALF = Fraction(1, 2)
 
 
 def compared(rule: Rule, raw: Any, ends: list[tuple[Any, Any]], exact: bool) -> tuple[bool, bool, Any, Any]:
-    """One word, judged at one place: right, wrong, bounds of the margin."""
+    """Compare one word's outputs at one position; return right, wrong, and the bounds of the margin."""
     judged, numbers = rule.place(raw)
     expected = ExpectedOutputs(judged[None, None, :], np.array([[numbers]], dtype=object))
     low, high = ([pair[side] for pair in ends] for side in (0, 1))
@@ -34,7 +34,7 @@ def compared(rule: Rule, raw: Any, ends: list[tuple[Any, Any]], exact: bool) -> 
     [
         ("a", [(2, 3), (0, 1), (0, 1)], True, False, (1, 3)),
         ("a", [(2, 3), (0, 2), (0, 1)], False, False, (0, 3)),  # a tie is possible
-        ("a", [(1, 1), (1, 1), (0, 0)], False, False, (0, 0)),  # and here certain: it decides nothing
+        ("a", [(1, 1), (1, 1), (0, 0)], False, False, (0, 0)),  # the tie is certain, and decides nothing
         ("b", [(2, 3), (0, 1), (0, 1)], False, True, (-3, -1)),
         ({"a", "b"}, [(2, 3), (2, 3), (0, 1)], True, False, (1, 3)),  # either may win
         ({"b", "c"}, [(2, 3), (0, 1), (0, 3)], False, False, (-3, 1)),
@@ -53,7 +53,7 @@ def test_an_argmax_among_some_outputs() -> None:
     ends = [(1, 1), (0, 0), (9, 9)]
     assert compared(rule, "a", ends, True)[:2] == (True, False)
     assert rule.answer(*zip(*ends, strict=True)) == "a"
-    assert rule.never("c") == ("c",)  # it takes no part, so that no answer is c
+    assert rule.never("c") == ("c",)  # c takes no part, so that no answer is c
     assert compared(rule, "c", ends, True) == (False, True, -inf, -inf)
 
 
@@ -103,7 +103,7 @@ def test_what_may_win_in_any_case_is_right_however_large() -> None:
         (True, (1, 2), True, False, (HALF, 3 * HALF)),
         (False, (1, 2), False, True, (-3 * HALF, -HALF)),
         (True, (0, 1), False, False, (-HALF, HALF)),
-        (True, (HALF, HALF), False, True, (0, 0)),  # what is exactly at the level is not above it
+        (True, (HALF, HALF), False, True, (0, 0)),  # a value exactly at the level is not above it
         (False, (HALF, HALF), True, False, (0, 0)),
         (np.bool_(True), (1, 1), True, False, (HALF, HALF)),
     ],
@@ -164,7 +164,7 @@ def test_unbounded_outputs_decide_nothing(decide: Any) -> None:
 def test_tokens_are_those_of_python() -> None:
     rule = Rule((False, True), Readout(decide="argmax"))
     assert rule.place(True)[0].tolist() == [0, 1]
-    assert rule.place(0)[0].tolist() == [1, 0]  # as Python compares them
+    assert rule.place(0)[0].tolist() == [1, 0]  # 0 and False are equal in Python
     numbers = Rule((1, 2, 3), Readout(decide="argmax"))
     assert numbers.place(2.0)[0].tolist() == [0, 1, 0]
     assert numbers.place("2")[0].tolist() == [0, 1, 0]
@@ -211,7 +211,7 @@ def test_answers_in_text() -> None:
     ]  # fmt: skip
 
 
-def test_outputs_that_are_wanted_are_told_in_their_order() -> None:
+def test_expected_outputs_are_listed_in_their_order() -> None:
     rule = Rule(("b", "<eos>", "a"), Readout())
     assert rule.text_of({"a", "<eos>", "b"}) == "{b <eos> a}"
 
@@ -225,6 +225,6 @@ def test_outputs_that_are_wanted_are_told_in_their_order() -> None:
         (Fraction(10), "1", "1"),
     ],
 )
-def test_a_number_that_is_off_is_told_with_the_digits_that_show_it(within: Fraction, expected: str, says: str) -> None:
+def test_a_number_that_is_off_is_shown_with_the_digits_that_matter(within: Fraction, expected: str, says: str) -> None:
     rule = Rule(("x",), Readout(decide="value", level=within))
     assert (rule.text_of(Fraction(1)), rule.answer((0.9999999938,), (0.9999999938,))) == (expected, says)

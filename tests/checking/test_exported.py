@@ -1,4 +1,4 @@
-"""An exported folder is read back as the same network, and a folder that was changed is refused."""
+"""Tests of exported folders: each is read back as the same network, and a changed folder is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
 def put(export: Export, folder: Path, goal: Any = "torch") -> Path:
-    """A folder with the files of an export."""
+    """Write the files of an export to a folder."""
     folder.mkdir()
     for name, data in folder_files(export, goal).items():
         (folder / name).write_bytes(data)
@@ -43,12 +43,12 @@ def put(export: Export, folder: Path, goal: Any = "torch") -> Path:
 
 
 def target_of(found: Input) -> Target:
-    """What was read."""
+    """Return the network or subject of an input."""
     return known(found.external or found.made)
 
 
 def require_same(export: Export, found: Input) -> None:
-    """Hold that what is read is what was written."""
+    """Require that the network that was read is the one that was exported."""
     one, other = export.target, target_of(found)
     if isinstance(one, External):
         assert isinstance(other, External)
@@ -140,8 +140,8 @@ def test_what_is_read_back_is_written_the_same(tmp_path: Path) -> None:
             assert files[name] == (folder / name).read_bytes()
         one, other = json.loads(files[CONFIG]), json.loads((folder / CONFIG).read_bytes())
         for config in (one, other):
-            config["hardsim"].pop("source", None)  # its name and checksum are those of what was read,
-            config["title"] = ""  # and so is what a network of others is called
+            config["hardsim"].pop("source", None)  # the name and checksum are those of the file that was read,
+            config["title"] = ""  # and so is the title of an external network
         assert one == other
 
 
@@ -155,18 +155,18 @@ def test_a_file_of_weights_stands_for_its_folder(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def compiled() -> dict[str, bytes]:
-    """The files of a formula that was exported."""
+    """The files of an exported formula."""
     return folder_files(to_export(FORMULAS / "since.ltl"), "torch")
 
 
 @pytest.fixture(scope="module")
 def external() -> dict[str, bytes]:
-    """The files of a network that others made."""
+    """The files of an exported external network."""
     return folder_files(network_export(made(fractions=True)), "torch")
 
 
 def refused(folder: Path, files: dict[str, bytes]) -> str:
-    """What is said of a folder with these files."""
+    """Return the error for a folder with these files, which must be refused."""
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -176,21 +176,21 @@ def refused(folder: Path, files: dict[str, bytes]) -> str:
 
 
 def with_tensors(files: dict[str, bytes], change: Callable[[dict[str, Any]], object]) -> dict[str, bytes]:
-    """The same with tensors that are changed in place."""
+    """Return the files with tensors that `change` modified in place."""
     tensors = {name: array.copy() for name, array in load(files[WEIGHTS]).items()}
     change(tensors)
     return {**files, WEIGHTS: save(tensors)}
 
 
 def with_config(files: dict[str, bytes], change: Callable[[dict[str, Any]], object]) -> dict[str, bytes]:
-    """The same with another configuration."""
+    """Return the files with a configuration that `change` modified in place."""
     config = json.loads(files[CONFIG])
     change(config)
     return {**files, CONFIG: json.dumps(config).encode()}
 
 
 def nudged(name: str) -> Callable[[dict[str, Any]], None]:
-    """The last number of a tensor as the next float."""
+    """Return a change that replaces the last number of a tensor by the next float."""
 
     def change(tensors: dict[str, Any]) -> None:
         flat = tensors[name].reshape(-1)
@@ -200,7 +200,7 @@ def nudged(name: str) -> Callable[[dict[str, Any]], None]:
 
 
 def setting(name: str, make: Callable[[Any], Any]) -> Callable[[dict[str, Any]], None]:
-    """Another tensor in its place."""
+    """Return a change that replaces a tensor by `make` of it."""
     return lambda tensors: tensors.__setitem__(name, make(tensors[name]))
 
 
@@ -231,7 +231,7 @@ def test_tensors(change: Any, said: str, compiled: dict[str, bytes], tmp_path: P
 
 
 def described(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    """Another value of a key of what model.py reads."""
+    """Return a change of one key of the description that model.py reads."""
     return lambda config: config["network"].__setitem__(key, value)
 
 

@@ -1,4 +1,4 @@
-"""Networks that others made, checked against functions and files: the answers are known by construction."""
+"""Tests of external networks checked against functions and files: the answers are known by construction."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.external import mean_of_a, model_of
 from tests.mistakes import raised
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
-"""With this bias a tie, a share of 1/2, is above 0, and up to 499 symbols nothing less is."""
+"""A bias with which a tie, a share of 1/2, is above 0; no smaller share is, up to 499 symbols."""
 
 
 NO_HARD_ATTENTION = "this command needs hard attention, and net is an external network, which has none"
 
 
 def half_are_a(word: tuple[Any, ...]) -> bool:
-    """Whether at least half of the symbols are a."""
+    """Return True if at least half of the symbols are a."""
     return 2 * Counter(word)["a"] >= len(word)
 
 
@@ -37,7 +37,7 @@ def test_a_function_is_a_specification(engine: str) -> None:
     assert found.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
     assert found.reach.startswith("checked against the function half_are_a: all 126 words up to length 6, in ")
     assert [one.words for one in found.judged] == [2, 4, 8, 16, 32, 64]
-    # Of n symbols the least distance of the share from 1/2 - 1/1000 is 1/1000 where n is even, 1/(2n) - 1/1000 else.
+    # The least distance of a share of n symbols from 1/2 - 1/1000 is 1/1000 for even n, else 1/(2n) - 1/1000.
     for one in found.judged:
         least = Fraction(1, 1000) if one.n % 2 == 0 else Fraction(1, 2 * one.n) - Fraction(1, 1000)
         assert one.margin is not None
@@ -93,7 +93,7 @@ def test_a_truth_where_a_number_is_read() -> None:
 
 
 def test_what_lies_exactly_on_the_level_is_not_above_it() -> None:
-    """With the bias -1/2 the output on abba is exactly 0: balls, in which 2/4 is exact, know that; float64 does not."""
+    """With the bias -1/2 the output on abba is exactly 0: balls, in which 2/4 is exact, prove it; float64 does not."""
     model, words = model_of(mean_of_a()), ["a", "abba", "aab"]
     assert model.check(against=lambda word: word != tuple("abba"), words=words).verdict is Verdict.CERTIFIED
     undecided = model.check(against=half_are_a, words=words, engine="float64")
@@ -117,7 +117,7 @@ def test_what_is_not_judged_does_not_count() -> None:
 
 
 def test_lists_are_by_position() -> None:
-    """At each symbol the share so far; here it is wrong from the third symbol on."""
+    """The network computes the share at each symbol; the reference differs from the third symbol on."""
 
     def prefixes(word: tuple[str, ...]) -> list[Any]:
         return [None if i == 1 else half_are_a(word[:i]) != (i > 2) for i in range(1, len(word) + 1)]
@@ -221,7 +221,7 @@ def test_tokens_beside_the_word_are_read() -> None:
 
 @pytest.mark.parametrize("engine", ["auto", "ball", "mpmath"])
 def test_where_nothing_can_be_wrong_there_is_no_margin(engine: str) -> None:
-    """The largest of one output is that one, whatever it is."""
+    """With a single output, that output is always the largest."""
     model = model_of(mean_of_a(readout=Readout(decide="argmax")))
     found = model.check(against=lambda word: "share", max_n=2, engine=engine)
     assert (found.agreed, found.words, [one.margin for one in found.judged]) == (True, 6, [None, None])

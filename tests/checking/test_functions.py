@@ -1,5 +1,7 @@
 """Tests of Python functions as references: open positions, values that no output has, and words on which they fail.
-The networks compute the share of a's so far, so that counting gives every answer."""
+
+The networks compute the share of a's so far, so that counting gives every expected answer.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ Word = tuple[Any, ...]
 
 
 def labels(at: Any = "each", outputs: tuple[Token, Token] = (0, 1), **more: Any) -> hardsim.Model:
-    """Return label 1 at each symbol up to which at least half of the symbols are a, else label 0."""
+    """Build a network with label 1 at each symbol up to which at least half of the symbols are a, else label 0."""
     network = replace(mean_of_a(outputs=outputs, readout=Readout(decide="argmax", at=at, **more)))
     bias = np.array([Fraction(0), ABOVE], dtype=object)
     return model_of(replace(network, unembedding=np.array([[0.0, 0.0], [0.0, 1.0]]), unembedding_bias=bias))
@@ -82,7 +84,9 @@ def first_alone(marker: Any, kind: Callable[[list[Any]], Any] = list) -> Callabl
     ],
 )
 def test_positions_that_are_left_open_are_counted(function: Callable[[Word], Any], unjudged: Any) -> None:
-    """Only the first symbol of each of the 2 + 4 + 8 words up to length 3 is judged: 14 of 2 + 8 + 24 positions."""
+    """Only the first symbol of each of the 2 + 4 + 8 words up to length 3 has an expected answer: 14 of 2 + 8 + 24
+    positions.
+    """
     found = labels().check(against=function, unjudged=unjudged, max_n=3)
     assert (found.verdict, found.positions_judged, found.positions_unjudged, found.words) == ("CERTIFIED", 14, 20, 14)
     assert [(one.positions_judged, one.positions_unjudged) for one in found.judged] == [(2, 0), (4, 4), (8, 16)]
@@ -123,12 +127,12 @@ def test_where_nothing_is_judged_nothing_is_certified(nothing: Any) -> None:
 
 
 def test_a_marker_is_compared_by_type() -> None:
-    """0 marks nothing that is False, and 1 nothing that is True."""
+    """The marker 0 does not match False, and the marker 1 does not match True."""
     model = model_of(mean_of_a(ABOVE))
     truth = model.check(against=lambda word: label(word) == 1, unjudged=0, max_n=3)
     assert (truth.verdict, truth.words) == ("CERTIFIED", 14)
     assert labels().check(against=every, unjudged="1", max_n=2).words == 6
-    assert labels().check(against=every, unjudged=1, max_n=1).words == 1  # whoever says so leaves a open
+    assert labels().check(against=every, unjudged=1, max_n=1).words == 1  # the answer 1, at a, matches the marker
 
 
 @pytest.mark.parametrize(
@@ -202,7 +206,7 @@ def test_a_set_is_judged_by_those_of_its_members_that_are_outputs() -> None:
     assert labels().check(against=lambda word: [{1 - one, 99} for one in every(word)], max_n=3).verdict == "REFUTED"
 
 
-def test_what_takes_no_part_in_the_argmax_is_never_said() -> None:
+def test_what_takes_no_part_in_the_argmax_is_never_an_answer() -> None:
     found = labels(among=(1,)).check(against=every, max_n=2)
     assert found.mismatch is not None
     assert found.mismatch.no_output is not None
@@ -227,7 +231,8 @@ def test_text_with_an_output_for_each_symbol_is_no_single_output() -> None:
     texts = labels("each")
     message = raised(InputError, lambda: texts.check(against=lambda word: "".join(map(str, every(word))), max_n=2))
     assert message.message == "on the word aa: '11' is one text, and not one output for each symbol"
-    assert texts.check(against=lambda word: "23", words=["ab"]).verdict is Verdict.REFUTED  # no text of outputs
+    # "23" is no sequence of outputs.
+    assert texts.check(against=lambda word: "23", words=["ab"]).verdict is Verdict.REFUTED
     once = labels("last")
     assert once.check(against=lambda word: "11", words=["ab"]).verdict is Verdict.REFUTED
 
@@ -282,10 +287,10 @@ def failing(how: Any, bad: str, wrong: str = "") -> Callable[[Word], Any]:
 
 
 class Hostile:
-    """A value of which everything fails."""
+    """A value whose methods all raise an exception."""
 
     def fail(self, *_: Any) -> Any:
-        """Raise what no library would."""
+        """Raise an exception that no library raises."""
         raise LookupError("own")
 
     __repr__ = __eq__ = __len__ = __iter__ = fail
@@ -293,13 +298,13 @@ class Hostile:
 
 
 class Broken(Hostile):
-    """A tensor that cannot be brought into memory."""
+    """A tensor that cannot be copied into memory."""
 
     tolist = Hostile.fail
 
 
 def holding_itself() -> dict[str, Any]:
-    """A mapping without an end."""
+    """Return a mapping that contains itself."""
     found: dict[str, Any] = {}
     found["a"] = found
     return found
@@ -453,7 +458,8 @@ def test_a_function_checks_what_maps_words(mirror: Any) -> None:
 
 def test_positions_of_an_output_that_are_left_open_are_not_wrong() -> None:
     model = hardsim.load("reverse")
-    same = model.check(against=lambda word: [None, *word[1:]], max_n=3)  # only the first is left open: ab is wrong
+    # Only the first symbol is left open: ab is wrong.
+    same = model.check(against=lambda word: [None, *word[1:]], max_n=3)
     assert same.mismatch is not None
     assert (same.mismatch.word, same.mismatch.oracle, same.mismatch.hard) == (("a", "b"), (None, "b"), ("b", "a"))
     middle = model.check(against=lambda word: [None, word[1], None] if len(word) == 3 else None, max_n=3)

@@ -1,4 +1,4 @@
-"""The theorem's temperature in closed form."""
+"""Tests of the theorem's temperature in closed form."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What heads do, of heads that were made to do it: logits are x A y for vectors x of the query and y of the key, which
-are the token and the position, one-hot."""
+"""Tests of the patterns of heads, on heads built to show them. Logits are x A y for vectors x of the query and y of the
+key, each the one-hot token and the one-hot position.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +46,16 @@ from hardsim.run.dense_float import DenseFloat
 from tests.mistakes import raised
 
 ROWS = 6
-"""Positions in the table."""
+"""Number of rows in the table of positions."""
 Score = Callable[[int, str, int, str], float]
-"""The logit by query, its token, key, its token. It is a sum of functions of one of the first two and one of the last
-two."""
+"""A function that gives the logit from the query's position, its token, the key's position, and its token.
+
+It must be a sum of functions of one of the first two arguments and one of the last two.
+"""
 
 
 def bilinear(score: Score, tokens: Sequence[str]) -> Any:
-    """The matrix A of a score in which one of query and token, and one of key and token, are ignored."""
+    """Return the matrix A of a score."""
     size = len(tokens) + ROWS
     found = np.zeros((size, size))
     for q, k in product(range(size), repeat=2):
@@ -63,14 +66,14 @@ def bilinear(score: Score, tokens: Sequence[str]) -> Any:
 
 
 def head(matrix: Any, mask: Mask = Mask.FUTURE) -> NetworkHead:
-    """A head with these logits, which adds nothing."""
+    """Build a head with these logits that adds nothing."""
     size = len(matrix)
     nothing = np.zeros((size, 1))
     return NetworkHead("made", mask, RootScale(), matrix, np.eye(size), nothing, nothing.T)
 
 
 def network(*layers: Sequence[NetworkHead], tokens: Sequence[str] = "ab", bos: bool = False, **more: Any) -> Network:
-    """A network of such heads."""
+    """Build a network of such heads."""
     size = len(tokens) + ROWS
     place = np.eye(size)
     norm = more.pop("norm", None)
@@ -88,19 +91,21 @@ def network(*layers: Sequence[NetworkHead], tokens: Sequence[str] = "ab", bos: b
 
 
 def found_of(made: Network, max_n: int = 4, **options: Any) -> HeadsResult:
-    """What is found of a network."""
+    """Return the result of `heads` for a network."""
     subject = External(name="net", sha256="0" * 64, kind="network", alphabet=made.symbols, title="", network=made)
     return heads_of(subject, CheckOptions(max_n, **options))
 
 
 def only(made: Network, max_n: int = 4, **options: Any) -> HeadPattern:
-    """What is found of its only head."""
+    """Return the pattern of a network's only head."""
     (found,) = found_of(made, max_n, **options).heads
     return found
 
 
 def queries_upto(max_n: int, symbols: int = 2, before: int = 0, mask: Mask = Mask.FUTURE) -> int:
-    """Queries that see two positions: all but one where a mask hides something, and none where one token is read."""
+    """Count the queries that see at least two positions: without a mask all of them, except in words of one token, else
+    all but one of each word.
+    """
     sizes = [(symbols**n, n + before) for n in range(1, max_n + 1)]
     return sum(words * ((m if m > 1 else 0) if mask is Mask.NONE else m - 1) for words, m in sizes)
 
@@ -109,7 +114,7 @@ def queries_upto(max_n: int, symbols: int = 2, before: int = 0, mask: Mask = Mas
 
 
 def at_position(place: Callable[[int], int], height: float = 10) -> Score:
-    """Look for one position."""
+    """Return a score that selects one position."""
     return lambda q, t, k, u: height * (q >= 0 and k >= 0 and k == place(q))
 
 
@@ -127,7 +132,7 @@ PLACES: list[tuple[str, Mask, Callable[[int], int]]] = [
 
 @pytest.mark.parametrize(("pattern", "mask", "place"), PLACES)
 def test_a_position_is_found(pattern: str, mask: Mask, place: Callable[[int], int]) -> None:
-    """Words of up to 4 symbols: beside the largest logit 10 there are at most 3 that are 0."""
+    """In words of up to 4 symbols, at most 3 other logits, all 0, compete with the largest, 10."""
     found = only(network([head(bilinear(at_position(place), "ab"), mask)]))
     assert (found.pattern, found.always, found.ties, found.tokens) == (pattern, True, 0, None)
     assert found.queries == found.holds == queries_upto(4, mask=mask)
@@ -140,7 +145,7 @@ def test_a_position_is_found(pattern: str, mask: Mask, place: Callable[[int], in
     assert (found.tie, found.exact_ties) == (None, 0)
 
 
-def test_where_there_is_no_next_position_the_first_one_is_meant() -> None:
+def test_where_there_is_no_next_position_the_first_one_counts() -> None:
     """Words have 4 symbols, so that position 3 is the last; from it the head looks at position 0, or at 1."""
     for place, always in ((0, True), (1, False)):
         score = at_position(lambda q, place=place: q + 1 if q < 3 else place)  # type: ignore[misc]  # of the default
@@ -158,14 +163,16 @@ def test_the_last_position_is_found() -> None:
 def test_the_first_symbol_is_not_the_first_position() -> None:
     score = at_position(lambda q: 1)
     found = only(network([head(bilinear(score, "ab$"))], tokens="ab$", bos=True))
-    # At the beginning of sequence itself one position is seen alone.
+    # The beginning of sequence sees only itself.
     assert (found.pattern, found.always, found.queries) == (FIRST_SYMBOL, True, queries_upto(4, before=1))
     assert only(network([head(bilinear(score, "ab"))])).pattern == NONE
 
 
 def test_a_share_is_counted() -> None:
-    """At an a the head looks at the first position, at a b at the second: of words of three symbols the queries at
-    positions 1 and 2 count, and at position 1 the second position is itself."""
+    """At an a the head looks at the first position, at a b at the second.
+
+    In words of three symbols the queries at positions 1 and 2 count, and at position 1 the second position is itself.
+    """
     score = lambda q, t, k, u: 5.0 * (k >= 0 and k == {"a": 0, "b": 1}.get(t, -2))  # noqa: E731
     words = [tuple(word) for word in ("aaa", "aab", "aba", "aaa")]
     found = only(network([head(bilinear(score, "ab"))]), words=tuple(words))
@@ -176,7 +183,7 @@ def test_a_share_is_counted() -> None:
 def test_less_than_half_is_no_pattern() -> None:
     score = at_position(lambda q: q - 2)
     found = only(network([head(bilinear(score, "ab"))]), words=(tuple("ababab"),))
-    # Of 5 queries 1 has no such position, and at the second one it is the first.
+    # One of 5 queries has no such position; for the second query it is the first position.
     assert (found.pattern, found.holds, found.queries, found.ties) == (NONE, 0, 5, 1)
 
 
@@ -184,7 +191,9 @@ def test_less_than_half_is_no_pattern() -> None:
 
 
 def newest(members: str, mask: Mask = Mask.FUTURE, strict: bool = False) -> Score:
-    """Look for the nearest of some tokens: 100 for a member, 50 for the beginning of sequence, and 1 a position."""
+    """Return a score for the nearest of some tokens: 100 for a member, 50 for the beginning of sequence, and 1 a
+    position.
+    """
     sign = -1 if mask is Mask.PAST else 1
 
     def score(q: int, t: str, k: int, u: str) -> float:
@@ -197,7 +206,7 @@ def newest(members: str, mask: Mask = Mask.FUTURE, strict: bool = False) -> Scor
 
 @pytest.mark.parametrize("members", ["a", "ac", "bc"])
 def test_the_nearest_of_a_class_is_found(members: str) -> None:
-    """Two members beside one another have a gap of 1, and nothing has less."""
+    """Two adjacent members have a gap of 1, which is the smallest."""
     found = only(network([head(bilinear(newest(members), "abc$"))], tokens="abc$", bos=True))
     assert (found.pattern, found.tokens, found.always) == (AT_OR_BEFORE, tuple(members), True)
     assert found.gap is not None
@@ -205,25 +214,25 @@ def test_the_nearest_of_a_class_is_found(members: str) -> None:
 
 
 @pytest.mark.parametrize("members", ["a", "ac"])
-def test_the_nearest_before_is_told_from_the_nearest_at_or_before(members: str) -> None:
+def test_the_nearest_before_differs_from_the_nearest_at_or_before(members: str) -> None:
     made = network([head(bilinear(newest(members, strict=True), "abc$"))], tokens="abc$", bos=True)
     found = only(made)
     assert (found.pattern, found.tokens, found.always) == (BEFORE, tuple(members), True)
 
 
 def test_a_head_may_look_ahead() -> None:
-    """Where there is no a ahead the logits fall with the position: the head looks at itself and not at the last one."""
+    """Without an a ahead the logits fall with the position: the head looks at its own position, not at the last one."""
     words = [word for n in (2, 3, 4) for word in product("abc", repeat=n)]
     made = network([head(bilinear(newest("a", Mask.PAST), "abc"), Mask.PAST)], tokens="abc")
     found = only(made, words=tuple(words))
     assert (found.pattern, found.tokens) == (AT_OR_AFTER, ("a",))
-    # It holds where an a is ahead: of the words of n symbols 1 - (2/3)^k with k symbols ahead.
+    # It holds where an a is ahead: for the share 1 - (2/3)^k of the words with k symbols ahead.
     ahead = sum("a" in word[q:] for word in words for q in range(len(word) - 1))
     assert (found.holds, found.queries) == (ahead, sum(len(word) - 1 for word in words))
 
 
 def naive(pattern: str, word: Sequence[int], q: int, members: set[int], nothing: int) -> int:
-    """Where the nearest is, by its definition."""
+    """Return the nearest position of a member by the definition of the pattern; `nothing` if there is none."""
     ways = {
         AT_OR_BEFORE: range(q, -1, -1),
         BEFORE: range(q - 1, -1, -1),
@@ -242,13 +251,13 @@ def test_classes_are_inferred_from_what_such_heads_do(pattern: str, members: set
     nothing = 0 if mask is Mask.FUTURE else n - 1
     argmax = np.array([[naive(pattern, word, q, members, nothing) for q in range(n)] for word in tokens.tolist()])
     assert (nearest(pattern, np.isin(tokens, list(members)), nothing) == argmax).all()
-    argmax[:, nothing] = -1  # a query that sees itself alone
+    argmax[:, nothing] = -1  # a query that sees only itself
     found = evidence(pattern, mask, tokens, argmax, 4)
     assert set(np.flatnonzero(found > 0).tolist()) == members
 
 
 def test_evidence_is_counted() -> None:
-    """From position 4 back to 1: the token there was attended, those at 2, 3 and 4 were passed over."""
+    """The query at position 4 attends to position 1: its token is a member, the tokens at 2, 3 and 4 are not."""
     tokens, argmax = np.array([[0, 1, 2, 2, 3]]), np.array([[-1, -1, -1, -1, 1]])
     assert evidence(AT_OR_BEFORE, Mask.FUTURE, tokens, argmax, 5).tolist() == [0, 1, -2, -1, 0]
     assert evidence(BEFORE, Mask.FUTURE, tokens, argmax, 5).tolist() == [0, 1, -2, 0, 0]
@@ -272,7 +281,7 @@ def test_a_uniform_head_has_ties_everywhere() -> None:
 
 
 def test_keys_of_nothing_are_all_the_same() -> None:
-    """In whatever layer."""
+    """Keys without weights are equal in every layer."""
     silent = replace(head(ALIKE), w_q=np.eye(8), w_k=np.zeros((8, 8)))
     first, second = found_of(network([head(ALIKE)], [silent])).heads
     assert (second.ties, second.exact_ties) == (queries_upto(4), queries_upto(4))
@@ -283,8 +292,11 @@ def test_keys_of_nothing_are_all_the_same() -> None:
 
 @pytest.mark.parametrize(("distance", "holds"), [(0.0199, 4), (0.0201, 2)])
 def test_uniform_within_one_percent(distance: float, holds: int) -> None:
-    """Of two logits at this distance the larger weight is 1/2 (1 + tanh(distance / 2)), and tanh(0.01) is about 0.01.
-    Of the words of two symbols aa and bb have a tie."""
+    """For two logits at this distance the larger weight is 1/2 (1 + tanh(distance / 2)), and tanh(0.01) is about
+    0.01.
+
+    Of the words of two symbols, aa and bb have a tie.
+    """
     score = lambda q, t, k, u: distance * (t != "" and u == "a")  # noqa: E731
     found = only(network([head(bilinear(score, "ab"))]), 2)
     assert (found.pattern, found.holds, found.queries, found.ties) == (UNIFORM, holds, 4, 2)
@@ -294,11 +306,11 @@ def test_uniform_within_one_percent(distance: float, holds: int) -> None:
 
 
 ALIKE = bilinear(lambda q, t, k, u: 1.0 * (t != "" and u != ""), "ab")
-"""Every token is as good as every other, though what is read of them is not the same."""
+"""A matrix with the same logit for all tokens; their values differ."""
 
 
 def tied(norm: Norm | None = None, more: Sequence[NetworkHead] = (), mask: Mask = Mask.FUTURE) -> HeadPattern:
-    """A head that looks at any a, wherever it is."""
+    """Return the pattern of a head that looks equally at every a."""
     score = lambda q, t, k, u: 3.0 * (t != "" and u == "a")  # noqa: E731
     matrix = bilinear(score, "ab")
     blind = np.array([1.0] * 2 + [0.0] * ROWS)
@@ -310,7 +322,7 @@ def tied(norm: Norm | None = None, more: Sequence[NetworkHead] = (), mask: Mask 
 TIED = sum(
     (word[: q + 1].count("a") or q + 1) > 1 for n in (2, 3) for word in product("ab", repeat=n) for q in range(1, n)
 )
-"""Queries that see more than one a, or none."""
+"""Number of queries that see more than one a, or none."""
 
 
 def test_ties_are_exact_where_the_head_reads_the_same() -> None:
@@ -321,20 +333,22 @@ def test_ties_are_exact_where_the_head_reads_the_same() -> None:
     assert [(one.n, one.ties) for one in found.lengths] == [(1, 0), (2, 2), (3, TIED - 2)]
     assert found.gap is not None
     assert 0 <= 3 - found.gap.value < Fraction(1, 10**12)
-    # All weight is on the a's but for what one b has beside one a, or two of them.
+    # All weight is on the a's except for the share of one or two b's beside one a.
     assert found.weight is not None
     assert 0 <= 1 / (1 + 2 * exp(-3)) - found.weight.value < 1e-12
 
 
 def test_nobody_knows_of_other_ties_whether_they_are_exact() -> None:
-    """A norm mixes the coordinates, and an earlier head may read another past."""
+    """Ties are not known to be exact after a norm, which mixes coordinates, or an earlier head, which may read other
+    words.
+    """
     assert tied(Norm("layer", Fraction(1, 100))).exact_ties == 0
     earlier = tied(more=[head(np.zeros((8, 8)))])
     assert (earlier.ties, earlier.exact_ties) == (TIED, 0)
 
 
 def test_logits_of_different_keys_may_be_equal_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both tokens are as good to every query; or one of them by less than float64 tells."""
+    """Both tokens have exactly equal logits for every query; or logits closer than float64 resolves."""
     for matrix, exact in ((ALIKE, 1), (ALIKE * [1, 1 + 2.0**-52, *[1] * ROWS], 0)):
         found = only(network([head(matrix)]), words=(("a", "b"),))
         assert (found.ties, found.exact_ties) == (1, exact)
@@ -358,7 +372,7 @@ def test_equal_vectors_stay_equal_under_heads_that_see_everything() -> None:
 
 
 def test_what_float64_does_not_tell_apart_is_a_tie() -> None:
-    """The logits 1e17 and 1e17 + 1 are far apart, and float64 does not hold the second."""
+    """The logits 1e17 and 1e17 + 1 are far apart, but float64 cannot represent the second."""
     score = lambda q, t, k, u: 1e17 * (t != "" and u != "") + (q >= 0 and k == 0)  # noqa: E731
     found = only(network([head(bilinear(score, "ab"))]), 2)
     assert (found.ties, found.exact_ties, found.queries, found.pattern) == (4, 0, 4, NONE)
@@ -366,8 +380,8 @@ def test_what_float64_does_not_tell_apart_is_a_tie() -> None:
 
 @pytest.mark.parametrize("size", [1e-12, 0.004, 0.3, 4.0])
 @pytest.mark.parametrize("slip", [0.0, 1e-15, 1e-4, 0.02])
-def test_what_is_said_of_rows_holds_of_all_logits_within_the_radius(size: float, slip: float) -> None:
-    """Weights are computed again in mpmath, of logits at the ends of what the radius allows."""
+def test_bounds_of_rows_hold_for_all_logits_within_the_radius(size: float, slip: float) -> None:
+    """Weights are recomputed in mpmath from logits at the ends of the intervals that the radius allows."""
     rng = np.random.default_rng(int(1e6 * size + 1e7 * slip))
     seen = np.tril(np.ones((5, 5), dtype=bool))
     logits = np.where(seen, rng.normal(size=(8, 5, 5)) * size, -np.inf)
@@ -387,7 +401,7 @@ def test_what_is_said_of_rows_holds_of_all_logits_within_the_radius(size: float,
                 assert 0 < found.gap[word, q] <= first - second
             if found.even[word, q]:
                 assert all(abs(share * (q + 1) - 1) <= mp.mpf(1) / 100 for share in shares)
-    # And it is said where it can be.
+    # The bounds are also not vacuous: they hold wherever they can.
     assert slip or found.certain[:, 1:].all()
     assert found.even[:, 1:].all() or size > 1e-12 or slip > 1e-4
     assert size < 4 or not found.even[:, 1:].any()
@@ -406,7 +420,7 @@ def test_a_class_of_many_tokens_is_cut_short() -> None:
 # ---- the run ----
 
 
-def test_words_are_told() -> None:
+def test_words_are_reported() -> None:
     found = found_of(network([head(np.zeros((8, 8)))]), 6, exhaustive=4, samples=1)
     message = [(one.n, one.possible, one.exhaustive) for one in found.tried]
     assert (message[:2], message[-1]) == ([(1, 2, True), (2, 4, True)], (6, 64, False))
@@ -420,10 +434,10 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = found_of(made)
     monkeypatch.setattr(head_patterns, "CELLS", 700)
     assert found_of(made).to_json() == whole.to_json()
-    # Classes are settled when 100 queries were seen: all words of up to two symbols, and some of three.
+    # Classes are final after 100 queries: all words of up to two symbols, and some of three.
     monkeypatch.setattr(head_patterns, "REMEMBERED", 100)
     assert found_of(made).to_json() == whole.to_json()
-    monkeypatch.setattr(head_patterns, "REMEMBERED", 0)  # one batch, of the words of one symbol
+    monkeypatch.setattr(head_patterns, "REMEMBERED", 0)  # classes are final after one batch, the words of one symbol
     assert found_of(made).heads[0].pattern == AT_OR_BEFORE
 
 
@@ -462,5 +476,5 @@ def test_rows_that_overflow_are_ties() -> None:
     large = replace(made.heads[0], w_k=np.eye(8) * 1e200)
     found = only(network([large]), 2)
     assert found.ties == found.queries == 4
-    # That aa and bb are tied is known of the weights.
+    # The weights show that aa and bb are exactly tied.
     assert (found.pattern, found.exact_ties) == (NONE, 2)

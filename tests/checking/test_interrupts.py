@@ -1,4 +1,4 @@
-"""When KeyboardInterrupt is raised: in a process of its own, since the signals of this one are pytest's."""
+"""Tests of where KeyboardInterrupt is raised, in a separate process, since pytest handles the signals of this one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ CASES = {
 
 
 def ran(program: str) -> tuple[str, str, int]:
-    """What a process prints to both its streams, and its exit code."""
+    """Run a program in a process; return what it prints to both streams, and its exit code."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     return done.stdout, done.stderr, done.returncode
 

@@ -59,8 +59,11 @@ def setting(key: str, value: Any, of: Callable[[dict[str, Any]], dict[str, Any]]
 @pytest.mark.parametrize("text", [SINCE, COUNTS, STEPS])
 @pytest.mark.parametrize("regime", REGIMES)
 def test_a_regime_is_known_by_its_weights(text: str, regime: str) -> None:
-    """A network compiled for a regime fits no other: 1/n and 1/i^2 are two temperatures, and at temperature 1 the
-    encodings i/n, i and n belong to one regime each. `none` is the regime that --tau 1 gives to other regimes."""
+    """A network compiled for a regime fits no other regime.
+
+    1/n and 1/i^2 are different temperatures, and at temperature 1 the encodings i/n, i and n belong to one regime each.
+    Other regimes with --tau 1 become `none`.
+    """
     try:
         made = compile_formula(parse_text(text, "x"), ModelOptions(regime=regime))
     except hardsim.errors.Unsupported:
@@ -218,7 +221,7 @@ def test_what_nobody_edited_has_no_remark(tmp_path: Path, hard: bool, regime: st
 
 
 def test_a_model_of_a_program_is_read_without_a_remark_and_its_labels_are_what_it_says(tmp_path: Path) -> None:
-    """Nothing in the file says from which program it is, so nothing confirms its labels."""
+    """The file does not name its program, so nothing confirms its labels."""
     path = tmp_path / "x.ahat.json"
     hardsim.load("flipflop.srasp").compile(hard=True).save(path)
     given = read_input(str(path))

@@ -1,4 +1,4 @@
-"""Inputs: formula files, expressions, and compiled models that give the same results."""
+"""Tests of inputs: formula files, expressions, and compiled models that give the same results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OPTIONS = [
 
 
 def stored(directory: Path, text: str = TEXT, options: ModelOptions = DEFAULT) -> tuple[Subject, Path]:
-    """What a formula compiles to, and the file of it."""
+    """Compile a formula; return the subject and the file that stores it."""
     source, path = directory / "formula.ltl", directory / "formula.model.json"
     source.write_text(text, encoding="utf-8")
     subject = read_input(str(source)).compile(options)
@@ -71,7 +71,7 @@ def stored(directory: Path, text: str = TEXT, options: ModelOptions = DEFAULT) -
 
 @contextmanager
 def edited(path: Path) -> Iterator[Any]:
-    """The document of a file, which is written back after the block."""
+    """Return a context with the document of a file, which is written back at the end."""
     document = json.loads(path.read_text(encoding="utf-8"))
     yield document
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -95,7 +95,7 @@ def test_a_stored_model_gives_identical_results(tmp_path: Path, text: str, optio
 
 
 def test_the_predicates_of_a_stored_model_are_those_of_its_formula(tmp_path: Path) -> None:
-    """The encoding has their names; what they mean stands in the formula, and a changed meaning changes the network."""
+    """The encoding contains their names; the formula defines them, so a changed definition changes the network."""
     _, path = stored(tmp_path, HEADER.replace("aba", "aab") + "MID(#L[a] + 0)\n")
     assert "MID(i)" in path.read_text(encoding="utf-8")
     with edited(path) as document:
@@ -147,7 +147,7 @@ def test_a_network_whose_weights_were_edited_is_judged_as_it_is(tmp_path: Path) 
 
 
 def head_of(document: Any) -> Any:
-    """A head of the network."""
+    """Return a head of the network."""
     return next(head for layer in document["model"]["layers"] for head in layer["heads"])
 
 

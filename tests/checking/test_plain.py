@@ -1,4 +1,4 @@
-"""Results and tallies as JSON: nothing is lost on the way there and back, and nothing else comes out."""
+"""Tests of results and tallies as JSON: they are read back unchanged, and wrong data is refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TYPES = st.recursive(
 
 
 def values(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of a type."""
+    """Return a strategy for values of a type."""
     parts = get_args(kind)
     if kind in LEAVES:
         return LEAVES[kind]
@@ -56,7 +56,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def back(value: Any, kind: Any) -> Any:
-    """What comes back of a value."""
+    """Return a value after it was written as JSON and read back."""
     return from_plain(json.loads(json.dumps(to_plain(value))), kind, "runs")
 
 
@@ -68,7 +68,7 @@ def test_values_come_back_as_they_were(pair: tuple[Any, Any]) -> None:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equality that tells 1 from True and 0.0 from -0.0."""
+    """Return True if two values are equal and have the same types; 1 differs from True, 0.0 from -0.0."""
     if type(left) is not type(right):
         return False
     if isinstance(left, list | tuple):

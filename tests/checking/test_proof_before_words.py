@@ -1,4 +1,4 @@
-"""A check that asks the prover first: when it does, what its verdict says, and what contradicts a proof."""
+"""Tests of checks that run the prover first: when they do, the verdict, and words that contradict a proof."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def since(regime: str = "temperature", beta: str = "4") -> Subject:
 
 
 def unproved() -> Subject:
-    """The network is right, but the mask of its head is not the specified one, which the prover does not accept."""
+    """Return a subject that is right but not provable: the mask of its head is not the specified one."""
     subject = compiled("a S b")
     return replace(subject, stored=edited_head(subject.model, 0, mask=Mask.NONE))
 
 
 @pytest.fixture
-def asked_lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The lengths for which one of the provers is asked."""
+def lengths_proved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths for which one of the provers was called."""
     found: list[int] = []
 
     def watched(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,10 +55,10 @@ def asked_lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 # ---- formulas ----
 
 
-def test_a_proof_makes_the_verdict_and_the_words_the_numbers(asked_lengths: list[int]) -> None:
+def test_a_proof_makes_the_verdict_and_the_words_the_numbers(lengths_proved: list[int]) -> None:
     options = CheckOptions(max_n=5)
     result, words = check_with_proof(since(), options), check_subject(since(), options)
-    assert asked_lengths == [5]
+    assert lengths_proved == [5]
     assert (result.verdict, words.verdict) == (Verdict.PROVED, Verdict.CERTIFIED)
     assert result.proof == (
         "every word of length 1 to 5, from the weights: the network accepts exactly what the formula says"
@@ -68,29 +68,29 @@ def test_a_proof_makes_the_verdict_and_the_words_the_numbers(asked_lengths: list
 
 
 @pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
-def test_other_engines_stand_for_themselves(asked_lengths: list[int], engine: str) -> None:
+def test_other_engines_stand_for_themselves(lengths_proved: list[int], engine: str) -> None:
     result = check_with_proof(since(), CheckOptions(max_n=2, engine=engine))
-    assert (asked_lengths, result.proof) == ([], "not asked: a check asks the prover only with --engine auto")
+    assert (lengths_proved, result.proof) == ([], "not asked: a check asks the prover only with --engine auto")
     assert result.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
 
 
-def test_plain_softmax_is_asked_about_as_well(asked_lengths: list[int]) -> None:
+def test_the_prover_runs_for_plain_softmax_as_well(lengths_proved: list[int]) -> None:
     result = check_with_proof(since("none"), CheckOptions(max_n=3))
-    assert (result.verdict, asked_lengths) == (Verdict.REFUTED, [3])
+    assert (result.verdict, lengths_proved) == (Verdict.REFUTED, [3])
 
 
-def test_the_prover_is_asked_up_to_a_length(asked_lengths: list[int]) -> None:
+def test_the_prover_runs_up_to_a_length(lengths_proved: list[int]) -> None:
     options = [CheckOptions(max_n=max_n, exhaustive=0, samples=0) for max_n in (LONGEST, LONGEST + 1)]
     assert [check_with_proof(since(), one).verdict for one in options] == [Verdict.PROVED, Verdict.CERTIFIED]
-    assert asked_lengths == [LONGEST] == [64]
+    assert lengths_proved == [LONGEST] == [64]
 
 
-def test_without_a_proof_the_words_decide(asked_lengths: list[int]) -> None:
+def test_without_a_proof_the_words_decide(lengths_proved: list[int]) -> None:
     result = check_with_proof(unproved(), CheckOptions(max_n=4))
     assert (result.verdict, result.proof) == (Verdict.CERTIFIED, "not proved: `hardsim prove` says why")
     assert result.reach == check_subject(unproved(), CheckOptions(max_n=4)).reach
     wrong = check_with_proof(since(beta="1"), CheckOptions(max_n=4))
-    assert (wrong.verdict, asked_lengths) == (Verdict.REFUTED, [4, 4])
+    assert (wrong.verdict, lengths_proved) == (Verdict.REFUTED, [4, 4])
     assert wrong.mismatch is not None
 
 
@@ -126,17 +126,17 @@ def test_a_word_that_contradicts_a_proof_is_a_defect(
 # ---- programs and models ----
 
 
-def test_a_structural_program_is_proved(tmp_path: Path, asked_lengths: list[int]) -> None:
+def test_a_structural_program_is_proved(tmp_path: Path, lengths_proved: list[int]) -> None:
     subject = program_of(tmp_path, SOME_A)
     result = check_with_proof(subject, CheckOptions(max_n=3))
     words = check_subject(subject, CheckOptions(max_n=3))
-    assert (asked_lengths, result.verdict, words.verdict) == ([3], Verdict.PROVED, Verdict.CERTIFIED)
+    assert (lengths_proved, result.verdict, words.verdict) == ([3], Verdict.PROVED, Verdict.CERTIFIED)
     assert result.reach.startswith("every word of length 1 to 3: softmax answers as hard attention does")
     assert result.reach.endswith(f"; and {words.reach}")
     assert result.lengths == words.lengths
 
 
-def test_models_and_temperatures_that_are_not_asked_about(tmp_path: Path, asked_lengths: list[int]) -> None:
+def test_models_and_temperatures_without_a_prover(tmp_path: Path, lengths_proved: list[int]) -> None:
     subject = program_of(tmp_path, SOME_A)
     sparse = CheckOptions(max_n=1)
     assert check_with_proof(subject, replace(sparse, engine="ball")).verdict is Verdict.CERTIFIED
@@ -148,13 +148,13 @@ def test_models_and_temperatures_that_are_not_asked_about(tmp_path: Path, asked_
     assert check_with_proof(padded, sparse).verdict is Verdict.CERTIFIED
     long = CheckOptions(max_n=LONGEST + 1, exhaustive=0, samples=0)
     assert check_with_proof(subject, long).verdict is Verdict.CERTIFIED
-    assert asked_lengths == []
+    assert lengths_proved == []
 
 
-def test_a_program_that_pads_is_asked_about_as_far_as_its_checks_go(asked_lengths: list[int]) -> None:
-    """Of marked_square, which takes the square of a length, the prover needs no words."""
+def test_a_program_that_pads_is_proved_as_far_as_its_checks_go(lengths_proved: list[int]) -> None:
+    """The prover needs no words for marked_square, which takes the square of a length."""
     result = check_with_proof(shipped("marked_square.srasp"), CheckOptions(max_n=5, exhaustive=0, samples=0))
-    assert (result.verdict, asked_lengths) == (Verdict.PROVED, [5])
+    assert (result.verdict, lengths_proved) == (Verdict.PROVED, [5])
 
 
 def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_path: Path) -> None:

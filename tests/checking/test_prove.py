@@ -1,4 +1,4 @@
-"""Proofs, refutations by a word, and neither."""
+"""Tests of `prove`: proofs, refutations by a word, and neither."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_long_refutation_comes_from_the_worst_case() -> None:
 
 
 def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
-    # At the last position no mask makes a difference, but this one is not the specified one.
+    # At the last position all masks agree, but the prover requires the specified mask.
     subject = subject_of("a S b", alphabet="ab")
     result = prove_subject(replace(subject, stored=edited_head(subject.model, 0, mask=Mask.NONE)), 8, search=14)
     assert result.verdict is Verdict.UNDECIDED

@@ -1,4 +1,4 @@
-"""Proofs of hard-attention models and programs: by structure, by every word, none, and words that refute."""
+"""Tests of proofs of hard-attention models and programs: by structure, by every word, none, and words that refute."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ REVERSE = "alphabet: a b\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos
 SECOND = (
     "alphabet: a b\ntwo(i) := Q_a(i) & pos(i) = 2 ? 2 : 0\ntotal(i) := psum_j[j <= i] two(j)\nY(i) := total(i) > 1\n"
 )
-"""An a is second. No sum leaves the range, since there are two positions then; the program's analysis cannot know."""
+"""A program that accepts if an a is second. No sum leaves the range, as there are then two positions; the program's
+analysis does not know that.
+"""
 
 
 def prove(subject: Subject, max_n: int, tau: str | None = None, **given: Any) -> ProofResult:
@@ -44,21 +46,23 @@ def reasons(proof: ProofResult) -> list[str | None]:
 
 
 def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
-    """Outputs 0 and 1 are 1/4 from 3/4; the bound (n - 1) e^(-1/tau) is to be at most half of that."""
+    """Outputs 0 and 1 are 1/4 from 3/4; the bound (n - 1) e^(-1/tau) must be at most half of that."""
     proof = prove(subject_of(tmp_path, some_a_by_words()), 3)
     two = proof.lengths[1]
     assert two.distance == Fraction(1, 4)
     assert known(two.bound) <= Fraction(1, 8)
     assert known(two.temperature) < critical(2)
     (one,) = prove(subject_of(tmp_path, some_a()), 1).lengths
-    # A position alone is attended to exactly.
+    # A single position is attended to exactly.
     assert one.temperature == 1
     assert one.bound == 0
     assert prove(subject_of(tmp_path, some_a()), 1).reach.startswith("every word of length 1:")
 
 
 def test_what_is_proved_holds_of_every_word(tmp_path: Path) -> None:
-    """At temperatures on both sides of the critical one: no proof above it, and below only what a check confirms."""
+    """Temperatures on both sides of the critical one: above it there is no proof, below it only what a check
+    confirms.
+    """
     subject = subject_of(tmp_path, some_a())
     for k in range(1, 12):
         tau = f"{k}/10"
@@ -75,7 +79,7 @@ def test_what_is_proved_holds_of_every_word(tmp_path: Path) -> None:
 def test_ties_of_one_side_are_broken(tmp_path: Path, weighting: str) -> None:
     subject = subject_of(tmp_path, sided(weighting))
     assert prove(subject, 3).verdict is Verdict.PROVED
-    # Softmax with ties that are not broken lies on the threshold at ab, which nothing settles.
+    # With unbroken ties, softmax at ab is exactly on the threshold, which no precision decides.
     found = prove(subject, 2, "1/4")
     assert (found.verdict, found.proved_to, found.mismatch) == (Verdict.UNDECIDED, 1, None)
     assert found.tried == 9
@@ -113,7 +117,7 @@ def test_a_softmax_file_is_judged_with_the_weights_that_it_has(
     assert sum(length.soft_mismatches for length in checked.lengths) == len(wrong)
 
 
-def test_added_weights_are_said(tmp_path: Path) -> None:
+def test_added_weights_are_reported(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, sided("rightmost"))
     # The row of ab: b, at position 2, is the last of two letters; a row of one letter alone has one value.
     said = "head some a ties: on `ab` the tied positions carry 1 and 0, so no temperature helps; weights were added"
@@ -158,7 +162,9 @@ def test_a_word_on_the_threshold_is_the_reason_why_there_is_no_proof_for_every_l
 
 
 def near(directory: Path) -> Subject:
-    """Words become xxx... if there is an a, else yyy...; but the outputs are 3/5 and 2/5, 1/10 from the threshold."""
+    """A transduction whose outputs 3/5 and 2/5 are 1/10 from the threshold: words become xxx... if there is an a,
+    else yyy...
+    """
     document: Document = with_head(
         some_a(threshold="1/2"), w_v={"x": {"a": "3/5", "b": "2/5"}, "y": {"a": "2/5", "b": "3/5"}}
     ) | {
@@ -194,7 +200,7 @@ def test_too_many_words(tmp_path: Path) -> None:
     assert reasons(prove(subject, 3, every=4))[2] == (
         "its integers may leave their range on some of the 8 words, which are too many to be tried"
     )
-    # Structure needs none of them.
+    # A proof by structure needs no words.
     assert prove(program_of(tmp_path, REVERSE), 3, every=0).verdict is Verdict.PROVED
 
 
@@ -211,14 +217,14 @@ def test_too_high_a_temperature_is_refuted_by_a_word(tmp_path: Path) -> None:
     assert sorted(proof.mismatch.word) == ["a", "b"]
     (answer,) = HardRunner(subject).answers([proof.mismatch.word])
     assert (answer, proof.mismatch.soft) == (True, False)
-    assert prove(subject, 4, "1", search=1).verdict is Verdict.UNDECIDED  # no word may be tried
+    assert prove(subject, 4, "1", search=1).verdict is Verdict.UNDECIDED  # the search may try no word
 
 
 def test_a_structural_program_is_refuted_at_too_high_a_temperature() -> None:
     proof = prove(shipped("ab_plus.srasp"), 3, "100")
     assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "soft/hard disagree on a word of length 2")
     mismatch = known(proof.mismatch)
-    # The only member of that length: all that softmax can be is too low.
+    # The only word of its length in the language: every possible output of softmax is too low.
     assert (mismatch.word, mismatch.oracle, mismatch.soft) == (("a", "b"), True, False)
 
 
@@ -237,7 +243,7 @@ def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> No
 
 
 def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
-    """The last layer's hidden units are lost, and the output with them."""
+    """Without its last layer's hidden units the network loses its output."""
     subject = program_of(tmp_path, SECOND)
     last = subject.program.layers[-1]
     broken = replace(subject.program, layers=(*subject.program.layers[:-1], replace(last, units=(), biases=())))
@@ -255,7 +261,7 @@ def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
         ("n/(n-1)", "division by zero in 1 / 0, at n = 1"),
     ],
 )
-def test_a_temperature_that_is_none_is_refused_before_every_length_is_asked_for(tau: str, message: str) -> None:
+def test_a_temperature_that_is_none_is_refused_before_every_length_is_proved(tau: str, message: str) -> None:
     model = hardsim.load("formulas/reverse.srasp")
     assert message in str(raised(InputError, model.prove, all_n=True, tau=tau))
 

@@ -1,4 +1,4 @@
-"""Which lengths a row of a table stands for."""
+"""Tests of the lengths that each row of a table covers."""
 
 from __future__ import annotations
 

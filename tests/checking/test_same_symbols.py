@@ -1,4 +1,4 @@
-"""Alphabets of sets that are the same, however they are written: what is compared over them, against brute force."""
+"""Tests of equal alphabets of sets that are written differently; comparisons over them agree with brute force."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ HEADERS = (
     "alphabet: {} {p} {q} {p,q}",
     "alphabet: {q,p} {q} {} {p}",
 )
-"""The same alphabet, as each kind of file may have it."""
+"""Headers that declare the same alphabet, in each syntax."""
 FORMULAS = {"p & q": ".*d", "H p": "[bd]+", "O(q & Y p)": ".*[bd][cd].*", "Y(p & !q) | q": ".*(b.|[cd])"}
-"""Formulas read at the last position, and what they say of the letters of sets."""
+"""Formulas read at the last position, and the equivalent patterns over letters for sets."""
 
 exclusions = st.builds(
     Exclusion,
@@ -50,7 +50,7 @@ exclusions = st.builds(
 
 @st.composite
 def alphabets(draw: st.DrawFn) -> Alphabet:
-    """Three propositions in some order with some constraints, or their sets as a list in any spelling."""
+    """Draw three propositions in some order with some constraints, or the list of their sets in some spelling."""
     constraints = draw(st.lists(exclusions, max_size=3))
     names = draw(st.permutations(NAMES))
     sets = [some for some in subsets() if all(one.allows(some) for one in constraints)]
@@ -62,12 +62,12 @@ def alphabets(draw: st.DrawFn) -> Alphabet:
 
 
 def subsets() -> list[frozenset[str]]:
-    """All sets of three propositions."""
+    """Return all sets of three propositions."""
     return [frozenset(some) for size in range(4) for some in combinations(NAMES, size)]
 
 
 def symbols_of(alphabet: Alphabet) -> set[frozenset[str]]:
-    """The sets that are the symbols of an alphabet."""
+    """Return the sets that are the symbols of an alphabet."""
     return {frozenset(members_of(symbol)) for symbol in alphabet}
 
 
@@ -98,12 +98,12 @@ def test_a_symbol_has_its_number_in_whatever_order_its_propositions_are(alphabet
 
 
 def regex(path: Path, name: str, header: str, expression: str) -> Semantics:
-    """What an expression says."""
+    """Return the semantics of a regular expression."""
     return Semantics.of(read_input(str(written(path / name, f"{header}\n{expression}\n"))))
 
 
 def first_apart(one: str, other: str, alphabet: Alphabet) -> tuple[str, ...] | None:
-    """The first word of one pattern alone, by length and then by the order of the alphabet."""
+    """Return the first word that only one of two patterns matches, by length and then by the order of the alphabet."""
     first, second, numbers = re.compile(one), re.compile(other), Numbering(alphabet)
     apart = [word for word in WORDS if bool(first.fullmatch(word)) != bool(second.fullmatch(word))]
     words = [tuple(map(numbers.own, word_of(word))) for word in apart if len(word) == len(apart[0])]
@@ -151,8 +151,8 @@ def test_formulas_and_expressions_are_compared_over_alphabets_written_differentl
 
 @pytest.mark.parametrize(("left", "right"), list(product(HEADERS[:2], HEADERS)))
 @pytest.mark.parametrize("formula", sorted(FORMULAS))
-def test_what_is_compiled_is_held_against_it(tmp_path: Path, formula: str, left: str, right: str) -> None:
-    """The oracle of the network is the other file's, asked in its own spelling, and its examples are tried."""
+def test_what_is_compiled_is_checked_against_it(tmp_path: Path, formula: str, left: str, right: str) -> None:
+    """The other file gives the expected answers, in its own spelling, and its examples are tried."""
     given = of_formula(parse_text(f"{left}\n{formula}\n", "f.ltl"), "0" * 64)
     subject = given.compile(ModelOptions())
     examples = [word for word in WORDS if re.fullmatch(FORMULAS[formula], word)][-2:]
@@ -184,10 +184,10 @@ def test_constraints_that_say_the_same_are_the_same(tmp_path: Path) -> None:
 
 
 def test_every_order_of_a_word(tmp_path: Path) -> None:
-    """What chooses words chooses them in the first file's spelling."""
-    said = regex(tmp_path, "a.re", "props: q p", "({p,q}{p}){8}").over(("{p,q}", "{p}", "{q}", "{}"))
-    known = {*said.alphabet}
-    assert isinstance(said.oracle, Members)
-    assert {*chain.from_iterable(said.oracle.automaton.words(16))} <= known
-    assert said.oracle(("{p,q}", "{p}") * 8)
-    assert said.over(said.alphabet) is said
+    """Words that are chosen have the spelling of the first file."""
+    spelled = regex(tmp_path, "a.re", "props: q p", "({p,q}{p}){8}").over(("{p,q}", "{p}", "{q}", "{}"))
+    known = {*spelled.alphabet}
+    assert isinstance(spelled.oracle, Members)
+    assert {*chain.from_iterable(spelled.oracle.automaton.words(16))} <= known
+    assert spelled.oracle(("{p,q}", "{p}") * 8)
+    assert spelled.over(spelled.alphabet) is spelled

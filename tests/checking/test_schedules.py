@@ -1,4 +1,4 @@
-"""Schedules with log, sqrt and exp at work: checks, proofs, reports, brackets, files, and what refuses them."""
+"""Tests of schedules with log, sqrt and exp: checks, proofs, reports, brackets, files, and what is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_formulas_are_certified_and_refuted(engine: str) -> None:
 
 
 def test_programs_are_certified_and_proved() -> None:
-    """With a temperature between the rationals that are told."""
+    """The temperature lies between the rationals that the report gives."""
     program = replace(at_temperature(shipped("flipflop.srasp"), CUBIC), examples=())
     result = check(program, 2)
     assert result.verdict is Verdict.CERTIFIED
@@ -75,8 +75,11 @@ def test_programs_are_certified_and_proved() -> None:
 
 @pytest.mark.slow
 def test_brackets_of_a_schedule_with_a_logarithm() -> None:
-    """Of `a S b` the logits fall by beta log(n + 1)/2 nats a position. At length 2 beta = 2 is on the threshold itself:
-    the share of the wrong position is 1/4, which neither end can tell."""
+    """For `a S b` the logits fall by beta log(n + 1)/2 nats a position.
+
+    At length 2 beta = 2 is on the threshold itself: the share of the wrong position is 1/4, which neither end can
+    decide.
+    """
     result = critical(compiled("a S b", letters="abc", tau=parse_arith("1/(n*log(n+1))")), 3)
     for row in result.lengths[1:3]:
         assert row.closed == (row.n != 2)
@@ -88,7 +91,9 @@ def test_brackets_of_a_schedule_with_a_logarithm() -> None:
 
 
 def test_brackets_of_models_and_programs(tmp_path: Path) -> None:
-    """Some a is right below a temperature T that is known, so at the schedule over beta from 1/(log(n + 1) T) on."""
+    """The model of some a is right below a known temperature T, so at the schedule over beta from 1/(log(n + 1) T)
+    on.
+    """
     result = critical(at_temperature(subject_of(tmp_path, some_a()), "1/log(n+1)"), 4)
     assert [row.n for row in result.lengths] == [1, 2, 3, 4]
     for row in result.lengths[1:]:
@@ -109,7 +114,7 @@ def test_the_temperature_of_a_program_is_its_own_or_there_is_none(tmp_path: Path
     own = critical(subject, 3)
     assert own.schedule == subject.argument.temperature == subject.facts.temperature
     assert own.lengths == critical(at_temperature(subject, known(own.schedule)), 3).lengths
-    # It is a proven one: right at beta 1.
+    # Its own temperature is proved to be right: at beta 1.
     assert all(known(row.right_at) <= 1 for row in own.lengths)
     assert critical(replace(subject, epsilon=Fraction(1, 100)), 1).schedule == own.schedule
     error = raised(InputError, critical, subject_of(tmp_path, majority()), 3)
@@ -147,7 +152,7 @@ FRACTIONS = st.fractions(Fraction(1, 50), 3)
 def test_the_distance_of_weights_at_an_enclosed_temperature(
     gap: Fraction, eta: Fraction, maxima: int, others: int, n: int
 ) -> None:
-    """At least that at both ends of an enclosure, and hardly more."""
+    """The bound is at least the distance at both ends of the enclosure, and hardly more."""
     inverse, size = parse_arith("4*log(n+1)").real(n=n), maxima + others
     assert isinstance(inverse, Real)
     found = row_distance(size, maxima, maxima, gap if others else None, inverse, eta)
@@ -157,7 +162,7 @@ def test_the_distance_of_weights_at_an_enclosed_temperature(
 
 
 def test_the_coldest_temperature_counts_for_what_is_shared() -> None:
-    """Two maxima off by eta: 2 tanh(eta/(2 tau)), which grows as tau falls; the rest falls."""
+    """Two maxima off by eta give 2 tanh(eta/(2 tau)), which grows as tau falls; the rest falls."""
     wide = weight_distance(3, 2, Fraction(1), Fraction(1, 10), Fraction(1, 2), Fraction(1, 4))
     first = weight_distance(3, 2, Fraction(1), Fraction(1, 10), Fraction(1, 2))
     second = weight_distance(2, 2, None, Fraction(1, 10), Fraction(1, 4))
@@ -170,7 +175,7 @@ def test_the_coldest_temperature_counts_for_what_is_shared() -> None:
 
 
 def stored(directory: Path, subject: Subject, name: str = "model.json", **changes: Any) -> Path:
-    """What `compile` writes of a subject, with other members."""
+    """Write the compiled file of a subject, with some members replaced."""
     path = directory / name
     path.write_text(json.dumps({**json.loads(compiled_text(subject, False, 3)), **changes}), encoding="utf-8")
     return path
@@ -194,7 +199,7 @@ def test_files_keep_the_text(tmp_path: Path, text: str) -> None:
 
 
 def with_encoding(path: Path, value: str) -> Path:
-    """The file with another value of the encoding i/n in its network."""
+    """Replace the encoding i/n in the network of a file by another expression."""
     document = json.loads(path.read_text(encoding="utf-8"))
     (place,) = [one for one in document["model"]["encodings"] if one["value"] == "i/n"]
     place["value"] = value
@@ -254,9 +259,12 @@ NETWORK = {
 
 
 @pytest.mark.parametrize("engine", ["auto", "ball"])
-def test_encodings_of_networks_that_others_made(tmp_path: Path, engine: str) -> None:
-    """The mean of 1s and -1s is at least 1/(n + 1), or at most 0; 1/(sqrt(5) n + e) is subtracted, which lies between.
-    Each key has the same product with a query, so that the head takes the mean."""
+def test_encodings_of_external_networks(tmp_path: Path, engine: str) -> None:
+    """The mean of 1s and -1s is at least 1/(n + 1), or at most 0; 1/(sqrt(5) n + e), which lies between, is
+    subtracted.
+
+    Each key has the same product with a query, so that the head computes the mean.
+    """
     path = tmp_path / "network.json"
     path.write_text(json.dumps(NETWORK), encoding="utf-8")
     found = hardsim.load(path).check(against=str(FORMULAS / "majority.ltl"), max_n=4, engine=engine)

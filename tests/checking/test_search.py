@@ -1,4 +1,4 @@
-"""The search for words on which a network is wrong, and what becomes of those that it finds."""
+"""Tests of the search for words on which a network is wrong, and of how these words are shrunk."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ LONG = 40
 
 @dataclass(frozen=True)
 class Rare:
-    """What the network of more than 37/41 a says, but for the words with b at one place: they are rejected. (No word of
-    up to 40 symbols has that share, which would be a tie.)"""
+    """The answers of a network for more than 37/41 a's, except that words with b at `place` are rejected.
+
+    No word of up to 40 symbols has the share 37/41, which would be a tie.
+    """
 
     place: int
 
@@ -40,7 +42,7 @@ class Rare:
 
 @dataclass(frozen=True)
 class Fewer:
-    """Whether there are fewer a's than so many."""
+    """A reference that accepts words with fewer than `most` a's."""
 
     most: int
 
@@ -139,18 +141,18 @@ def test_changes_take_any_word(operation: Any) -> None:
 
 
 def test_what_is_wrong_on_rare_words_is_found_and_shrunk() -> None:
-    # Wrong are the words with b at place 7 and more than 37/41 a: of length 40 those with at most two more b's among 39
-    # symbols, 781 of 2^40.
+    # Words with b at place 7 and more than 37/41 a's are wrong: of length 40 those with at most two more b's among the
+    # other 39 symbols, 781 of 2^40.
     result = checked(external(Rare(7)), max_n=LONG)
     assert result.verdict is Verdict.REFUTED
     assert result.mismatch is not None
-    # One of n symbols is b, less than 4/41 of them: n is 11 at least.
+    # One of n symbols is b, less than 4/41 of them: n is at least 11.
     assert result.mismatch.word == tuple("aaaaaaabaaa")
     assert sum(length.mismatches for length in result.judged) > 20
 
 
 def test_words_that_are_judged_are_found_where_few_are() -> None:
-    # Judged is one word of each length divisible by 3 that is a power of aab, accepted; the network has 2/3 for it.
+    # One word of each length divisible by 3, a power of aab, must be accepted; the network computes 2/3 for it.
     def expected(word: Word) -> bool | None:
         return True if "".join(word) == "aab" * (len(word) // 3) else None
 
@@ -193,7 +195,7 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Any, monkeypatch: 
     first = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
     partial = check_subject(subject, options, stop, memory=first)
     assert partial.partial
-    del first  # and with it the lock
+    del first  # releases the lock
     again = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
     assert again.words > 600
     message: list[Progress] = []
@@ -205,7 +207,7 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Any, monkeypatch: 
 
 
 def prefixed(oracle: Any) -> External:
-    # Before every word b is read: of n symbols and it more than 20/41 have to be a.
+    # A b is read before every word: of these n + 1 symbols more than 20/41 must be a.
     made = external(oracle, "-20/41")
     readout = replace(made.network.readout, before=("b",), at="each", alphabet=("a", "b"))
     network = replace(made.network, readout=readout)
@@ -221,7 +223,7 @@ def test_words_are_judged_at_their_end_from_the_empty_one_on() -> None:
     assert result.verdict is Verdict.CERTIFIED
     assert [length.words for length in result.judged] == [1, 2, 4, 8, 16, 32, 64]
     assert result.judged[0].margin_word == ()
-    # How far the share of a's is from 20/41 at the least: 0 of 1; 1 of 2; 1 of 3; 2 of 4.
+    # The least distances of the share of a's from 20/41: at 0 of 1; 1 of 2; 1 of 3; 2 of 4.
     least = [20 / 41, 1 / 2 - 20 / 41, 20 / 41 - 1 / 3, 1 / 2 - 20 / 41]
     assert [float(length.margin or 0) for length in result.judged[:4]] == pytest.approx(least, abs=1e-9)
 
@@ -247,12 +249,12 @@ def test_a_wrong_prefix_is_no_wrong_word_of_the_length_of_the_whole() -> None:
 
 
 def test_prefixes_that_are_worse_than_what_was_tried_of_their_length_are_tried_too() -> None:
-    # How far the share of a's is from 20/41 is least where it is nearly a half, at some prefix of most words.
+    # The distance of the share from 20/41 is least where the share is nearly a half, as for some prefix of most words.
     subject = prefixed(enough)
     result = check_subject(subject, CheckOptions(max_n=24, exhaustive=16, samples=20))
     assert result.verdict is Verdict.CERTIFIED
     for length in result.judged[6:]:
-        # Of n symbols and one more about a half are a: never nearer than by 1/2 - 20/41 or by a step of 1/(n + 1).
+        # The least distance over all numbers of a's among the n + 1 symbols.
         share = min(abs(Fraction(count, length.n + 1) - Fraction(20, 41)) for count in range(length.n + 2))
         assert length.margin is not None
         assert share - Fraction(1, 10**9) <= length.margin
@@ -270,7 +272,7 @@ def test_prefixes_that_are_worse_than_what_was_tried_of_their_length_are_tried_t
 
 
 def test_a_mismatch_is_shrunk_as_far_as_it_goes() -> None:
-    # Five a's or more are wrong, however many b's stand between them: the network rejects everything.
+    # Words with five a's or more and a b are wrong: the network rejects everything.
     def expected(word: Word) -> bool:
         return word.count("a") >= 5 and "b" in word
 

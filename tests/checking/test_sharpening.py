@@ -1,4 +1,4 @@
-"""Hard-attention models as subjects: answers, ties, temperatures, what the bounds rest on, the verdict."""
+"""Tests of hard-attention models as subjects: answers, ties, temperatures, the basis of the bounds, the verdict."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def prepared(subject: Subject, some: dict[int, list[Word]], whole: bool = True) 
 
 
 def soft_answers(subject: Subject, tau: str, some: list[Word]) -> list[Any]:
-    """What softmax answers at a temperature, in balls, on words as they are read."""
+    """Return softmax's answers at a temperature, in balls, on words as they are read."""
     soft = SoftEngine(subject, assemble(subject.program, parse_arith(tau)), subject.program, "ball")
     return [answer for _, answer in soft.decisions(some)]
 
@@ -65,7 +65,7 @@ def test_an_acceptor_answers_by_its_threshold(tmp_path: Path) -> None:
 
 
 def test_a_transduction_answers_symbol_by_symbol(tmp_path: Path) -> None:
-    """Outputs are the shares of a and of b, exact at an even split too, where neither is above 1/2."""
+    """The outputs are the shares of a and of b; at an even split they are exactly 1/2, and neither is above it."""
     document = majority()
     document |= {
         "coordinates": ["1", "a", "b", "found", "other"],
@@ -135,7 +135,7 @@ def test_ties_of_one_side_are_broken_and_of_the_mean_are_not(tmp_path: Path) -> 
         (tie,) = found.ties
         assert (tie.head, tie.n, tie.word, tie.position, tie.count) == (HEAD, 2, ("a", "a"), 1, 2)
         assert found.broken == (() if weighting == "average" else (HEAD,))
-        # Scores differ by 1 at length 2, and by nothing at length 1: 1 / (2 (n + 1)) afterwards.
+        # Scores differ by 1 at length 2, and not at length 1; with broken ties the gap is 1 / (2 (n + 1)).
         assert found.facts[2].gap == (1 if weighting == "average" else Fraction(1, 6))
         assert found.facts[1].gap is None
 
@@ -166,8 +166,8 @@ def test_what_the_bounds_rest_on(tmp_path: Path, gap: str | None, said: str) -> 
     assert plan_length(found, subject, 3).assumption == said
 
 
-def test_a_declared_gap_is_held_against_every_row(tmp_path: Path) -> None:
-    # Only at position 1 does it exceed 1.
+def test_a_declared_gap_is_compared_with_every_row(tmp_path: Path) -> None:
+    # The declared gap exceeds 1 only at position 1.
     subject = subject_of(tmp_path, with_head(gap="2 - [i > 1]"))
     found = prepared(subject, {3: words(3)})
     violation = plan_length(found, subject, 3).violation
@@ -254,7 +254,7 @@ def test_errors_are_enclosed_and_below_their_bounds(tmp_path: Path) -> None:
 
 
 def test_the_errors_of_several_layers(tmp_path: Path) -> None:
-    """The second layer does nothing: what it leaves is off by what the first one was."""
+    """The second layer does nothing: its error is that of the first one."""
     document = some_a()
     document["layers"].append({"heads": []})
     result = check(subject_of(tmp_path, document), 2)
@@ -269,14 +269,14 @@ def test_kinds_of_heads(tmp_path: Path) -> None:
     (length_one, length_two) = uniform.lengths
     assert (length_two.heads[0].kind, length_two.layers[0].kind, length_two.score_gap) == ("uniform", "uniform", None)
     assert length_two.error == length_two.bound == 0
-    assert length_one.theorem == 1  # any temperature would do
+    assert length_one.theorem == 1  # any temperature is right
     assert kind_of(None) == "uniform"
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     message: list[Progress] = []
     check_subject(subject_of(tmp_path, some_a()), CheckOptions(max_n=3, engine="ball"), message.append)
-    # Half a word when hard attention has run, and half when softmax has answered.
+    # A word counts half when hard attention has run, and half when softmax has answered.
     halves = [(1, 1), (2, 3), (3, 7), (1, 8), (2, 10), (3, 14)]
     assert [(state.n, state.done, state.total) for state in message] == [(n, done, 14) for n, done in halves]
 
@@ -316,7 +316,7 @@ def test_tallies_add_up() -> None:
     other = Tally(1, 3, 2, 1, 0, digits=40, extremes={(0, 1, "x"): error(2, 2), (1, 0, "x"): error(0, HALF)})
     left.merge(other, "ab")
     assert (left.words, left.accepted, left.digits, left.soft_mismatches, left.hard_mismatches) == (5, 3, 40, 1, 1)
-    # Some word is known to reach 2, and none goes beyond 3.
+    # A word certainly reaches 2, and no word exceeds 3.
     assert (left.errors[0, 1, "x"].reached, left.errors[0, 1, "x"].bound) == (2, 3)
     assert left.errors[1, 0, "x"].bound == HALF
 
@@ -339,7 +339,7 @@ def test_right_below_the_critical_temperature_and_wrong_above(tmp_path: Path) ->
 
 
 def given_up(word: str, run: Any) -> Any:
-    """Balls that reach no answer on one word."""
+    """Return a run of balls that reaches no answer on one word."""
 
     def tried(self: SoftModel, requested: Word, settled: Any) -> Any:
         if "".join(requested) == word:
@@ -403,7 +403,7 @@ def test_an_error_that_rounding_alone_may_be_is_not_shown_above_its_bound(tmp_pa
     ("name", "max_n"), [("dyck1.srasp", 4), ("ab_plus.srasp", 4), ("flipflop.ahat.json", 3), ("ties.ahat.json", 4)]
 )
 def test_exact_hard_attention_runs_once_on_every_word(name: str, max_n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once more where ties are broken, since another program is run then."""
+    """Where ties are broken another program runs, so exact hard attention runs twice."""
     ran: list[tuple[Any, Word]] = []
     real = ExactModel.run
 
@@ -425,7 +425,7 @@ def test_what_workers_measure_is_what_this_process_would(tmp_path: Path) -> None
         shared = check_subject(subject, options, message.append, crew)
     assert shared == check_subject(subject, options)
     assert (message[-1].done, message[-1].total) == (62, 62)
-    assert any(state.done < state.total // 2 for state in message), "measuring is told too"
+    assert any(state.done < state.total // 2 for state in message), "progress covers measuring, too"
 
 
 @pytest.mark.parametrize("name", ["dyck1.srasp", "flipflop.ahat.json", "no_repeats.ahat.json"])
@@ -455,5 +455,5 @@ def test_a_tally_of_packed_runs_is_that_of_runs(tmp_path: Path) -> None:
     one = Judge(subject, found.program, plan_length(found, subject, 3))
     known = [run for shard in runs[3] for run in shard.known]
     from_packed, plain = one.tally(words(3), known), one.tally(words(3))
-    assert from_packed == replace(plain, gaps=from_packed.gaps)  # the rows of scores are not kept
+    assert from_packed == replace(plain, gaps=from_packed.gaps)  # packed runs do not keep the rows of scores
     assert answers[3] == HardRunner(subject).answers(words(3))

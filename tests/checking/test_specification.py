@@ -1,5 +1,7 @@
-"""Specifications bound to networks: names, readouts, outputs, and what is judged. The network of `mean_of_a` says the
-share of a's so far, less a bias."""
+"""Tests of specifications bound to networks: names, readouts, outputs, and which words have an expected answer.
+
+The network of `mean_of_a` computes the share of a's so far, less a bias.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def bound(folder: Path, text: str) -> External:
 
 
 def refused(folder: Path, text: str) -> str:
-    """The error, without the path of the folder."""
+    """Return the error for a specification that must be refused, without the path of the folder."""
     with pytest.raises(InputError) as caught:
         read_input(str(spec(folder, text)))
     return str(caught.value).replace(f"{folder}/", "")
@@ -117,7 +119,7 @@ def test_what_may_come_next_takes_part_in_an_argmax(folder: Path) -> None:
 
 
 def next_symbols() -> Any:
-    """A network whose outputs are its tokens."""
+    """Build a network whose outputs are its tokens."""
     tokens = ("a", "b", "<bos>", "<eos>")
     network = mean_of_a(tokens=tokens, outputs=tokens, rows=8)
     return replace(
@@ -126,7 +128,7 @@ def next_symbols() -> Any:
 
 
 def test_a_next_symbol_network_is_checked_from_the_empty_word_on(folder: Path) -> None:
-    """Its outputs are above 0 but for <bos>, which is right of the words over a and b."""
+    """All outputs but that of <bos> are above 0, which is right for the words over a and b."""
     (folder / "next.json").write_text(model_of(next_symbols()).to_json(), encoding="utf-8")
     lines = "network: next.json\nalphabet: a b\ninput: <bos> *\n"
     found = hardsim.load(spec(folder, f"{lines}next: /(a|b)*/\n")).check(max_n=3)
@@ -177,7 +179,7 @@ def test_the_digest_covers_all_that_is_read(folder: Path) -> None:
     (folder / "net" / "vocab.json").write_text('{"a": 0, "b": 1, "dap": 2}')
     known.append(digests())
     wholes, alones = zip(*known, strict=True)
-    assert (len({*wholes}), len({*alones})) == (4, 3)  # alone it says nothing of the network
+    assert (len({*wholes}), len({*alones})) == (4, 3)  # without the network
 
 
 def test_what_is_bound_travels(folder: Path) -> None:
@@ -193,10 +195,10 @@ def test_a_folder_of_specifications_means_the_files_in_it(folder: Path) -> None:
     assert expand_paths([str(folder / "net")]) == [str(folder / "net")]
 
 
-# ---- what it is held against, and read as ----
+# ---- other networks checked against it, and other readouts ----
 
 
-def test_another_network_is_held_against_it(folder: Path) -> None:
+def test_another_network_is_checked_against_it(folder: Path) -> None:
     path = spec(folder, f"network: missing\nalphabet: a b\n{MOST}")
     net = hardsim.load(folder / "net")
     for against in (path, str(path), hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}", "y.spec"))):
@@ -213,7 +215,7 @@ def test_it_is_read_in_another_way(folder: Path) -> None:
     model = hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}"))
     other = model.read_as(alphabet="b a", at="first")
     assert (other.alphabet, other.network.at if other.network else "") == (("b", "a"), "first")
-    # At the first symbol of aab the whole word is judged still, there: it is a.
+    # The answer for the whole word aab is expected at its first symbol, an a.
     assert other.check(max_n=3).verdict is Verdict.CERTIFIED
     assert model.read_as(tokens="a b c").check(max_n=2).verdict is Verdict.CERTIFIED
     assert model.check(max_n=2, at="first").verdict is Verdict.CERTIFIED
@@ -240,7 +242,7 @@ def test_another_network_says_what_is_wanted() -> None:
     assert found.against == "more than -3/5"
 
 
-def test_another_network_is_asked_where_it_is_read() -> None:
+def test_another_network_is_evaluated_where_it_is_read() -> None:
     each, best = Readout(at="each"), Readout(decide="argmax")
     twice = other("-1/2", readout=each).check(max_n=5, against=other("-21/43", readout=each))
     assert twice.mismatch is not None
@@ -257,7 +259,7 @@ def test_what_nobody_knows_is_undecided() -> None:
     network = other("-20/41")._input.external
     assert network is not None
 
-    def reference(word: Word) -> Any:  # as of another network whose answer to one word is not certain
+    def reference(word: Word) -> Any:  # like another network that is undecided on one word
         return UNKNOWN if word == ("b",) else word.count("a") > 0
 
     found = check_subject(judging(network, reference, "a reference"), CheckOptions(max_n=2))
@@ -267,7 +269,7 @@ def test_what_nobody_knows_is_undecided() -> None:
     assert [length.mismatches for length in found.judged] == [0, 0]
 
 
-def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
+def test_it_is_opened_with_additional_options(folder: Path) -> None:
     path = spec(folder, f"network: net\nalphabet: a b\n{MOST}")
     assert hardsim.load(path, alphabet="b a").alphabet == ("b", "a")
     assert hardsim.load(path, at="first").check(max_n=2).verdict is Verdict.CERTIFIED
@@ -376,7 +378,7 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(folder: Path, lines: str, message: str) -> None:
     assert refused(folder, lines) == message
 
 
@@ -392,7 +394,7 @@ def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, message: str
         ("loop.json", "there is no loop.json\n  network: loop.json\n           ^^^^^^^^^\n"),
     ],
 )
-def test_a_network_that_cannot_be_read_is_told_at_its_line(folder: Path, network: str, message: str) -> None:
+def test_a_network_that_cannot_be_read_is_reported_at_its_line(folder: Path, network: str, message: str) -> None:
     (folder / "p").mkdir()
     os.mkfifo(folder / "pipe.json")
     (folder / "loop.json").symlink_to("loop.json")
@@ -413,7 +415,7 @@ def test_a_program_over_other_symbols_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     "lines", ["output x: #L[a] >= #L[b]\n", "at: last\ndecide: above 1/2\nalphabet: b a\noutput y: #[a] >= #[b]\n"]
 )
-def test_what_was_compiled_is_held_against_what_is_accepted(folder: Path, lines: str) -> None:
+def test_what_was_compiled_is_checked_against_what_is_accepted(folder: Path, lines: str) -> None:
     path = spec(folder, lines)
     same, other = (hardsim.load(text, alphabet="a b") for text in ("#L[a] + 1 > #L[b]", "#L[a] > #L[b]"))
     assert same.check(against=path, max_n=4).verdict is Verdict.CERTIFIED

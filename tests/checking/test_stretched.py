@@ -1,4 +1,4 @@
-"""Words that fail in a narrower format are tried at other lengths in a wider one."""
+"""Tests that words that fail in a narrower format are tried at other lengths in a wider one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""One word, position by position: against weights worked out by hand, against the definition of softmax, and against
-the exact run of hard attention."""
+"""Tests of the trace of one word: it agrees with weights computed by hand, with the definition of softmax, and with the
+exact run of hard attention.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def test_the_weights_of_since_are_those_of_its_scores() -> None:
     (value,) = [value for value in result.values if value.coordinate == "S4"]
     assert value.holds == "[a] S [b]"
     assert list(map(int, value.hard)) == list(map(float, value.soft)) == [0, 1, 1, 1]
-    # What is read is right by so much, and rounded at 1/4 and 3/4.
+    # The value is rounded at 1/4 and 3/4; the margin is its distance from these.
     assert value.margin is not None
     assert float(value.margin[1]) == pytest.approx(1 / (1 + exp(-2)) - 3 / 4, abs=1e-12)
 
@@ -73,7 +74,9 @@ def test_plain_softmax_reads_too_little() -> None:
 
 
 def require(result: TraceResult, program: Any, prepared: Any) -> None:
-    """Hard attention is what the exact interpreter says, softmax is the mean by its own weights, bounds are bounds."""
+    """Require that hard attention agrees with the exact interpreter, that softmax is the mean with its own weights, and
+    that bounds are bounds.
+    """
     known = hard_run(program, prepared)
     for head in result.heads:
         rows = soft_rows(head)
@@ -121,7 +124,7 @@ def test_programs_and_models_are_traced_as_they_are_run(name: str, word: str) ->
 
 
 def test_ties_are_looked_at_together() -> None:
-    """The mean over all positions that hold a symbol: its head looks at each of them alike."""
+    """The head computes the mean over all positions that hold a symbol, so it looks at each of them equally."""
     result = hardsim.load(str(Path(__file__).parents[2] / "formulas" / "same_ends.ahat.json")).trace("aba")
     for head in result.heads:
         for read, row in zip(head.reads, head.hard, strict=True):
@@ -133,8 +136,11 @@ def test_ties_are_looked_at_together() -> None:
 
 
 def test_bounds_stay_bounds_when_they_are_rounded() -> None:
-    """The weights at positions 2 and 3 of `cba` are 1/(1 + e^-2) = 0.88079... and 0.88076...; errors are their
-    complements, 0.11920... and 0.11923...: no table says less."""
+    """No table shows a weight or an error rounded to the wrong side.
+
+    The weights at positions 2 and 3 of `cba` are 1/(1 + e^-2) = 0.88079... and 0.88076...; errors are their
+    complements, 0.11920... and 0.11923...
+    """
     result = SINCE.trace("cba")
     (head,) = result.heads
     assert [read.at_least for read in head.reads] == ["1", "0.88", "0.88"]
@@ -175,7 +181,9 @@ def test_a_coordinate_into_which_several_symbols_are_embedded_says_all_of_it(tmp
 
 
 def test_weights_are_those_of_the_network_in_an_edited_file(tmp_path: Path) -> None:
-    """Its head sees what stands behind, whatever the program beside it has: every row of weights adds up to 1."""
+    """The edited network's head sees later positions, unlike the program in the file: every row of weights adds up to
+    1.
+    """
     document = json.loads(SINCE.compile().to_json())
     document["model"]["layers"][0]["heads"][0]["mask"] = "past"
     path = tmp_path / "since.model.json"
@@ -185,12 +193,12 @@ def test_weights_are_those_of_the_network_in_an_edited_file(tmp_path: Path) -> N
     assert head.mask == "past"
     assert [[one is None for one in row] for row in head.weights] == [[k < q for k in range(4)] for q in range(4)]
     assert soft_rows(head).sum(axis=1) == pytest.approx(1, abs=1e-5)
-    # Hard attention looks as the program does, where the network has no weight.
+    # Hard attention follows the program, and looks where the network has no weight.
     assert [read.keys for read in head.reads] == [(1,), (2,), (2,), (2,)]
     assert [read.weight for read in head.reads][2:] == [0, 0]
 
 
-# ---- networks that others made ----
+# ---- external networks ----
 
 
 @pytest.mark.parametrize("engine", ["auto", "mpmath"])
@@ -219,8 +227,8 @@ def test_largest_logits_that_are_equal_make_no_head_uniform() -> None:
     assert found.hard[3] == [1 / 3, 1 / 3, 0, 1 / 3]
 
 
-def test_logits_of_a_network_that_others_made() -> None:
-    """Its head's logits fall by 1/8 with each position, so that the first one is looked at."""
+def test_logits_of_an_external_network() -> None:
+    """The logits of the head fall by 1/8 with each position, so that it looks at the first one."""
     network = falling(Fraction(0), Fraction(1, 8), 12)
     result = model_of(network).trace("abab")
     for head in result.heads:

@@ -1,5 +1,8 @@
-"""Networks that others trained on formal languages, held against functions of words: every word up to a length, with
-the least margins that are published beside them. They lie beside the project (`../shared/trained`)."""
+"""Tests of external networks trained on formal languages, checked against functions of words.
+
+Every word up to a length is tried, and the least margins agree with the published ones. The networks are beside the
+project (`../shared/trained`).
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,11 @@ def opened(name: str, alphabet: str, **how: Any) -> hardsim.Model:
 
 
 def next_symbols(alphabet: str, prefix: str, whole: str) -> Any:
-    """By position the tokens that may come next, of a prefix of some word of the language: `prefix` matches those of
-    the prefixes, `whole` those of the words. Any other word is not judged."""
+    """Return a reference that gives, for each position, the tokens that may come next.
+
+    `prefix` matches the prefixes of the language's words, `whole` the words. Words that are no prefix have no
+    expected answer.
+    """
 
     def expected(word: tuple[str, ...]) -> list[set[str]] | None:
         text = "".join(word)
@@ -47,10 +53,10 @@ def next_symbols(alphabet: str, prefix: str, whole: str) -> Any:
 @pytest.mark.parametrize(
     ("name", "alphabet", "prefix", "whole", "max_n", "words", "margin", "word"),
     [
-        # Of brackets to depth 2 only the symbols at depth 1, every other one, are free: 2^floor(n/2) prefixes.
+        # In brackets to depth 2 only the symbols at depth 1, every other one, are free: 2^floor(n/2) prefixes.
         ("D2", "ab", r"(a(ab)*b)*(a(ab)*a?)?", r"(a(ab)*b)*", 10, D2_PREFIXES, "5.53", "aa"),
         ("tomita1", "01", r"1*", r"1*", 12, 12, None, None),
-        # Of n symbols up to three changes: sums of binomial coefficients of n.
+        # Words of n symbols with up to three changes: sums of binomial coefficients of n.
         ("tomita7", "01", r"0*1*0*1*", r"0*1*0*1*", 8, None, "5.48", "1111101"),
         ("ab_d_bc", "abcd", r"[ab]*|[ab]*d[bc]*", r"[ab]*d[bc]*", 6, None, None, None),
     ],
@@ -81,7 +87,7 @@ def test_next_symbols(
 
 
 def test_majority() -> None:
-    """The larger of two outputs at the last token says which symbol is in the majority; ties are not judged."""
+    """The larger of two outputs at the last token gives the majority symbol; ties have no expected answer."""
     model = opened("majority", "01", input="<bos> * <sep>", at="last", decide="argmax of 0 1")
 
     def most(word: tuple[str, ...]) -> str | None:
@@ -125,7 +131,7 @@ def test_the_table_of_positions_ends_where_it_does() -> None:
     [
         ("D2", "ab", "(a(ab)*b)*", 10, D2_PREFIXES + 1),
         ("tomita1", "01", "1*", 12, 13),
-        # Of n symbols up to three changes, from 0 and (one change fewer) from 1.
+        # Words of n symbols with up to three changes from 0, or up to two from 1.
         ("tomita7", "01", "0*1*0*1*", 8, 1 + sum(sum(comb(n, k) for k in range(4)) for n in range(1, 9))),
         # The words over a and b, and those with one d: a or b before it, b or c after it.
         ("ab_d_bc", "abcd", "(a|b)*d(b|c)*", 6, 1 + sum(2**n + n * 2 ** (n - 1) for n in range(1, 7))),
@@ -134,7 +140,7 @@ def test_the_table_of_positions_ends_where_it_does() -> None:
 def test_specifications_of_next_symbols(
     tmp_path: Path, name: str, alphabet: str, expression: str, max_n: int, words: int
 ) -> None:
-    """Every prefix is judged once, at its end, the empty one at <bos>."""
+    """Every prefix is compared once, at its end; the empty prefix at <bos>."""
     lines = f"network: {SHARED / name}\nalphabet: {' '.join(alphabet)}\ntokens: {' '.join((*alphabet, *SPECIAL))}\n"
     path = tmp_path / "x.spec"
     path.write_text(f"{lines}input: <bos> *\nnext: /{expression}/\n", encoding="utf-8")
@@ -142,7 +148,7 @@ def test_specifications_of_next_symbols(
     assert (found.verdict, found.words) == (Verdict.CERTIFIED, words)
     path.write_text(f"{lines}input: <bos> *\nnext: /({expression})&!()/\n", encoding="utf-8")
     wrong = hardsim.load(path).check(max_n=2)
-    if name != "ab_d_bc":  # where the empty word is none of the language anyway
+    if name != "ab_d_bc":  # whose language lacks the empty word anyway
         assert wrong.mismatch is not None
         assert wrong.mismatch.word == ()
 

@@ -1,4 +1,4 @@
-"""What is said of the margins of networks that others made: the margins of those here are known by construction."""
+"""Tests of the trend of margins of external networks; the margins of these networks are known by construction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PART = Fraction(1, 10**9)
 
 
 def judged(n: int, margin: Fraction | int | None, **other: Any) -> JudgedLength:
-    """All words over two symbols of a length, of which a^n has the least margin."""
+    """Return the result for all words over two symbols of a length, of which a^n has the least margin."""
     value = None if margin is None else Fraction(margin)
     word = None if value is None else ("a",) * n
     found = JudgedLength(
@@ -39,12 +39,12 @@ def judged(n: int, margin: Fraction | int | None, **other: Any) -> JudgedLength:
 
 
 def some_a(word: tuple[str, ...]) -> bool | None:
-    """Whether there is an a, where there is one."""
+    """Return True if the word contains an a, else None."""
     return True if "a" in word else None
 
 
 def trend_of(model: Model, expected: Callable[..., Any], max_n: int = 8) -> MarginTrend:
-    """How the margin of a network falls, as a check finds it."""
+    """Return the trend of the margin of a network, as a check finds it."""
     return known(model.check(against=expected, max_n=max_n).trend)
 
 
@@ -52,11 +52,11 @@ def trend_of(model: Model, expected: Callable[..., Any], max_n: int = 8) -> Marg
 
 
 def test_a_margin_of_one_over_n_is_a_power_law() -> None:
-    """The share of a's, wanted above 0: a word with one a has the least, which is 1/n exactly."""
+    """The output is the share of a's, expected above 0: a word with one a has the least margin, exactly 1/n."""
     found = trend_of(model_of(mean_of_a(Fraction(0))), some_a)
     assert (found.law, found.rate, found.from_n, found.to_n) == ("power", -1, 1, 8)
     assert found.constant == pytest.approx(1, rel=1e-5)
-    # A tenth of the least, 1/8, is reached where 1/n = 1/80.
+    # A tenth of the least margin, 1/8, is reached where 1/n = 1/80.
     assert abs(known(found.level) - Fraction(1, 80)) < PART
     assert found.at_n == 80
     assert found.summary == (
@@ -66,7 +66,7 @@ def test_a_margin_of_one_over_n_is_a_power_law() -> None:
 
 
 def test_a_margin_that_falls_by_an_eighth_is_a_line() -> None:
-    """10 - n/8 and the share of a's, wanted above 0: b^n has the least, 10 - n/8 exactly."""
+    """The output is 10 - n/8 plus the share of a's, expected above 0: b^n has the least margin, exactly 10 - n/8."""
     found = trend_of(model_of(falling(Fraction(10), Fraction(1, 8), 8)), lambda word: True)
     assert (found.law, found.level, found.at_n) == ("line", Fraction(0), 80)
     assert found.constant == pytest.approx(10, rel=1e-5)
@@ -78,14 +78,16 @@ def test_a_margin_that_falls_by_an_eighth_is_a_line() -> None:
 
 
 def test_margins_that_stay_are_a_power_law_that_does_not_fall() -> None:
-    """The share of a's less 1/2 on words of b alone: -1/2, wrong above 0, at every length; both laws are the same."""
+    """The share of a's less 1/2 on words of b alone is -1/2, not above 0, at every length; both laws are then the
+    same.
+    """
     expected = trend_of(model_of(mean_of_a(Fraction(-1, 2))), lambda word: None if "a" in word else False)
     assert (expected.law, expected.rate, expected.level, expected.at_n) == ("power", 0, None, None)
     assert expected.constant == pytest.approx(1 / 2, rel=1e-5)
     assert expected.summary.endswith("an extrapolation, not a bound): it does not fall")
 
 
-def test_what_is_wrong_is_not_fitted_and_where_a_line_ended_is_not_told() -> None:
+def test_what_is_wrong_is_not_fitted_and_the_end_of_a_line_is_not_reported() -> None:
     """1 - n/8 is 0 at length 8, and not above 0 from there on."""
     result = model_of(falling(Fraction(1), Fraction(1, 8), 10)).check(against=lambda word: True, max_n=10)
     found = known(result.trend)
@@ -119,8 +121,8 @@ def test_the_empty_word_is_no_length_of_a_law() -> None:
     assert margin_trend(margins[:3]) is None
 
 
-def test_a_length_that_nobody_tries_is_not_told() -> None:
-    """On the line 1 - n/10^6 a margin of 0 is far beyond the longest words that can be asked for."""
+def test_a_length_that_nobody_tries_is_not_reported() -> None:
+    """On the line 1 - n/10^6 a margin of 0 is far beyond the longest words that can be requested."""
     slow = known(margin_trend([judged(n, 1 - Fraction(n, 10**6)) for n in range(1, 5)]))
     assert (slow.law, slow.level, slow.at_n) == ("line", None, None)
     assert slow.rate < 0
@@ -135,12 +137,14 @@ def test_a_length_that_nobody_tries_is_not_told() -> None:
 
 
 def test_what_stays_before_it_falls_is_on_no_law_with_it() -> None:
-    """1 to length 6, then less by 3/10 with each symbol: what falls is on a line that ends at 6 + 10/3."""
+    """The margin is 1 to length 6, then falls by 3/10 with each symbol: the falling part is on a line that ends at 6 +
+    10/3.
+    """
     margins = [Fraction(1)] * 6 + [Fraction(7, 10), Fraction(4, 10)]
     lengths = [judged(n, margin) for n, margin in enumerate(margins, start=1)]
     found = known(margin_trend(lengths))
     assert (found.law, found.from_n, found.to_n, found.at_n) == ("line", 6, 8, 9)
-    assert known(margin_trend(lengths[:7])).from_n == 1  # two are too few
+    assert known(margin_trend(lengths[:7])).from_n == 1  # a law needs three margins
     wrong = known(margin_trend([*lengths, judged(9, -1, mismatches=512)]))
     assert (wrong.from_n, wrong.to_n, wrong.at_n, wrong.level) == (6, 8, None, None)
 
@@ -189,7 +193,7 @@ def language(expression: str) -> Automaton:
 
 
 def held(network: Network, domain: Automaton, **other: Any) -> External:
-    """A network of which it is wanted that outputs on the words of a language are above 0."""
+    """Combine a network with the requirement that outputs on the words of a language are above 0."""
     external = known(of_network(network, "net", "0" * 64, "by hand").external)
     subject = judging(external, lambda word: True if domain.accepts(word) else None, "a language")
     return replace(subject, domain=domain, **other)
@@ -206,7 +210,7 @@ def test_words_of_a_language_are_counted_along_it() -> None:
 
 
 def test_all_words_of_a_language_are_all_words() -> None:
-    """One a and b's: n words of length n, of which the share of a's is 1/n."""
+    """The words are one a and b's: n words of length n, whose share of a's is 1/n."""
     found = check_subject(held(mean_of_a(Fraction(0)), language("b*ab*")), CheckOptions(max_n=6))
     assert [(one.n, one.words, one.possible, one.exhaustive) for one in found.judged] == [
         (n, n, n, True) for n in range(1, 7)
@@ -227,7 +231,7 @@ def test_some_words_of_a_language_are_not_all() -> None:
 
 
 def test_lengths_without_words_leave_nothing_out() -> None:
-    """Of the words of even length that are tried the second is wrong: all shorter ones are those of length 2."""
+    """The second word is wrong, and all shorter words of the language were tried: only even lengths have words."""
     subject = held(falling(Fraction(7, 2), Fraction(1), 8), language("(bb)*"))
     words = tuple(tuple("b" * n) for n in (2, 4))
     found = check_subject(subject, CheckOptions(words=words))
@@ -242,7 +246,7 @@ def test_lengths_without_words_leave_nothing_out() -> None:
     assert "all 2 judged words up to length 4, " in right.reach
 
 
-def test_where_nobody_counts_the_judged_words_they_are_not_said_to_be_all() -> None:
+def test_where_nobody_counts_the_judged_words_they_are_not_reported_as_all() -> None:
     subject = replace(held(mean_of_a(Fraction(0)), language("b*ab*")), domain=None)
     reach = check_subject(subject, CheckOptions(max_n=6, exhaustive=8, samples=10)).reach
     assert "all 6 judged words up to length 3 and " in reach
@@ -253,7 +257,7 @@ def test_where_nobody_counts_the_judged_words_they_are_not_said_to_be_all() -> N
 
 
 def wrong(word: str, first: str | None = None) -> Mismatch:
-    """A mismatch, of what was shrunk from another word."""
+    """Return a mismatch that was shrunk from another word (`first`)."""
     source = None if first is None else tuple(first)
     return Mismatch(tuple(word), True, None, False, direct=True, shrunk_from=source)
 
@@ -262,9 +266,9 @@ def test_the_empty_word_is_counted_where_it_is_judged() -> None:
     lengths = [judged(n, 1) for n in range(3)]
     assert words_tried(lengths, 2, least=0) == "all 7 words up to length 2"
     assert words_tried(lengths[1:], 2) == "all 6 words up to length 2"
-    # Without it nothing is known to be whole.
+    # Without the empty word the lengths are not all tried.
     assert words_tried(lengths[1:], 2, least=0) == "6 of 6 words of lengths 1 to 2"
-    # What is possible is not always what is judged.
+    # Possible words need not have an expected answer.
     message = words_tried(lengths[1:], 2, "judged word", 0, counted=False)
     assert message == "6 judged words among the 6 words of lengths 1 to 2"
     given = [judged(n, 1, words=1, exhaustive=False) for n in (4, 16, 17)]

@@ -187,7 +187,7 @@ def test_no_pairs_where_there_are_none() -> None:
     assert boundary_pairs([("a",), ("a", "a")], "a", lambda word: len(word) == 2, Random(0), 4) == []
 
 
-def test_the_oracle_is_asked_a_bounded_number_of_times() -> None:
+def test_the_oracle_is_called_a_bounded_number_of_times() -> None:
     requested: list[Word] = []
 
     def never(word: Word) -> bool:

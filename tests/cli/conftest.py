@@ -1,4 +1,4 @@
-"""Running the command line inside the test's process, with its three outcomes kept apart."""
+"""Fixtures that run the command line in the test's process, with its exit code, output and error output kept apart."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ FUTURE = "// b at some time\nalphabet: a b\nat: first\nF b\n"
 
 
 def unfolded(text: str) -> str:
-    """A text on one line."""
+    """Return a text on one line."""
     return " ".join(text.split())
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left behind."""
+    """The exit code and the output of a run."""
 
     code: int
     out: str
@@ -42,54 +42,54 @@ class Outcome:
 
     @property
     def told_text(self) -> str:
-        """Standard output as one line: where lines fold is a matter of how wide a terminal is."""
+        """Standard output on one line, since line breaks depend on the width of the terminal."""
         return unfolded(self.out)
 
     @property
     def json(self) -> Any:
-        """Standard output as a JSON document that meets the schema."""
+        """Standard output as a JSON document, which must match the schema."""
         document = json.loads(self.out)
         VALIDATOR.validate(document)
         return document
 
     @property
     def result(self) -> Any:
-        """The only result of that document."""
+        """The only result of the JSON document."""
         (found,) = self.json["results"]
         return found
 
     def exits(self, code: int, *printed: str) -> Outcome:
-        """It ended with this exit code, and all of these texts are on standard output."""
+        """Require this exit code, and all of these texts on standard output."""
         assert self.code == code
         return self.prints(*printed)
 
     def clean(self, *printed: str, code: int = 0) -> Outcome:
-        """It said nothing on standard error."""
+        """Require empty standard error, this exit code, and all of these texts on standard output."""
         assert (self.code, self.err) == (code, "")
         return self.prints(*printed)
 
     def refused(self, *said: str, code: int = 2) -> Outcome:
-        """It printed nothing, and all of these texts are on standard error."""
+        """Require this exit code, empty standard output, and all of these texts on standard error."""
         assert (self.code, self.out) == (code, "")
         return self.says(*said)
 
     def prints(self, *texts: str) -> Outcome:
-        """All of these texts are on standard output, wherever lines fold."""
+        """Require all of these texts on standard output, however its lines are broken."""
         assert [text for text in texts if unfolded(text) not in self.told_text] == [], self.out
         return self
 
     def says(self, *texts: str) -> Outcome:
-        """All of these texts are on standard error."""
+        """Require all of these texts on standard error."""
         assert [text for text in texts if text not in self.err] == [], self.err
         return self
 
     def lacks(self, *texts: str) -> Outcome:
-        """None of these texts is on standard output."""
+        """Require that none of these texts is on standard output."""
         assert [text for text in texts if unfolded(text) in self.told_text] == [], self.out
         return self
 
     def unsaid(self, *texts: str) -> Outcome:
-        """None of these texts is on standard error."""
+        """Require that none of these texts is on standard error."""
         assert [text for text in texts if text in self.err] == [], self.err
         return self
 
@@ -98,31 +98,31 @@ Cli: TypeAlias = Callable[..., Outcome]
 
 
 def ended(*arguments: object, **options: Any) -> Outcome:
-    """What a process of its own leaves behind."""
+    """Run a program in a separate process and return its outcome."""
     given: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": PATIENCE} | options
     done = subprocess.run([*map(str, arguments)], **given)
     return Outcome(done.returncode, done.stdout or "", done.stderr or "")
 
 
 def process(*arguments: object, **options: Any) -> Outcome:
-    """A run of the command in a process of its own."""
+    """Run the command `hardsim` in a separate process and return its outcome."""
     return ended(*COMMAND, *arguments, **options)
 
 
 def last_words(running: subprocess.Popen[str]) -> Outcome:
-    """What a process that was started leaves behind."""
+    """Wait for a started process to end and return its outcome."""
     out, err = running.communicate(timeout=PATIENCE)
     return Outcome(running.returncode, out, err)
 
 
 def written(path: Path, text: str) -> Path:
-    """A file with this text."""
+    """Write a file with this text and return its path."""
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, place: str, after: int = 0) -> None:
-    """Ctrl-C in a function, after it was called so often."""
+    """Raise KeyboardInterrupt in a function, after `after` calls of it."""
     owner, name = resolve_name(place.rsplit(".", 1)[0]), place.rsplit(".", 1)[1]
     before: Callable[..., Any] = getattr(owner, name)
     calls = count(1)
@@ -139,11 +139,11 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, place: str, after: int = 0) -> No
 def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """The command `hardsim`, with `stdin` as the bytes on its standard input.
 
-    Whatever is run, neither of its streams has a character that a terminal would obey instead of printing it, and a
-    JSON document has standard output to itself.
+    Every run is checked: neither stream has a character that would control a terminal, and a JSON document is alone on
+    standard output.
     """
     monkeypatch.delenv("HARDSIM_DEBUG", raising=False)
-    monkeypatch.setattr("hardsim.cli.estimate.LATE", PATIENCE)  # a busy machine is not spoken of
+    monkeypatch.setattr("hardsim.cli.estimate.LATE", PATIENCE)  # no note about a slow machine
 
     def command(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
@@ -167,7 +167,7 @@ def since(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A formula, a program and a model that are shipped."""
+    """Files with a shipped formula, a shipped program and a shipped model."""
     directory = tmp_path_factory.mktemp("inputs")
     for name in ("dyck1.srasp", "flipflop.ahat.json", "since.ltl"):
         (directory / name).write_bytes((formulas_directory() / name).read_bytes())
@@ -182,5 +182,5 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def future(tmp_path: Path) -> Path:
-    """A file with a formula that looks ahead, which no causal regime can do."""
+    """A file with a formula that looks ahead, which no causal regime supports."""
     return written(tmp_path / "future.ltl", FUTURE)

@@ -1,4 +1,4 @@
-"""`--backend`: the same report from processes of this machine, from dask and from ray; and what can be wrong."""
+"""Tests of `--backend`: processes of this machine, dask and ray give the same report; and errors."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ WORDS = ("--max-n", "6", "--exhaustive", "100", "--samples", "90", "--seed", "11
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two dask workers on loopback."""
+    """A cluster of two dask workers on loopback."""
     with local_cluster(str(tmp_path_factory.mktemp("cluster"))) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def alone(inputs: list[Path]) -> Any:
-    """The document of one process."""
+    """The document of a run with one process."""
     return json.loads(process("check", *inputs, *WORDS, "--workers", 1, "--json", "-").out)
 
 
 def same(done: Outcome, expected: Any) -> None:
-    """A run gave this document, and said nothing."""
+    """Require that a run printed this document, and nothing on standard error."""
     assert json.loads(done.clean().out) == expected
 
 
@@ -83,7 +83,7 @@ def test_the_commands_of_the_documentation_are_right(tmp_path: Path) -> None:
                 time.sleep(0.1)
         done = process(*lines[2][1:], cwd=FORMULAS.parent)
         end = time.monotonic() + PATIENCE
-        while "the scheduler has no workers" in done.err and time.monotonic() < end:  # they take a moment
+        while "the scheduler has no workers" in done.err and time.monotonic() < end:  # workers need a moment to start
             done = process(*lines[2][1:], cwd=FORMULAS.parent)
     finally:
         left = [one for started in running for one in living(psutil.Process(started.pid))]
@@ -116,7 +116,7 @@ LONG = ("--max-n", "9", "--exhaustive", "0", "--samples", "3000", "--engine", "b
 
 @pytest.fixture(scope="module")
 def long_alone(inputs: list[Path]) -> Any:
-    """The document of one process that takes a few seconds."""
+    """The document of a run with one process that takes a few seconds."""
     return json.loads(process("check", inputs[-1], *LONG, "--workers", 1, "--json", "-").out)
 
 
@@ -139,7 +139,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
 
 
 def deadly() -> Answer:
-    """Kills its process at one length."""
+    """Return a job that kills its process at length 3."""
 
     def answer(shard: Shard) -> int:
         if shard.n == 3:
@@ -240,7 +240,7 @@ def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path, monkeypatch: pytes
 
 
 def slow() -> Answer:
-    """Takes a moment for each shard."""
+    """Return a job that takes a tenth of a second for each shard."""
 
     def answer(shard: Shard) -> int:
         time.sleep(0.1)

@@ -59,7 +59,7 @@ def test_joined_names_are_split_again(names: list[str]) -> None:
     ],
 )
 def test_a_quote_that_is_closed_wrongly_is_refused(text: str, at: int | None) -> None:
-    if at is None:  # single quotes may be parts of symbols
+    if at is None:  # valid: single quotes may be parts of symbols
         assert check_alphabet(text) == tuple(text.split())
         return
     with pytest.raises(InputError, match="no quote before a blank closes"):
@@ -156,7 +156,7 @@ def test_what_the_commands_print_reads_back(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("log.ltl").write_text(f"{header}\nO 'register request'\n", encoding="utf-8")
-    # Accepted are all words but those of pay alone: 1 of 2, 3 of 4.
+    # All words but those of pay alone are accepted: 1 of 2, 3 of 4.
     words = hardsim("words", "log.ltl", "--max-n", "2").out.splitlines()
     assert len(words) == 4
     assert hardsim("eval", "log.ltl", *words, "--json", "-").result["words"][0]["word"][0] in (
@@ -166,7 +166,7 @@ def test_what_the_commands_print_reads_back(
     assert refused.code == 1
     (line,) = [line for line in refused.out.splitlines() if line.startswith("hardsim trace")]
     assert hardsim(*shlex.split(line)[1:]).code == 1
-    assert hardsim("check", "log.ltl", "--max-n", "3").code == 0  # with the word that was pinned
+    assert hardsim("check", "log.ltl", "--max-n", "3").code == 0  # with the pinned word
     assert hardsim("fmt", "--check", "log.ltl").code == 0
     assert hardsim("prove", "log.ltl", "--max-n", "3", "--certificate", "p.cert.json").code == 0
     assert hardsim("verify", "p.cert.json", "--formula", "log.ltl").code == 0

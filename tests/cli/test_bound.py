@@ -1,4 +1,4 @@
-"""`hardsim bound`: what theory allows beside what happens."""
+"""Tests of `hardsim bound`: bounds from the theory compared with measured values."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_critical_temperatures_of_a_formula(hardsim: Any, since: Path) -> No
     # bc is wrong where the b at 1 has more than 1/4, q/(1 + q); bbc where (q + q^2)/(1 + q + q^2) is more than 1/4.
     for length, q in ((two, 1 / 3), (three, (sqrt(7 / 3) - 1) / 2)):
         assert exact(length["right"]) < -1 / (2 * log(q)) <= exact(length["wrong"])
-    # The budget's beta is 4, so q = e^-2: the largest error is at bc, and 2q/(1 + q) is allowed (THEORY 4).
+    # The budget's beta is 4, so q = e^-2: the largest error is at bc, and 2q/(1 + q) is allowed.
     assert exact(two["temperature"]) == Fraction(1, 4)
     assert two["error"] == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
     assert two["bound"] == pytest.approx(2 / (1 + exp(2)), rel=1e-9)
@@ -146,12 +146,12 @@ def test_a_bound_of_theorem_26_that_is_too_small_is_found(
 ) -> None:
     monkeypatch.setattr("hardsim.sharpening.recursion.weight_distance", lambda *arguments: Fraction(0))
     for command in ("bound", "check"):
-        # Right all the same: the error is 1/(1 + e^4) at ab.
+        # The network is still right: the error is 1/(1 + e^4) at ab.
         result = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-").exits(1).result
         assert result["violation"]["what"] == "the error bound of coordinate found in layer 1"
         assert result["violation"]["measured"] == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
         assert result["violation"]["claimed"] == 0
-        # The model is the user's: what it says of its heads may be wrong.
+        # The model is the user's, and its claims about its heads may be wrong.
         outcome = hardsim(command, model, "--tau", "1/4", "--max-n", "2").exits(1, "correct these")
         outcome.lacks("defect", "report it")
     program = written(tmp_path / "some_a.srasp", SOME_A)
@@ -182,7 +182,7 @@ def test_gaps_of_everything_that_is_shipped(
     (shipped / "some.srasp").write_text(SOME_A, encoding="utf-8")
     monkeypatch.setattr("hardsim.cli.bound.formulas_directory", lambda: shipped)
     lines = hardsim("bound", "--gap", "--max-n", "3").exits(0).out.splitlines()
-    # Each name stands above its row, being long.
+    # The names are long, so each is above its row.
     below = lines.index(next(line for line in lines if line.startswith("Every length:")))
     rows = {Path(name).name: row for name, row in pairwise(lines[:below]) if name.startswith(str(shipped))}
     assert list(rows) == ["since.ltl", "some.ahat.json", "some.srasp"]
@@ -207,7 +207,7 @@ def test_gaps_of_everything_that_is_shipped(
 def test_the_theorems_temperature_for_general_heads(
     hardsim: Any, name: str, gap: str | None, constant: str | None, logarithmic: str | None, proved: str
 ) -> None:
-    """gap(n)/(a log(n + 1)) is what is proved at the theorem's rate; both are proved by `prove`, too."""
+    """At the theorem's rate gap(n)/(a log(n + 1)) is proved; `prove` proves it and the largest temperature, too."""
     outcome = hardsim("bound", name, "--gap", "--max-n", "2", "--json", "-").exits(0)
     rate = outcome.result["general"]
     assert (rate["gap"], rate["logarithmic"]) == (gap, logarithmic)
@@ -225,7 +225,7 @@ def test_the_theorems_temperature_for_general_heads(
         assert "of rate tau(n) = Omega(gap(n)/log n), without a constant" in " ".join(message.split())
 
 
-def test_what_is_not_proved_is_said_with_the_gaps(hardsim: Any, since: Path) -> None:
+def test_what_is_not_proved_is_reported_with_the_gaps(hardsim: Any, since: Path) -> None:
     outcome = hardsim("bound", "tieless_until_7.ahat.json", since, "--gap", "--max-n", "2").exits(0)
     message = " ".join(outcome.out.split())
     assert (
@@ -258,7 +258,8 @@ def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
 
 
 def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hardsim.cli.bound.bound_cost", lambda *arguments: None)  # which searches, too
+    # The estimate would call the search, too.
+    monkeypatch.setattr("hardsim.cli.bound.bound_cost", lambda *arguments: None)
     interrupt(monkeypatch, "hardsim.checking.bound.Hunter.search", 1)  # length 1 has nothing to search for
     outcome = hardsim("bound", model, model, "--max-n", "4", "--json", "-")
     result = outcome.exits(130).says(f"the report on {model} is partial").result
@@ -269,7 +270,7 @@ def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch
 
 
 def texts(path: Path) -> list[str]:
-    """What is written in a picture."""
+    """Return the texts in an SVG picture."""
     root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
     assert root.tag.endswith("svg")
     return ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
@@ -293,7 +294,7 @@ def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, sinc
 
 @pytest.mark.slow
 def test_long_names_leave_room_for_the_plot(hardsim: Any, tmp_path: Path) -> None:
-    """Were the panels squeezed to nothing matplotlib would warn, and a warning fails a test."""
+    """If the panels had no room, matplotlib would warn, and a warning fails a test."""
     paths = [write(tmp_path, some_a(), f"{letter * 100}.ahat.json") for letter in "xy"]
     assert hardsim("bound", *paths, "--max-n", "2", "--plot", tmp_path / "plot.svg").code == 0
     assert f"measured: {'x' * 20}...{'x' * 10}.ahat.json" in texts(tmp_path / "plot.svg")
@@ -340,7 +341,7 @@ def test_a_plot_is_what_its_name_ends_in(
     hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, end: str, begins: bytes
 ) -> None:
     paths = [tmp_path / f"{day}{end}" for day in ("0", "86400")]
-    for path in paths:  # drawn on two days
+    for path in paths:  # pictures drawn on two days are equal
         monkeypatch.setenv("SOURCE_DATE_EPOCH", path.stem)
         assert hardsim("bound", model, "--max-n", "2", "--plot", path).code == 0
     one, other = (path.read_bytes() for path in paths)
@@ -449,7 +450,7 @@ def test_a_void_bound_is_not_drawn(hardsim: Any, tmp_path: Path) -> None:
 def test_the_claims_of_an_edited_file_are_not_hardsims(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A false bound that theory gives is a defect of hardsim only if hardsim made the network."""
+    """A false theoretical bound is a defect of hardsim only if hardsim made the network."""
     from hardsim.program.sharpness import Budget
 
     path, edited = tmp_path / "m.model.json", tmp_path / "edited.model.json"
@@ -467,7 +468,7 @@ def test_the_claims_of_an_edited_file_are_not_hardsims(
 
 
 @pytest.mark.parametrize("regime", ["temperature", "position", "none"])
-def test_the_regime_is_said_once_and_is_the_networks_own(hardsim: Any, regime: str) -> None:
+def test_the_regime_is_printed_once_and_is_the_networks_own(hardsim: Any, regime: str) -> None:
     out = hardsim("bound", "since", "--regime", regime, "--max-n", "2").out
     assert f"regime    {regime}: temperatures below" in out
     assert "no regime" not in out

@@ -1,4 +1,4 @@
-"""`hardsim check`: verdicts, tables, exit codes."""
+"""Tests of `hardsim check`: verdicts, tables, exit codes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_mismatch_is_exit_code_1_and_its_word_stands_alone(hardsim: Any, since
     assert lines[0].startswith("REFUTED  ")
     word = lines[lines.index("The shortest mismatching word, on a line of its own:") + 1]
     assert set(word) <= set("abc")
-    assert len(word) == 2  # one position alone is always attended to exactly
+    assert len(word) == 2  # a single position is always attended to exactly
     assert shlex.join(["hardsim", "trace", str(since), word, "--regime", "none"]) in lines
     # The word that is printed is a mismatch for `eval` too.
     assert hardsim("eval", since, "--regime", "none", word).code == 1
@@ -256,7 +256,7 @@ def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
 
 
 def undecidable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let float64 decide nothing about words of length 2."""
+    """Make float64 undecided on all words of length 2."""
     from hardsim.checking.engines import FloatEngine
 
     real = FloatEngine.batch
@@ -284,7 +284,7 @@ def test_undecided_words_are_exit_code_3_and_printed(
     result = document.result
     assert (result["verdict"], result["undecided_word"]) == ("UNDECIDED", ["a", "a"])
     assert [length["undecided"] for length in result["lengths"]] == [0, 9, 0]
-    # The default goes on in balls by itself.
+    # The default engine continues in balls.
     again = hardsim("check", since, "--max-n", "3", "--json", "-")
     assert (again.code, again.result["verdict"]) == (0, "PROVED")
     assert "9 of them in ball arithmetic" in again.result["reach"]
@@ -309,7 +309,7 @@ def test_eval_says_what_is_undecided(hardsim: Any, since: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("header", "code", "said"),
     [
-        ("", 0, ""),  # the examples of a file that names no position are for the one that is asked for
+        ("", 0, ""),  # without a header, examples hold for the requested position
         ("at: first\n", 0, ""),
         ("at: last\n", 0, "its accept: and reject: words were written for at: last, so with --at first"),
     ],
@@ -326,7 +326,7 @@ def test_examples_for_the_default_position_do_not_hinder_reading_at_the_other(ha
     path = written(tmp_path / "since.ltl", "alphabet: a b\naccept: ab\nreject: a\na S b\n")
     outcome = hardsim("check", path, "--at", "first", "--max-n", "3")
     assert (outcome.code, "so with --at first they are not judged" in outcome.err) == (0, True)
-    path.write_text("alphabet: a b\naccept: a\nreject: b\na S b\n")  # wrong, wherever it is read
+    path.write_text("alphabet: a b\naccept: a\nreject: b\na S b\n")  # the examples are wrong at either position
     assert hardsim("check", path, "--at", "first", "--max-n", "3").code == 2
 
 
@@ -384,11 +384,11 @@ def test_reports_fit_every_terminal_and_break_no_word(
     monkeypatch.setattr("hardsim.report.screen.FILE_WIDTH", width)
     outcome = hardsim(*arguments)
     longest = {line for line in outcome.out.splitlines() if len(line) > width}
-    # Only what is copied is longer: commands, words, and what is a single word.
+    # Only text to copy is longer: commands, words, and single long words.
     assert [line for line in longest if not line.startswith("hardsim ") and " " in line.strip()] == []
     if len([one for one in arguments if "." in one]) > 1 and arguments[0] == "check":
-        return  # a row of several leaves out the numbers for which it has no room
-    # Every word of the report at 80 columns is there, whole.
+        return  # rows of several inputs leave out numbers that do not fit
+    # Every word of the report at 80 columns is present, and whole.
     assert set(wide) - set(outcome.told_text.split()) <= {one for one in wide if set(one) == {"\u2500"}}
 
 
@@ -414,7 +414,7 @@ def test_how_far_a_constant_temperature_reaches(hardsim: Any, options: tuple[str
     outcome.lacks("must fail", "defect")
     found = hardsim(*requested, "--json", "-").exits(1).result["constant"]
     assert (found["right_to"], found["proved"], found["wrong_at"], found["limited"]) == (6, False, 7, True)
-    # What is printed as reaching twice as far does.
+    # The beta that the report names does reach twice as far.
     beta = found["farther_beta"]["exact"]
     hardsim(*requested[:-4], "--beta", beta, "--max-n", "14").exits(0, "PROVED", f"At beta {float(Fraction(beta)):g}")
 
@@ -424,7 +424,7 @@ def test_what_has_no_heads_is_right_at_every_length(hardsim: Any) -> None:
     outcome.lacks("Hahn", "constant beta")
 
 
-def test_a_compiled_file_is_not_told_to_take_options(hardsim: Any, since: Path, tmp_path: Path) -> None:
+def test_a_compiled_file_gets_no_advice_about_options(hardsim: Any, since: Path, tmp_path: Path) -> None:
     path = tmp_path / "since.model.json"
     for options in (("--regime", "none"), ("--beta", "1")):
         hardsim("compile", since, *options, "-o", path).exits(0)

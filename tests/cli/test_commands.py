@@ -1,4 +1,4 @@
-"""`eval`, `words`, `show`, `compile` and `examples`."""
+"""Tests of `eval`, `words`, `show`, `compile` and `examples`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.documents import exact
 
 
 def accepted(word: str) -> bool:
-    """`a S b` at the last position, by hand: a b with nothing but a after it."""
+    """Return True if `a S b` holds at the last position: a b followed only by a's."""
     return word.rstrip("a").endswith("b")
 
 

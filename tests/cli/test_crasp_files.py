@@ -1,4 +1,4 @@
-"""All commands on C-RASP programs: they are like formulas, with an alphabet that may be given."""
+"""Tests of all commands on C-RASP programs: these are like formulas, with an optional alphabet."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_what_is_refused_still_has_a_meaning(hardsim: Cli, tmp_path: Path) -> No
     assert done.out == ""
     assert "refused.cr:2:5: error: #[P] has no construction" in done.err
     assert "  L = #[P]" in done.err
-    # j*j = i for j = 0 and 1 at i = 0 and 1: at the last position i both never hold.
+    # j*j = i holds for j = 0 and 1 at i = 0 and 1, and never for both at the last position i.
     assert hardsim("words", path, "--max-n", "4").exits(0).out == ""
     assert "semantics alone" in hardsim("eval", path, "aaa").exits(2).out
 
@@ -163,7 +163,7 @@ def test_mistakes_exit_with_2_and_show_their_place(hardsim: Cli, tmp_path: Path)
 # ---- examples ----
 
 
-def test_examples_are_held_against_the_program(hardsim: Cli, tmp_path: Path) -> None:
+def test_examples_are_checked_against_the_program(hardsim: Cli, tmp_path: Path) -> None:
     path = tmp_path / "b.cr"
     path.write_text('alphabet: a b\naccept: ab ba\nL = "b"\n')
     done = hardsim("check", path).exits(2)
@@ -186,8 +186,8 @@ def test_a_word_that_fails_becomes_an_example(hardsim: Cli, tmp_path: Path, head
     assert path.read_text().endswith('L = #"a" > #"b" // more\n')
 
 
-def test_programs_are_held_against_other_files(hardsim: Cli, balanced: Path, tmp_path: Path) -> None:
-    # the first word that is balanced in numbers alone is ")("
+def test_programs_are_checked_against_other_files(hardsim: Cli, balanced: Path, tmp_path: Path) -> None:
+    # ")(" is the first word with equal numbers of brackets that is not balanced
     formula = tmp_path / "equal.ltl"
     formula.write_text("alphabet: ) (\n#L['('] = #L[')']\n")
     for first, second in ((balanced, formula), (formula, balanced)):
@@ -197,9 +197,9 @@ def test_programs_are_held_against_other_files(hardsim: Cli, balanced: Path, tmp
     hardsim("check", balanced, "--against", balanced, "--props", "auto", "--max-n", "4").exits(0)
 
 
-def test_what_has_no_construction_can_be_held_against(hardsim: Cli, tmp_path: Path) -> None:
+def test_what_has_no_construction_can_be_a_reference(hardsim: Cli, tmp_path: Path) -> None:
     program, expression = tmp_path / "square.cr", tmp_path / "square.re"
-    # at most one j has j*j == i, so that no word is accepted; that on which they differ is longer than --max-n
+    # at most one j has j*j == i, so the program accepts no word; the files differ on a word longer than --max-n
     program.write_text(f"alphabet: a b\nreject: {'a' * 12}\n{REFUSED}")
     expression.write_text("alphabet: a b\na{12}\n")
     done = hardsim("equiv", program, expression, "--max-n", "3").exits(1)

@@ -1,4 +1,4 @@
-"""Files that were damaged anywhere, by whomever: a verdict or a clear refusal, never an internal error."""
+"""Tests of damaged and crafted files: each has a verdict or a clear refusal, never an internal error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def document(name: str) -> Any:
 
 
 def judged(hardsim: Cli, command: tuple[str, ...], path: Path) -> int:
-    """The exit code of a command on a file, which is one that a verdict or a refusal has."""
+    """Run a command on a file, require an exit code of a verdict or a refusal, and return it."""
     done = hardsim(command[0], path, *command[1:]).unsaid("Traceback", "internal error")
     assert done.code in (0, 1, 2, 3), (command, done.code, done.err)
     if done.code == 2:
@@ -69,7 +69,7 @@ def test_damaged_files_under_every_command(data: Any, hardsim: Cli, tmp_path: Pa
     path.write_bytes(text_of(data))
     for command in COMMANDS:
         if judged(hardsim, command, path) == 2 and command[0] == "check":
-            break  # what cannot be read is told so by all
+            break  # an unreadable file has the same error in all commands
 
 
 INPUTS = (VERSION1 / "since.model.json", VERSION1 / "hard_ties.ahat.json")
@@ -78,7 +78,7 @@ MADE: list[bytes] = []
 
 
 def kept(hardsim: Cli, path: Path, half: bool) -> Any:
-    """The rows of a file of --resume by kind and name: results, or what was reached half-way."""
+    """Return the rows of a --resume file by kind and name, with results or (`half`) with unfinished runs."""
     if not KEPT:
         assert hardsim("check", *INPUTS, "--max-n", "2", "--workers", "1", "--resume", path).code == 0
         MADE.append(path.read_bytes())
@@ -96,7 +96,7 @@ def kept(hardsim: Cli, path: Path, half: bool) -> Any:
 
 
 def craft(path: Path, data: Any) -> None:
-    """A resume file with other rows, each with the digest that it should have."""
+    """Write a --resume file with other rows, each with its correct digest."""
     path.write_bytes(MADE[0])
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("DELETE FROM kept")

@@ -1,8 +1,8 @@
-"""README, CONTRIBUTING and the pages of docs/: examples run as they stand, links lead somewhere, names exist.
+"""Tests of README, CONTRIBUTING and the pages of docs/: examples run as they are, links work, names exist.
 
 A fenced block is `console` (a command and what it prints), `sh` (commands), `python`, `json` (a network is checked),
-`yaml` (steps of a workflow), `make` (a rule `check`) or text. A comment before it may say `slow`. A command is to end
-with exit code 0, unless a comment after it says another or its report says REFUTED.
+`yaml` (steps of a workflow), `make` (a rule `check`) or text. A comment before it may say `slow`. A command must end
+with exit code 0, unless a comment after it gives another code or its report says REFUTED.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
 CODE = re.compile(r"exit code (\d+)")
 ELSEWHERE = {".", "pip", "make", "jq", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
-"""What commands begin with that are not run here."""
+"""First words of commands that these tests do not run."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Block:
 
 
 def blocks_of(path: Path) -> Iterator[Block]:
-    """The blocks of a page, in order."""
+    """Yield the blocks of a page, in order."""
     text = path.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         place = f"{path.name}:{text.count(chr(10), 0, found.start('kind')) + 1}"
@@ -72,7 +72,7 @@ BLOCKS = [block for path in PAGES for block in blocks_of(path)]
 
 
 def of_kind(kind: str) -> list[Any]:
-    """The parameters of a test of all blocks of a kind; those of the README are always run."""
+    """Return the parameters of a test of all blocks of a kind; those of the README always run."""
 
     def marks(block: Block) -> list[pytest.MarkDecorator]:
         if block.remark == "slow":
@@ -84,7 +84,7 @@ def of_kind(kind: str) -> list[Any]:
 
 
 def by_page(found: list[Any]) -> list[Any]:
-    """The same with the blocks of a page together, which are read one after the other."""
+    """Group the parameters by page, since the blocks of a page run one after the other."""
     pages = {page: list(some) for page, some in groupby(found, lambda one: one.id.partition(":")[0])}
     return [
         pytest.param([one.values[0] for one in some], id=page, marks=[mark for one in some for mark in one.marks])
@@ -94,8 +94,9 @@ def by_page(found: list[Any]) -> list[Any]:
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory, with the shipped formulas in it, as a user has it after cloning; git is to ignore what
-    examples leave in it."""
+    """The working directory, with the shipped formulas in it, as after cloning; git must ignore what examples leave in
+    it.
+    """
     (tmp_path / "formulas").symlink_to(ROOT / "formulas")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
@@ -105,8 +106,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def run(hardsim: Cli, line: str) -> Outcome | None:
-    """A command line without a shell: what each part of a pipe prints goes to the next. None for what is run elsewhere,
-    a cluster or another program."""
+    """Run a command line without a shell, pipes included; return None for commands that are not run here."""
     words = shlex.split(line, comments=True)
     parts = [list(part) for part in _between(words, "|")]
     outcome, given = None, ""
@@ -131,7 +131,7 @@ def _between(words: list[str], mark: str) -> Iterator[list[str]]:
 
 
 def expected_code(command: str, output: str = "") -> int:
-    """The exit code that the page promises."""
+    """Return the exit code that the page promises for a command."""
     said = CODE.search(command.partition("  # ")[2])
     return int(said[1]) if said else int(bool(re.search("^REFUTED", output, re.MULTILINE)))
 
@@ -156,7 +156,7 @@ def test_commands_end_as_they_should(text: str, hardsim: Cli, directory: Path) -
 
 
 def steps_of(data: Any) -> Iterator[str]:
-    """The command lines of a workflow, in order; pre-commit adds the files that a commit changes."""
+    """Yield the command lines of a workflow, in order; pre-commit appends the files that a commit changes."""
     if isinstance(data, list):
         for one in data:
             yield from steps_of(one)
@@ -171,14 +171,14 @@ def steps_of(data: Any) -> Iterator[str]:
 
 
 def on_one(text: str) -> str:
-    """Commands on one formula in place of all, which they check in minutes."""
+    """Replace all formulas in commands by one formula, since all take minutes."""
     return re.sub(r" formulas/(?=\s|$)", " formulas/since.ltl", text)
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("text", of_kind("yaml"))
 def test_the_commands_of_a_workflow_are_right(text: str, whole: bool, hardsim: Cli, directory: Path) -> None:
-    """Some of what is shipped is certified, and not proved, as the page says."""
+    """With `--require proved` the code is 3: some shipped files are certified and not proved, as the page says."""
     steps = [step.partition(" > ")[0] for step in steps_of(yaml.safe_load(text))]
     assert any(step.startswith("hardsim check ") for step in steps)
     for step in steps:
@@ -235,13 +235,13 @@ def test_a_wrong_example_is_seen(hardsim: Cli, directory: Path) -> None:
 
 
 def prose_of(path: Path) -> str:
-    """A page without its blocks and comments."""
+    """Return a page without its blocks and comments."""
     return re.sub(r"<!--.*?-->", "", BLOCK.sub("", path.read_text(encoding="utf-8")), flags=re.DOTALL)
 
 
 @cache
 def anchors_of(path: Path) -> set[str]:
-    """The anchors of a page's headings, which the site and a repository's viewer must agree about."""
+    """Return the anchors of a page's headings, which must be the same on the site and in a repository's viewer."""
     titles = re.findall(r"^#+ (.*)$", prose_of(path), re.MULTILINE)
     slugs = [re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles]
     assert [slug for slug in slugs if not re.fullmatch(r"[a-z0-9_]+([ -][a-z0-9_]+)*", slug)] == [], path.name
@@ -249,7 +249,7 @@ def anchors_of(path: Path) -> set[str]:
 
 
 def broken_links(path: Path) -> list[str]:
-    """The relative links of a page that lead nowhere."""
+    """List the relative links of a page that lead nowhere."""
     broken = []
     for found in LINK.finditer(prose_of(path)):
         target, _, anchor = found["target"].partition("#")
@@ -274,7 +274,7 @@ def test_a_broken_link_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def defined_in(path: Path) -> set[str]:
-    """The names of a module, those of methods behind their class."""
+    """Return the names that a module defines; methods are prefixed by their class."""
     names = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
@@ -285,7 +285,9 @@ def defined_in(path: Path) -> set[str]:
 
 
 def missing_names(text: str) -> list[str]:
-    """Files that are named and do not exist, and names (`file::name`) that their file does not define."""
+    """List the files that a text names and that do not exist, and names (`file::name`) that their file does not
+    define.
+    """
     missing = []
     for found in NAMED.finditer(text):
         path = ROOT / found["path"]
@@ -306,7 +308,7 @@ def test_a_name_that_does_not_exist_is_found() -> None:
 
 
 def barred(text: str) -> list[str]:
-    """Code with a backslash before a bar: in a table Python-Markdown shows both, where other viewers show the bar."""
+    """List code with a backslash before a bar: in a table Python-Markdown shows both, other viewers only the bar."""
     return [code for code in re.findall(r"`[^`\n]+`", text) if "\\|" in code]
 
 
@@ -347,8 +349,9 @@ def test_every_page_is_in_the_menu() -> None:
 
 
 def shown(tour: Any) -> list[Any]:
-    """What the cells of a notebook show, with numbers to the digits that a reader sees: the others, in titles, depend
-    on the arithmetic of the machine."""
+    """Return the outputs of a notebook's cells without titles, whose further digits depend on the machine's
+    arithmetic.
+    """
     untitled = re.sub(r' title=\\"[^"]*\\"', "", json.dumps([cell.get("outputs") for cell in tour["cells"]]))
     return list(json.loads(untitled))
 
@@ -404,7 +407,7 @@ def test_another_output_is_seen() -> None:
 
 
 def first_cells(page: str, title: str) -> list[str]:
-    """The code in the first cells of the first table whose head begins with a title."""
+    """Return the code in the first column of a page's first table whose head begins with a title."""
     table = (DOCS / page).read_text(encoding="utf-8").partition(f"\n| {title} |")[2].partition("\n\n")[0]
     return re.findall(r"^\| (?:\[?`)?([\w-]+)", table.partition("\n|--")[2], re.MULTILINE)
 
@@ -436,14 +439,14 @@ def test_every_spelling_of_an_operator_is_on_the_page_of_languages() -> None:
 
 
 def test_the_page_of_options_is_that_of_the_manual() -> None:
-    assert options.PAGE.read_text(encoding="utf-8") == options.render(), "make docs writes it"
+    assert options.PAGE.read_text(encoding="utf-8") == options.render(), "run make docs"
 
 
 # ---- the recipe of CONTRIBUTING ----
 
 
 def entered(text: str, name: str, entry: str) -> str:
-    """A module with one entry more at the end of the list or dictionary of a name."""
+    """Return the text of a module with an entry appended to the list or dictionary of a name."""
     lines = text.split("\n")
     place = next(k for k, line in enumerate(lines) if re.match(rf'{name}\b|    \*\*spelled\("{name}"', line))
     if lines[place].endswith("{"):
@@ -479,7 +482,9 @@ def test_an_operator_is_added_as_it_is_written(tmp_path: Path) -> None:
 
 @pytest.fixture
 def ray_home() -> Iterator[Path]:
-    """A home without a token of ray's, under a short path (of sockets); what was started from it is ended."""
+    """A home directory without a token of ray, under a short path (sockets need one); its processes are ended
+    afterwards.
+    """
     with TemporaryDirectory(prefix="ray", dir="/tmp") as home:
         yield Path(home)
         for one in psutil.process_iter(["cmdline"]):

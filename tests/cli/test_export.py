@@ -1,4 +1,4 @@
-"""`hardsim export`: what is written, and how it ends where nothing is."""
+"""Tests of `hardsim export`: what is written, and how it ends if nothing is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOALS = ["torch", "onnx", "safetensors"]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The directory in which commands run, and torch is not there."""
+    """Run commands in the temporary directory, without torch."""
     monkeypatch.chdir(tmp_path)
     found = importlib.util.find_spec
     monkeypatch.setattr("hardsim.writing.running.find_spec", lambda name: None if name == "torch" else found(name))
@@ -36,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def untouched(since: Path, net: Path, tmp_path: Path) -> Iterator[None]:
-    """Nothing is left behind, and nothing changed."""
+    """Require that a test leaves the directory unchanged."""
     (tmp_path / "full").mkdir()
     written(tmp_path / "full" / "file", "")
     (tmp_path / "empty").mkdir()
@@ -48,14 +48,14 @@ def untouched(since: Path, net: Path, tmp_path: Path) -> Iterator[None]:
 
 
 def contents(place: Path) -> dict[str, bytes | None]:
-    """All files and directories of a place."""
+    """Return the contents of all files of a directory; None for directories."""
     found = sorted(place.rglob("*"))
     return {str(one.relative_to(place)): one.read_bytes() if one.is_file() else None for one in found}
 
 
 @pytest.fixture
 def net(tmp_path: Path) -> Path:
-    """The folder of a network that others made, for words of up to 12 symbols."""
+    """A folder with an external network, for words of up to 12 symbols."""
     return hooked_folder(tmp_path / "net", -0.25, 12)
 
 
@@ -84,7 +84,7 @@ def test_onnx(hardsim: Cli, since: Path) -> None:
         "run by onnxruntime", "in float64 on 15 random words of up to 8 symbols: largest difference",
     )  # fmt: skip
     found = session_of(Path("one.onnx").read_bytes()).run(["outputs"], {"tokens": np.array([[1, 2, 0], [1, 0, 0]])})[0]
-    assert np.allclose(found[:, -1, 0], [0, 1])  # bca and baa: since b there is a alone
+    assert np.allclose(found[:, -1, 0], [0, 1])  # bca and baa: only a's since b
 
 
 def test_one_length_of_float32(hardsim: Cli, since: Path) -> None:
@@ -141,7 +141,7 @@ def test_networks_of_others(hardsim: Cli, net: Path, tmp_path: Path) -> None:
 
 
 def test_results_of_what_is_read_back_are_the_same(hardsim: Cli, since: Path, net: Path, tmp_path: Path) -> None:
-    """But for names: those of a compiled formula, and of a network that others made."""
+    """The results are the same except for the title of a compiled formula or an external network."""
     hardsim("compile", since, "-o", "since.model.json").clean()
     since = Path("since.model.json")
     most = written(tmp_path / "most.ltl", "alphabet: a b\n4*#L[a] > len\n")
@@ -163,7 +163,7 @@ def test_results_of_what_is_read_back_are_the_same(hardsim: Cli, since: Path, ne
 
 
 def bare(outcome: Outcome, path: Path) -> Any:
-    """The results without the name of the file, its checksum, and what its format is called."""
+    """Return the results without the file's name, its checksum, and the title of its format."""
     text = json.dumps(outcome.json["results"]).replace(json.dumps(str(path)), '"FILE"')
 
     def without(value: Any) -> Any:
@@ -185,7 +185,7 @@ def test_a_folder_stands_where_the_file_did(hardsim: Cli, since: Path, net: Path
 
 
 def test_names_that_no_text_has(hardsim: Cli, tmp_path: Path) -> None:
-    """JSON may name a head, or a title, by half of a character; file names may be bytes that are no text."""
+    """JSON may name a head or a title by half of a surrogate pair; file names may be bytes that are no text."""
     half = with_head(some_a(title="\udc80 \x1b"), name="half \ud800 \x1b")
     for path in (write(tmp_path, half), written(Path(os.fsdecode(bytes(tmp_path) + b"/\xff.ltl")), SINCE)):
         hardsim("export", path, "--to", "onnx", "-o", "a.onnx", "--tau", "1/n").exits(0, "run by onnxruntime")
@@ -196,7 +196,7 @@ def test_names_that_no_text_has(hardsim: Cli, tmp_path: Path) -> None:
 
 
 def test_a_program_that_pads(hardsim: Cli) -> None:
-    """The program maps ab to abab: in four positions, of which two are filled up."""
+    """The program maps ab to abab: in four positions, two of them padding."""
     message = "the files written do not pad words with #: pad them as the program does"
     hardsim("export", "map_duplicate", "--to", "onnx", "-o", "a.onnx", "--max-n", "5").exits(0).says(message)
     session = session_of(Path("a.onnx").read_bytes())
@@ -310,7 +310,7 @@ def test_outputs_beyond_float64_are_told(hardsim: Cli, tmp_path: Path) -> None:
 
 
 def test_outputs_that_nobody_knows(hardsim: Cli, tmp_path: Path) -> None:
-    """A norm of zeros with epsilon 0 is 0/0: at every a, and never at b."""
+    """A norm of zeros with epsilon 0 is 0/0: in the first network at every symbol, in the second at a but not at b."""
     message = network_json(mean_of_a()) | {"layers": [], "final_norm": {"kind": "rms", "epsilon": 0}}
     path = written(tmp_path / "one.json", json.dumps(message | {"embedding": [[0, 0], [0, 0]]}))
     found = hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "(onnx: a.onnx)").lacks("run by")
@@ -365,7 +365,7 @@ def test_interrupted(
 
 
 def test_killed_in_the_middle(since: Path, tmp_path: Path) -> None:
-    """What a process could not remove is removed by the next that writes there."""
+    """A later run removes the drafts that a killed process left."""
     (tmp_path / ".out.partial.abc").mkdir()
     written(tmp_path / ".out.partial.abc" / "model.py", "")
     written(tmp_path / ".one.onnx.partial.abc", "")

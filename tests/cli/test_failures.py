@@ -13,13 +13,13 @@ from tests.external import hooked_folder
 
 TIE = -0.4990234375  # a share of 1/2 is above it, and up to 511 symbols nothing less is
 SHARE = "network: net\nalphabet: a b\ndecide: value within {within}\nvalue 0: 1/#L[b] - 1/2\n"
-"""The output is the share of a's less 1/2, about; on words without a b the specification divides by 0."""
+"""A specification of the share of a's less 1/2; it divides by 0 on words without a b."""
 DOUBLE = """alphabet: a b
 as(i) := psum_j[j <= i] (Q_a(j) ? 2 : 0)
 most(i) := as(i) >= pos(i)
 output: most
 """
-"""The integers of this program reach 2n, which its construction does not cover: on a, and on others."""
+"""A program whose integers reach 2n, beyond the range of its construction: on a, and on other words."""
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_word_out_of_range_hides_no_mismatch(hardsim: Cli, folder: Path, optio
 
 
 def test_positions_that_a_specification_leaves_open_are_counted(hardsim: Cli, folder: Path) -> None:
-    """Symbols of words that begin with a are judged: those of 1 + 2 + 4 words, of all 2 + 8 + 24 positions."""
+    """Symbols of words that begin with a have an expected answer: 17 of the 34 positions up to length 3."""
     written(
         folder / "x.spec", "network: net\nalphabet: a b\nat: each\nassume: O (first & a)\noutput 0: #L[a] >= #L[b]\n"
     )

@@ -1,4 +1,4 @@
-"""`hardsim fmt`: printing, checking and rewriting files."""
+"""Tests of `hardsim fmt`: printing, checking and rewriting files."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_difference_is_shown_line_by_line(
     path = tmp_path / "x.ltl"
     path.write_bytes(before)
     outcome = hardsim("fmt", "--check", path)
-    if after is None:  # a mistake is no difference
+    if after is None:  # a mistake has no difference to show
         outcome.refused().unsaid("@@")
         return
     lines = outcome.clean(code=1).out.splitlines()
@@ -136,7 +136,7 @@ def test_patch_makes_of_the_difference_what_write_makes(hardsim: Cli, tmp_path: 
     path = written(tmp_path / "x.ltl", text)
     outcome = hardsim("fmt", "--check", path).exits(1)
     form = hardsim("fmt", path).clean().out
-    # What a tab is in the difference is shown, so that it is left to the file.
+    # The printed difference shows a tab as \t; the file needs the tab.
     applied = outcome.out.replace("\\t", "\t").encode()
     subprocess.run([patch, "-s", str(path)], input=applied, check=True, capture_output=True)
     assert path.read_text() == form

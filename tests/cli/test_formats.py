@@ -1,5 +1,4 @@
-"""What standard output is for other programs (`--format`), and how little of it there may be (`--quiet`,
-`--fail-fast`)."""
+"""Tests of standard output for other programs (`--format`), and of how little it may be (`--quiet`, `--fail-fast`)."""
 
 from __future__ import annotations
 
@@ -29,14 +28,14 @@ DYCK = "alphabet: ( )\nN(i) := psum_j[j<=i] (Q_((j) ? 1 : 0)\nY(i) := N(i) > 0\n
 
 
 def unescaped(text: str) -> str:
-    """A text as GitHub's runner has it, which knows these five."""
+    """Decode a text as GitHub's runner does, which knows these five codes."""
     for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
         text = text.replace(code, char)
     return text
 
 
 def github_lines(text: str) -> list[dict[str, str]]:
-    """The workflow commands of a report that has nothing else."""
+    """Return the workflow commands of a report, which must contain nothing else."""
     found = []
     for line in text.splitlines():
         match = COMMAND_LINE.fullmatch(line)
@@ -48,7 +47,7 @@ def github_lines(text: str) -> list[dict[str, str]]:
 
 
 def suite(text: str) -> ElementTree.Element:
-    """The one test suite of a report, after its counts were held against its cases."""
+    """Return the only test suite of a report, and require that its counts agree with its cases."""
     root = ElementTree.fromstring(text)
     (found,) = root
     assert (root.tag, found.tag) == ("testsuites", "testsuite")
@@ -64,12 +63,12 @@ def suite(text: str) -> ElementTree.Element:
 
 
 def properties(element: ElementTree.Element) -> dict[str, str]:
-    """The properties of a suite or a case."""
+    """Return the properties of a suite or a case."""
     return {str(one.get("name")): str(one.get("value")) for one in element.findall("properties/property")}
 
 
 def sarif_results(text: str) -> list[dict[str, Any]]:
-    """The results of a SARIF document, after what the standard asks of its parts was held against it."""
+    """Return the results of a SARIF document, and require what the standard requires of its parts."""
     document = json.loads(text)
     assert document.keys() == {"$schema", "version", "runs"}
     assert document["version"] == "2.1.0"
@@ -101,7 +100,7 @@ READ: dict[str, Read] = {
     "github": lambda text: [one["level"] for one in github_lines(text)],
     "sarif": lambda text: [(one["ruleId"], one["level"]) for one in sarif_results(text)],
 }
-"""What a report says of the inputs that did not pass."""
+"""For each format, the outcomes of inputs that did not pass, as read from a report."""
 
 
 # ---- each format of each ending ----
@@ -116,11 +115,13 @@ ENDINGS: dict[str, tuple[int, dict[str, list[Any]]]] = {
     "internal": (4, {"junit": ["error"], "github": ["error"], "sarif": [("internal-error", "error")]}),
     "interrupted": (130, {"junit": ["skipped"], "github": ["warning"] * 2, "sarif": [("not-run", "warning")]}),
 }
-"""By ending the exit code, and what each format calls it; an annotation says besides that a run was interrupted."""
+"""For each ending, the exit code and the outcome in each format; GitHub has an additional annotation for an
+interruption.
+"""
 
 
 def run_to(ending: str, hardsim: Cli, directory: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> Any:
-    """A run that ends so."""
+    """Run a command that has this ending."""
     path = written(directory / "since.ltl", SINCE)
     if ending == "undecided":
         return hardsim("prove", written(directory / "some.srasp", DYCK), "--all-n", "--tau", "1/(999*n)", *options)
@@ -179,7 +180,7 @@ def test_a_failure_comes_with_the_word_and_the_answers(hardsim: Cli, since: Path
     else:
         (result,) = sarif_results(text)
         said, facts = result["message"]["text"], result["properties"]
-    # The word that text shows, a word of two symbols: see the tests of `check`.
+    # The word that the text format shows, of two symbols: see the tests of `check`.
     assert facts["verdict"] == "REFUTED"
     assert len(facts["word"]) == 2
     assert {facts["word"]} < set(said.splitlines())
@@ -212,7 +213,7 @@ def test_lines_of_messages_do_not_fold(
     monkeypatch.setenv("COLUMNS", columns)
     text = hardsim(command, since, *FOLDED[command], "--quiet").exits(1).out
     (message,) = messages(name, hardsim(command, since, *FOLDED[command], "--format", name).exits(1).out)
-    # The same words in the same order; and a line of the text is a line of the message, or goes on in one.
+    # The words are in the same order, and each line of the text is within one line of the message.
     assert unfolded(text) in unfolded(message)
     hanging = [line for line in text.splitlines() if line.startswith("    ")]
     assert len(message.splitlines()) == len(text.splitlines()) - len(hanging)
@@ -244,7 +245,7 @@ def test_a_mistake_in_a_file_has_its_place(hardsim: Cli, tmp_path: Path, name: s
 
 
 def test_a_mistake_in_an_option_has_no_place_in_a_file(hardsim: Cli, since: Path) -> None:
-    """Nor has one in the text of a formula that is given on the command line a file."""
+    """A mistake in a formula on the command line has no file either."""
     hardsim("check", since, "--tau", "1/m", "--format", "github").refused("--tau:1:3")
     (found,) = github_lines(hardsim("check", "-e", "a S d", "--alphabet", "a b", "--format", "github").exits(2).out)
     assert "file" not in found
@@ -286,7 +287,7 @@ def test_verify_and_bound_have_formats_too(hardsim: Cli, since: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["junit", "github", "sarif"])
-def test_what_an_interruption_left_out_is_said(
+def test_what_an_interruption_left_out_is_reported(
     hardsim: Cli, since: Path, future: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
@@ -367,7 +368,7 @@ def test_a_hostile_name_stays_in_its_place(
         assert (case.get("file"), case.get("name")) == (shown, f"{shown} (none)")
     elif name == "github":
         (found,) = github_lines(text)
-        # The runner decodes a line break and a percent sign; what it cannot be told is shown.
+        # The runner decodes a line break and a percent sign; characters it cannot represent are escaped.
         assert found["file"] == "a\nb::error::%0A,]]><x>" + r"\x1b[31m\udcff\u202e&" + "\"' \ufffe.ltl"
     else:
         (result,) = sarif_results(text)
@@ -376,7 +377,7 @@ def test_a_hostile_name_stays_in_its_place(
 
 
 def outcome(**changes: Any) -> Outcome:
-    """A failure of a file with a word, or what the changes make of it."""
+    """Return the outcome of a failing file with a word, with some fields changed."""
     given: dict[str, Any] = {
         "input": "f.ltl",
         "regime": None,
@@ -530,7 +531,7 @@ def test_quiet_is_silent_of_what_no_verdict_depends_on(hardsim: Cli, since: Path
     for requested in talk:
         hardsim(*requested).exits(0).says("note: ")
         hardsim(*requested, "--quiet").clean()
-    # The next run hears everything again.
+    # The next run prints all notes again.
     hardsim(*talk[0]).says("note: ")
 
 

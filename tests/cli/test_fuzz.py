@@ -1,4 +1,6 @@
-"""Hostile texts: formulas, programs, values of options and words. Never exit code 4, a traceback, or no end."""
+"""Tests with hostile texts, as formulas, programs, values of options and words: never exit code 4, a traceback, or an
+endless run.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ VALUES = {
 
 
 def text_cases(random: Random) -> Iterator[Case]:
-    """Shipped formulas and programs, changed."""
+    """Yield commands on mutated formulas and programs."""
     texts = {name: (formulas_directory() / name).read_text(encoding="utf-8") for name in NAMES}
     while True:
         name = random.choice(NAMES)
@@ -43,7 +45,7 @@ def text_cases(random: Random) -> Iterator[Case]:
 
 
 def option_cases(random: Random) -> Iterator[Case]:
-    """Values of options, changed. What stays a large number on purpose is none here: that run is long, and says so."""
+    """Yield commands with mutated values of options, without large numbers: such runs are long by request."""
     pieces = [piece for piece in PIECES if "\0" not in piece and not piece.startswith("-")]
     while True:
         option = random.choice(list(VALUES))
@@ -57,7 +59,7 @@ def option_cases(random: Random) -> Iterator[Case]:
 
 
 def word_cases(random: Random) -> Iterator[Case]:
-    """Words, on standard input and as arguments."""
+    """Yield commands on mutated words, on standard input and as arguments."""
     formula = "alphabet: a b c\na S b\n"
     while True:
         text = mutated("ab\nba\nc a b\n", random)

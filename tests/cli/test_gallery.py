@@ -1,4 +1,6 @@
-"""The gallery: its pictures are those that its commands draw, and what it shows of a network that is not shipped."""
+"""Tests of the gallery: its pictures are those that its commands draw, and its report about a network that is not
+shipped is right.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ PICTURES = [command[command.index("--plot") + 1] for command in gallery.commands
 
 
 def pixels(data: bytes) -> str:
-    """A PNG by what it shows: its bytes depend on who compresses them."""
+    """Return a digest of the pixels of a PNG, since its bytes depend on the compressor."""
     with Image.open(io.BytesIO(data)) as image:
         return hashlib.sha256(np.asarray(image.convert("RGBA")).tobytes()).hexdigest()
 
 
 def content(path: Path) -> str:
-    """What a picture shows."""
+    """Return the content of a picture, independent of compression."""
     if path.suffix == ".png":
         return pixels(path.read_bytes())
     text = IMAGE.sub(lambda found: pixels(base64.b64decode(found[1])), path.read_text(encoding="utf-8"))

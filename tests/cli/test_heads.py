@@ -1,4 +1,4 @@
-"""`hardsim heads`: what is printed, what is refused, and what it says of the networks beside the project."""
+"""Tests of `hardsim heads`: what is printed, what is refused, and its results on the networks beside the project."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def net(tmp_path: Path) -> Path:
 
 
 def test_a_row_for_each_head_and_its_first_tie(hardsim: Cli, net: Path) -> None:
-    """The queries of a word of n symbols are n - 1: of words of up to 3 symbols over three of them 9 + 2 * 27."""
+    """A word of n symbols has n - 1 queries: words of up to 3 symbols over three symbols have 9 + 2 * 27."""
     found = hardsim("heads", net, "--max-n", "3").clean(str(net), "39 words of length 1 to 3, all up to length 3")
     (row,) = [line for line in found.out.splitlines() if " uniform " in line]
     cells = row.split()
@@ -82,7 +82,7 @@ def test_before_the_first_word_there_is_nothing(hardsim: Cli, net: Path, monkeyp
     hardsim("heads", net).exits(130, "0 words")
 
 
-def test_without_trust_in_float64_nothing_is_said(hardsim: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_trust_in_float64_nothing_is_reported(hardsim: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hardsim.checking.head_patterns.distrust", lambda: "rounding is off")
     outcome = hardsim("heads", net).exits(3)
     outcome.says("rounding is off")
@@ -114,20 +114,24 @@ def test_ctrl_c_in_python_has_the_partial_result(monkeypatch: pytest.MonkeyPatch
 
 
 def heads_in(kind: str, name: str, **options: Any) -> tuple[HeadPattern, ...]:
-    """The heads of a network of `../shared`."""
+    """Return the heads of a network of `../shared`."""
     if not (SHARED / kind / name).is_dir():
         pytest.skip(f"needs ../shared/{kind}/{name}")
     return api.load(SHARED / kind / name).heads(**options).heads
 
 
 FOUR_UP_TO_5 = sum(4**n * (n + 1) for n in range(1, 6))
-"""Queries of all words of up to 5 of 4 symbols, after a beginning of sequence, with every position seen."""
+"""Number of queries of all words of up to 5 of 4 symbols, after a beginning of sequence, with every position
+visible.
+"""
 
 
 def test_shift_by_one_looks_at_the_previous_position() -> None:
-    """aggregate(select(indices, indices, key == query - 1), tokens): where no index matches Tracr's heads look at the
-    beginning of sequence, which is the position before the first symbol. Logits are 100 / sqrt(7) for a match, half of
-    that for the beginning of sequence."""
+    """The program is aggregate(select(indices, indices, key == query - 1), tokens).
+
+    Where no index matches, Tracr's heads look at the beginning of sequence, the position before the first symbol.
+    Logits are 100 / sqrt(7) for a match, half of that for the beginning of sequence.
+    """
     (head,) = heads_in("tracr", "shift_by_one")
     assert (head.pattern, head.always, head.queries, head.ties) == ("previous position", True, FOUR_UP_TO_5, 0)
     assert head.gap is not None
@@ -137,8 +141,11 @@ def test_shift_by_one_looks_at_the_previous_position() -> None:
 
 
 def test_frac_prevs_averages_over_what_came_before() -> None:
-    """select(indices, indices, key <= query): at the i-th symbol i logits are the largest, so that all but the first
-    symbols have a tie. The head of the first layer, which is made for its MLP, is nothing."""
+    """The program selects select(indices, indices, key <= query).
+
+    At the i-th symbol i logits are the largest, so that all but the first symbols have a tie. The head of the first
+    layer, which exists for its MLP, does nothing.
+    """
     idle, mean = heads_in("tracr", "frac_prevs")
     assert (idle.pattern, idle.always, idle.ties, idle.exact_ties) == ("uniform", True, FOUR_UP_TO_5, FOUR_UP_TO_5)
     assert mean.ties == sum(4**n * (n - 1) for n in range(1, 6))
@@ -151,16 +158,16 @@ def test_frac_prevs_averages_over_what_came_before() -> None:
 
 
 def test_reverse_has_heads_without_a_tie_and_without_a_pattern() -> None:
-    """select(indices, length - indices - 1, ==): the mirrored position, one at every symbol."""
+    """select(indices, length - indices - 1, ==) selects the mirrored position, exactly one for every symbol."""
     last = heads_in("tracr", "reverse")[-1]
     assert (last.pattern, last.ties, last.queries) == ("none", 0, FOUR_UP_TO_5)
     assert last.weight is not None
-    # Least at the beginning of sequence, which has half the logit of a match there, and 5 symbols beside it.
+    # The weight is least at the beginning of sequence: a match there has half the logit, beside 5 symbols.
     assert float(last.weight.value) == pytest.approx(1 / (1 + 5 * exp(-50 / 12**0.5)), abs=1e-9)
 
 
 def test_pair_balance_has_means() -> None:
-    """Both heads of the last layer average over what came before."""
+    """Both heads of the last layer average over the preceding positions."""
     found = heads_in("tracr", "pair_balance", max_n=3)
     ties = sum(5**n * (n - 1) for n in range(1, 4))
     assert [one.ties for one in found[-2:]] == [ties, ties]

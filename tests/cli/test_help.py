@@ -1,4 +1,6 @@
-"""Help is one screen, its long form says everything, shells complete, and what was mistyped is named."""
+"""Tests of help: it fits one screen, its long form is complete, shells complete words, and mistyped names are
+reported.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ def test_help_is_a_command_too(hardsim: Any) -> None:
 
 
 def completed(*typed: str, cwd: Path | None = None) -> list[str]:
-    """What a bash is told that the last word may become."""
+    """Return bash's completions of the last word."""
     words = ["hardsim", *typed]
     requested = {"_HARDSIM_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     return process(env=os.environ | requested, cwd=cwd).clean().out.split()
@@ -109,7 +111,7 @@ def test_commands_options_and_values_are_completed(tmp_path: Path) -> None:
     assert completed("pro") == ["prove"]
     assert completed("help", "pro") == ["prove"]
     assert completed("check", "--max") == ["--max-n"]
-    assert completed("check", "--exh") == ["--exhaustive"]  # though it is in the long form alone
+    assert completed("check", "--exh") == ["--exhaustive"]  # an option of the long form alone
     assert completed("check", "--regime", "causal") == ["causal-temperature", "causal-position"]
     assert completed("words", "--by", "") == ["oracle", "hard", "soft"]
     assert completed("check", "sinc", cwd=tmp_path) == ["since"]
@@ -142,7 +144,7 @@ def test_a_shell_completes_what_typer_installs(tmp_path: Path) -> None:
 
 
 def imported(*arguments: str) -> set[str]:
-    """The modules that a run of the command imports."""
+    """Return the modules that a run of the command imports."""
     script = f"import sys; from hardsim.cli.app import run; run({list(arguments)!r})"
     script += "; print(*sys.modules, file=sys.stderr)"
     return set(ended(sys.executable, "-c", script).err.split())
@@ -165,7 +167,7 @@ def test_values_are_read_as_typer_reads_them(hardsim: Any) -> None:
     hardsim("check", "since", "--max-n", "x").refused("error: Invalid value for '--max-n': 'x' is not an integer")
     hardsim("check", "since", "--single-head=1").refused("error: Option '--single-head' does not take a value.")
     result = hardsim("check", "since", "--max-n", "1", "--max-n", "2", "--json", "-").result
-    assert result["max_n"] == 2  # the last of several is meant
+    assert result["max_n"] == 2  # the last of several values counts
 
 
 # ---- what was mistyped ----

@@ -1,4 +1,4 @@
-"""A hint that says to leave something out names what was given, and nothing else."""
+"""Tests of hints that say to leave something out: they name only what was given."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
 def blamed(text: str) -> set[str]:
-    """The options that a text says to leave out, or that they do not apply."""
+    """Return the options that a text says to leave out, or that do not apply."""
     joined = " ".join(text.split())
     parts = (next(filter(None, found.groups()), "") for found in _BLAME.finditer(joined))
     return {option for part in parts for option in _OPTION.findall(part)}
@@ -148,7 +148,7 @@ def test_a_hint_blames_only_what_was_given(hardsim: Any, files: Path, command: s
 
 
 def test_what_is_blamed_is_found() -> None:
-    """The test above can fail."""
+    """The function `blamed` finds options in all forms of hints, so the test above can fail."""
     assert blamed("Leave out --x, or give y.") == {"--x"}
     assert blamed("give --beta, or leave --tau out.") == {"--tau"}
     assert blamed("so --regime all does not apply") == {"--regime"}

@@ -1,4 +1,4 @@
-"""Ctrl-C at any place of a command's work: what was found is reported, as partial, and the exit code is 130."""
+"""Tests of Ctrl-C at any place of a command's work: the results so far are reported as partial, with exit code 130."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pyte
 
 
 def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Over three symbols the words of length 1 to 5 are a portion of at most 256 each, and those of length 6 are three,
-    # of which one is done; nothing is run for an estimate.
+    # Over three symbols each length up to 5 is one shard of at most 256 words, and length 6 is three shards, of which
+    # one is done. Nothing is run for an estimate.
     path = formulas_directory() / "majority_ties.ahat.json"
     monkeypatch.setattr("hardsim.cli.check.check_cost", lambda *arguments: None)
     monkeypatch.setattr("hardsim.cli.check.announce", lambda *arguments: None)

@@ -1,4 +1,4 @@
-"""No command repeats a label that the weights contradict, in text, in JSON or in Python."""
+"""Tests that no command repeats a label that the weights contradict, in text, in JSON or in Python."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_edited_weights_have_no_labels_of_their_own(hardsim: Any, since: Path, t
 
 
 def test_a_network_of_no_regime_is_proved_written_and_read(hardsim: Any, since: Path, tmp_path: Path) -> None:
-    """At a temperature of n and i, no regime has these weights; at 1/(n i), softmax is still sharp enough."""
+    """No regime has a temperature of n and i; at 1/(n i) softmax is still sharp enough."""
 
     def change(document: dict[str, Any]) -> None:
         document["model"]["temperature"] = "1/(n*i)"

@@ -1,4 +1,4 @@
-"""Numbers and sizes out of all proportion: refused at once with the limit, or announced before they take long."""
+"""Tests of excessive numbers and sizes: each is refused at once with the limit, or announced before it takes long."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_numbers_of_words_up_to_a_limit(k: int, n: int, most: int) -> None:
 
 
 def test_words_of_a_line_each_take_memory_of_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the lines before it in each word's text 10,000 lines would take 50 MB, and ten times as many 5 GB."""
+    """If each word's text contained the lines before it, 10,000 lines would take 50 MB, and ten times as many 5 GB."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n" * 10_000)))
     tracemalloc.start()
     words = eval._texts(["-"], ["x.ltl"])
@@ -98,7 +98,7 @@ def test_very_small_temperatures_have_a_verdict(hardsim: Any, name: str, tau: st
 @pytest.mark.parametrize(
     ("each", "upto", "every", "said"),
     [
-        # After the second length: 1.2 seconds for two of a thousand.
+        # After the second length: two of a thousand took 1.2 seconds.
         (0.6, 4, 1_000, "note: x.ltl: 998 more lengths: about 10 minutes, or more. Ctrl-C ends it.\n"),
         (1.0, 50, 50, ""),
     ],
@@ -134,7 +134,7 @@ def test_reading_that_takes_long_is_announced(hardsim: Any, tmp_path: Path, monk
     path = _with_example(tmp_path, "()" * 500)
 
     class Late:
-        """A timer whose time is over at once."""
+        """A timer that fires at once."""
 
         def __init__(self, _seconds: float, say: Callable[[str], None], what: list[str]) -> None:
             self.start = lambda: say(*what)
@@ -159,7 +159,7 @@ def test_temperatures_out_of_range(hardsim: Any, name: str, tau: str, where: str
 
 @pytest.mark.slow
 def test_a_deep_formula_is_used_by_every_command(hardsim: Any, tmp_path: Path) -> None:
-    """5,000 negations of a are a: the half of all words that end in it."""
+    """5,000 negations of a are a: half of all words end in it."""
     path = written(tmp_path / "deep.ltl", "alphabet: a b\n" + "!" * 5000 + "a\n")
     plain = written(tmp_path / "plain.ltl", "alphabet: a b\na\n")
     assert hardsim("words", path, "--max-n", "2").clean().out.split() == ["a", "aa", "ba"]
@@ -180,8 +180,10 @@ def test_what_is_too_deep_is_refused_with_its_place(hardsim: Any, tmp_path: Path
 
 @pytest.mark.slow
 def test_of_what_is_too_large_the_semantics_answers(hardsim: Any, tmp_path: Path) -> None:
-    """1,500 strong nexts ask for as many positions, which no word here has: the formula says `first`, which the last
-    position is in words of one symbol, and the position that is asked for counts."""
+    """1,500 strong nexts require as many later positions, which no word here has, so only `first` can hold.
+
+    The last position is first in words of one symbol; with --at first the requested position counts.
+    """
     path = written(tmp_path / "deep.ltl", "alphabet: a b\n" + "(a & X" * 1500 + " a" + ")" * 1500 + " | first\n")
     for options, answer in ((), "reject"), (("--at", "first"), "accept"):
         outcome = hardsim("eval", path, "ab", *options)

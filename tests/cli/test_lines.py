@@ -25,7 +25,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("headed.ltl").write_text(HEADED, encoding="utf-8")
 
 
-def test_lines_are_told_apart_from_comments_and_header_lines() -> None:
+def test_lines_are_distinguished_from_comments_and_header_lines() -> None:
     assert dict(read_corpus(CORPUS.encode(), "c").formulas) == {
         2: "G(P1 -> F P2)", 5: "P1 U (q", 7: "#[a] > 1", 9: "  F q"
     }  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_line_without_a_formula_is_named_once(hardsim: Any) -> None:
     assert "error: corpus.txt:999: there is no formula on line 999" in found.err
 
 
-def test_other_programs_are_told_the_line_of_the_file(hardsim: Any) -> None:
+def test_other_programs_get_the_line_of_the_file(hardsim: Any) -> None:
     found = hardsim("check", "corpus.txt", *AUTO, "--max-n", "2", "--format", "github")
     assert "::error file=corpus.txt,line=5,col=6," in found.out
 

@@ -1,4 +1,4 @@
-"""Every command on hard-attention models and programs."""
+"""Tests of every command on hard-attention models and programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def words(symbols: str, longest: int) -> list[str]:
 
 @pytest.fixture
 def by_words(tmp_path: Path) -> Path:
-    """A file with the model of which no temperature is proved for every length."""
+    """A file with a model that no temperature proves for every length."""
     return write(tmp_path, some_a_by_words())
 
 
@@ -48,11 +48,11 @@ def test_a_model_that_softmax_simulates(hardsim: Any, by_words: Path) -> None:
     outcome = hardsim("check", by_words, "--max-n", "4")
     outcome.clean("CERTIFIED ", "all 30 words up to length 4, in float64", "no assumption")
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
-    # Of 2^n words all but bbb... have an a; the score gap is 1 wherever two scores differ.
+    # All 2^n words but bbb... have an a; the score gap is 1 wherever two scores differ.
     assert [row[:6] for row in rows] == [
         [str(n), "all", str(2**n), str(2**n - 1), "0", "1" if n > 1 else "–"] for n in range(1, 5)
     ]
-    # Of the words of length 2, aa is the first in which both positions have the largest score.
+    # aa is the first word of length 2 in which both positions have the largest score.
     assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.told_text
 
 
@@ -73,8 +73,8 @@ def test_the_json_of_a_check(hardsim: Any, by_words: Path) -> None:
     )
     # Outputs are 0 and 1, the threshold 3/4: half of the distance 1/4.
     assert exact(two["epsilon"]) == Fraction(1, 8)
-    # At length 2 the largest error is that of the word ab, 1 - 1/(1 + q); Theorem 26's bound of it is q (THEORY 2,
-    # and the values lie within 1/2 of their middle).
+    # At length 2 the largest error is that of the word ab, 1 - 1/(1 + q); Theorem 26 bounds it by q,
+    # as the values are within 1/2 of their middle.
     inverse = 1 / exact(two["theorem"])
     q = exp(-inverse)
     assert two["error"] == pytest.approx(q / (1 + q), rel=1e-9)
@@ -102,7 +102,7 @@ def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: A
         "shrunk_from": None,
         "no_output": None,
     }
-    # Wrong are ab and ba, and at length 3 the three words with one a: 2 < e < 2 * 3.
+    # ab and ba are wrong, and at length 3 the three words with one a: 2 < e < 2 * 3.
     assert [length["soft_mismatches"] for length in result["lengths"]] == [0, 2, 3]
     assert hardsim("check", model, "--tau", f"{round(critical(3) * 1000) - 1}/1000", "--max-n", "3").code == 0
 
@@ -130,7 +130,7 @@ def test_a_false_gap_is_refuted_by_the_word_that_shows_it(
 
 
 def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> None:
-    # With gap 2 it is 2/ln 8 = 0.96, above it: softmax is wrong as well, and the gap is still named as the reason.
+    # With gap 2 the temperature is 2/ln 8 = 0.96, too high: softmax is wrong as well, and the gap is the reason given.
     outcome = hardsim("check", write(tmp_path, with_head(some_a_by_words(), gap="2")), "--max-n", "2")
     outcome.exits(1, "REFUTED ", "soft/hard disagree", "correct the gap").lacks("lower --tau")
     assert hardsim("check", write(tmp_path, with_head(gap="1")), "--max-n", "2").code == 0
@@ -188,9 +188,9 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
     program(tmp_path, SOME_A, "some.srasp")
     program(tmp_path, REVERSE, "turned.srasp")
     assert hardsim("compile", since, "-o", tmp_path / "since.model.json").code == 0
-    # the tables are left out
+    # several inputs have no tables
     outcome = hardsim("check", tmp_path, "--max-n", "2", "--json", tmp_path / "all.json").exits(0).lacks("all 4")
-    outcome.prints("5 results: 4 PROVED, 1 CERTIFIED")  # gaps of the .ahat.json are only measured
+    outcome.prints("5 results: 4 PROVED, 1 CERTIFIED")  # the gaps of the .ahat.json are only measured
     document = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     names = ["since.ltl", "since.model.json", "some.ahat.json", "some.srasp", "turned.srasp"]
     assert [Path(given["name"]).name for given in document["inputs"]] == names
@@ -206,7 +206,7 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
 def test_the_result_does_not_depend_on_the_number_of_processes(hardsim: Any, tmp_path: Path) -> None:
     arguments = ("check", program(tmp_path, SOME_A), "--max-n", "7", "--exhaustive", "100", "--json", "-")
     one, two = (hardsim(*arguments, "--workers", workers).exits(0) for workers in ("1", "2"))
-    # 64 words are a shard: lengths 1 to 6 are tried in full, of 128 words a sample.
+    # A shard is 64 words: lengths 1 to 6 are tried in full, and of the 128 words of length 7 a sample.
     assert [length["exhaustive"] for length in one.result["lengths"]] == [True] * 6 + [False]
     assert "measured on" in one.result["lengths"][6]["assumption"]
     assert one.out == two.out
@@ -326,7 +326,7 @@ CASES = [
 
 
 def valid(path: Path) -> Any:
-    """The document, which meets the schema of the format."""
+    """Read a document, which must match the schema of the format."""
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema()).validate(document)
     return document
@@ -366,14 +366,14 @@ def test_hard_attention_of_a_formula_keeps_how_sharp_softmax_is(hardsim: Any, si
 def test_a_formula_and_its_own_file_have_one_verdict_and_one_shortest_word(
     hardsim: Any, tmp_path: Path, text: str, options: tuple[str, ...]
 ) -> None:
-    """What `compile --hard` writes keeps beta and temperature, and its output must be exactly 0 or 1, too."""
+    """`compile --hard` keeps beta and temperature, and the output of its file must also be exactly 0 or 1."""
     formula, hard = tmp_path / "formula.ltl", tmp_path / "hard.ahat.json"
     formula.write_text(f"alphabet: a b c\n{text}\n", encoding="utf-8")
     assert hardsim("compile", formula, "--hard", "-o", hard, *options).code == 0
     expected = hardsim("check", formula, "--max-n", "4", "--json", "-", *options)
     found = hardsim("check", hard, "--max-n", "4", "--json", "-")
     ((one,), (two,)) = expected.json["results"], found.json["results"]
-    # A file has no formula, of whose semantics alone something can be proved.
+    # The file contains no formula, and only a formula's semantics can be proved.
     assert (found.code, two["verdict"].replace("CERTIFIED", "PROVED")) == (expected.code, one["verdict"])
     assert (two["mismatch"] is None) == (one["mismatch"] is None)
     if one["mismatch"] is not None:
@@ -455,7 +455,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (with_head(mask="strict-past"), "layers[0].heads[0].mask", 'strict masks need "bos": true'),
     (with_head(name=3), "layers[0].heads[0].name", "a string, found 3"),
 ]
-"""A few; what else may be wrong the reader of models is asked about."""
+"""A few errors in models; the tests of the reader of models have the others."""
 
 
 @pytest.mark.parametrize(("document", "place", "expected"), WRONG)
@@ -527,7 +527,7 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
     target = tmp_path / "edited.json"
     hardsim("compile", since, "-o", target)
     document = json.loads(target.read_text("utf-8"))
-    document["model"]["layers"][0]["heads"][0]["w_k"]["entries"][0][2] = "1/9"  # of no beta
+    document["model"]["layers"][0]["heads"][0]["w_k"]["entries"][0][2] = "1/9"  # which no beta gives
     target.write_text(json.dumps(document), "utf-8")
     outcome = hardsim("check", target, "--max-n", "3", "--json", tmp_path / "found.json").exits(1, "REFUTED")
     assert "Next: the network is not the one that its specification compiles to; compile the" in outcome.told_text
@@ -542,14 +542,15 @@ def test_whatever_is_edited_is_never_called_a_defect(
     hardsim: Any, since: Path, tmp_path: Path, command: str, kind: str
 ) -> None:
     """The edits are a different formula in the file, the same change in network and specification, and a false claim
-    about a head."""
+    about a head.
+    """
     target = tmp_path / "edited.model.json"
     hardsim("compile", since, "-o", target).exits(0)
     document = json.loads(target.read_text("utf-8"))
     if kind == "formula":
         document["source"]["text"] = "alphabet: a b c\nb S a\n"
     elif kind == "weights":
-        # The head reads what it looks for, [b c], in place of [b].
+        # The head reads [b c], which it looks for, instead of [b].
         document["specification"]["layers"][0]["heads"][0]["values"] = {"S4.read": {"[b c]": "1"}}
         place = document["model"]["coordinates"].index("[b c]")
         document["model"]["layers"][0]["heads"][0]["w_v"]["entries"][0][1] = place
@@ -557,7 +558,7 @@ def test_whatever_is_edited_is_never_called_a_defect(
         document["specification"]["layers"][0]["heads"][0]["decay"] = "1/n"
     target.write_text(json.dumps(document), "utf-8")
     outcome = hardsim(command, target, "--max-n", "3")
-    # A proof is about the weights, whatever the file claims of its heads.
+    # A proof depends on the weights, not on the file's claims about its heads.
     assert outcome.code == (1 if kind != "claims" else {"check": 2, "prove": 0, "bound": 1}[command])
     assert "defect" not in outcome.out + outcome.err
     assert "report it" not in outcome.out + outcome.err

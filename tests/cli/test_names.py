@@ -1,4 +1,4 @@
-"""Names that are no files: one clear refusal each, with the place, at once, and nothing replaced or left behind."""
+"""Tests of names that are no files: each is refused at once with its place, and nothing is replaced or left behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = ("check", "prove", "bound", "words", "show", "eval", "compile", "veri
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory with one of everything that is no file, and the working directory."""
+    """The working directory, with one of each kind of name that is no file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "loop").symlink_to("loop")
@@ -123,7 +123,7 @@ def test_devices_are_written_and_never_replaced(hardsim: Any, since: Path) -> No
 def test_what_the_system_refuses(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch, function: str, error: OSError
 ) -> None:
-    """As a user who may not search a directory sees it, whoever runs the tests."""
+    """The error is simulated, so that the test also works for a user who may read every directory."""
     where = since.parent if function == "listdir" else since
 
     def refuse(real: Any) -> Any:

@@ -1,4 +1,4 @@
-"""All commands on networks that others made: the network here accepts where at least half of the symbols are a."""
+"""Tests of all commands on external networks; this network accepts if at least half of the symbols are a."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path
     hardsim("check", net, "--against", most).exits(0).says(message)
     found = hardsim("check", net, "--against", most, "--max-n", "12").exits(0)
     assert "it reads words" not in found.err
-    assert "it reads words" not in hardsim("check", net, net, "--against", most).exits(0).err  # of several it is noise
+    # With several inputs there is no such note.
+    assert "it reads words" not in hardsim("check", net, net, "--against", most).exits(0).err
 
 
 def test_a_wrong_word_is_printed_and_the_code_is_1(hardsim: Cli, net: Path, more: Path) -> None:
@@ -81,7 +82,7 @@ def test_the_json_of_a_check_meets_the_schema(hardsim: Cli, net: Path, more: Pat
 
 
 def test_a_report_says_how_the_margin_falls(hardsim: Cli, net: Path, most: Path) -> None:
-    """Of odd n the least margin is 1/(2n) less 1/1024, of even n it is 1/1024."""
+    """For odd n the least margin is 1/(2n) less 1/1024, for even n it is 1/1024."""
     hardsim("check", net, "--against", most, "--max-n", "6").clean(
         "margin the least is 0.000977, at length", "trend margin ~", "(fitted to lengths 1 to 6; an extrapolation, not"
     )
@@ -193,7 +194,7 @@ def test_the_default_length_ends_with_the_table_of_positions(hardsim: Cli, tmp_p
 def test_options_of_what_is_compiled_are_refused(hardsim: Cli, net: Path, most: Path, option: tuple[str, str]) -> None:
     hardsim("check", net, "--against", most, *option).refused(f"used unchanged: {option[0]} does not apply")
     mixed = hardsim("check", net, most, "--against", most, "--max-n", "3", *option)
-    assert mixed.code in (0, 2)  # an epsilon is no option of formulas either, and a note says so
+    assert mixed.code in (0, 2)  # for formulas, too, epsilon is unused, which is a note
     mixed.says(f"note: {net}: {option[0]}: not used; the option is for compiled networks, and this network is external")
 
 
@@ -204,7 +205,7 @@ def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path:
     hardsim("compile", net, "-o", tmp_path / "x.json").refused("but compile needs a formula, a program or a model")
 
 
-def test_several_outputs_need_to_be_told_apart(hardsim: Cli, tmp_path: Path, most: Path) -> None:
+def test_several_outputs_need_a_rule(hardsim: Cli, tmp_path: Path, most: Path) -> None:
     two = hooked_folder(tmp_path / "two", TIE, outputs=2)
     hardsim("check", two, "--against", most).refused("has 2 outputs", "output NAME:", "decide:")
     hardsim("eval", two, "a b").clean("position token answer outputs")
@@ -218,7 +219,7 @@ def test_a_symbol_without_a_token_is_refused(hardsim: Cli, net: Path, tmp_path: 
 
 
 def test_a_folder_of_folders_is_no_network(hardsim: Cli, net: Path, most: Path) -> None:
-    hardsim("check", net.parent, "--max-n", "2").exits(0, "most.ltl")  # the files in it alone
+    hardsim("check", net.parent, "--max-n", "2").exits(0, "most.ltl")  # only the files in it are read
     (net / "config.json").unlink()
     hardsim("check", net, "--against", most).refused(f"{net} has no *.ltl")
 
@@ -308,7 +309,8 @@ def test_a_network_without_its_scale_is_refused(
 
 def test_outputs_of_a_scaled_embedding(hardsim: Cli, encoder: Path, tmp_path: Path) -> None:
     """The outputs equal those of a network whose embedding is written out scaled, as float64, in every arithmetic,
-    and those of the network that is exported and read again."""
+    and those of the network that is exported and read again.
+    """
     tensors = load_file(encoder / "model.safetensors")
     plain = Path(copytree(encoder, tmp_path / "plain"))
     tensors["embed.weight"] = tensors["embed.weight"].astype(np.float64) * np.sqrt(6)

@@ -1,4 +1,4 @@
-"""Programs with counts, means and integer outputs on the command line."""
+"""Tests of programs with counts, means and integer outputs on the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ reject: ab
 
 
 def accepts(word: str) -> bool:
-    """The same in Python: n counts a so far."""
+    """Evaluate the program of counts in Python; its n counts the a's so far."""
     upto = [word[: i + 1].count("a") for i in range(len(word))]
     same = upto.count(upto[-1])
     return same > 2 and sum(value < same for value in upto) > same
@@ -63,7 +63,7 @@ map: (()) -> 1 3 1 -1
 
 
 def depths(word: str) -> list[int]:
-    """The same in Python."""
+    """Evaluate the program of integer outputs in Python."""
     return [2 * (word[:i].count("(") - word[:i].count(")")) - 1 for i in range(1, len(word) + 1)]
 
 
@@ -111,7 +111,7 @@ Y(i) := z(i) > 1
 
 
 def test_a_limit_is_named_before_anything_else_runs(hardsim: Cli, tmp_path: Path) -> None:
-    """x is 2 c - 1, which is 1 for a, 3 for aa: outside [-2, 2] from length 2 on."""
+    """The vector x is 2 c - 1, which is 1 on a and 3 on aa: outside [-2, 2] from length 2 on."""
     file = written(tmp_path / "limits.srasp", LIMITS)
     for command in (["check"], ["prove"], ["bound"], ["compile", "-o", tmp_path / "limits.ahat.json"]):
         lines = hardsim(command[0], file, "--max-n", "1", *command[1:]).err.splitlines()

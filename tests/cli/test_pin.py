@@ -1,4 +1,4 @@
-"""`--pin`: a word that fails becomes an example of the file, and examples are run whatever --max-n says."""
+"""Tests of `--pin`: a failing word becomes an example of the file, and examples are run whatever --max-n is."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.mistakes import raised
 
 LONG = "cccccccccccccccba"
-"""A word of since over its few symbols that softmax at a small beta gets wrong, while shorter ones are proved."""
+"""A word on which softmax of `since` is wrong at a small beta at which shorter words are proved."""
 MAP = "alphabet: a b\nY(i) := leftmost_j[j<i, 1] in(j) : in(i)\n"
 
 MIRROR = "alphabet: a b\nY(i) := leftmost_j[1, pos(j) + pos(i) = len + 1] in(j) : in(i)\n"
-"""A program that writes words backwards."""
+"""A program that reverses words."""
 
 
 def pinned(hardsim: Cli, path: Path, *options: str) -> Any:
-    """A check that fails, whose word becomes an example."""
+    """Run a failing check that pins its word."""
     return hardsim("check", path, "--regime", "none", "--max-n", "2", "--pin", *options).exits(1, "REFUTED")
 
 
@@ -81,7 +81,7 @@ def test_symbols_that_are_longer_stand_in_lines_of_their_own() -> None:
 def test_a_program_may_have_its_headers_anywhere(before: str, after: str | None) -> None:
     example = MapExample(("a", "b"), ("a", "a"))
     found = with_example(before.encode(), "x.srasp", example).decode()
-    if after is None:  # without any header it comes first
+    if after is None:  # without any header the new line comes first
         after = before.replace("Y(i)", "map: ab -> aa\nY(i)", 1)
     elif before == MAP + "source: me":
         after = "alphabet: a b\nY(i) := leftmost_j[j<i, 1] in(j) : in(i)\nsource: me\nmap: ab -> aa"
@@ -91,7 +91,7 @@ def test_a_program_may_have_its_headers_anywhere(before: str, after: str | None)
 
 
 def test_what_would_be_read_otherwise_is_not_written() -> None:
-    """The word of the symbols - and > is written as the arrow of a pair is."""
+    """The word of the symbols - and > would be written like the arrow of a pair."""
     text = "alphabet: - >\nY(i) := leftmost_j[j<i, 1] in(j) : in(i)\n"
     error = raised(InputError, with_example, text.encode(), "x.srasp", MapExample(("-", ">"), (">", ">")))
     assert "would have another meaning in this file" in error.message
@@ -103,14 +103,14 @@ def test_what_would_be_read_otherwise_is_not_written() -> None:
 
 def test_a_new_word_is_added_and_named(hardsim: Cli, tmp_path: Path) -> None:
     path = written(tmp_path / "since.ltl", "// a since b\nalphabet: a b c\naccept: ab\na S b\n")
-    # Softmax cannot tell b and c apart where both are seen; the first such word is bc, which c ends.
+    # Softmax cannot distinguish b from c when both are visible; the first such word is bc.
     pinned(hardsim, path).says(f"note: {path}: pinned as an example: reject: bc\n")
     assert path.read_text(encoding="utf-8") == "// a since b\nalphabet: a b c\naccept: ab\nreject: bc\na S b\n"
     assert not Oracle(parse_text(path.read_text(encoding="utf-8"))).accepts(("b", "c"))
     before = path.read_bytes()
     pinned(hardsim, path).says("already an example: reject: bc")
     assert path.read_bytes() == before
-    # It is run now where it was not, and found again.
+    # The pinned word is run although --max-n is 1.
     hardsim("check", path, "--regime", "none", "--max-n", "1").exits(1, "word of length 2")
     document = hardsim("check", path, "--regime", "none", "--max-n", "1", "--pin", "--format", "json").exits(1).json
     assert document["notes"][0]["message"] == "already an example: reject: bc"
@@ -136,7 +136,7 @@ def test_of_a_transduction_the_output_is_pinned(hardsim: Cli, tmp_path: Path) ->
 
 
 def written_at(path: Path) -> tuple[int, int, int]:
-    """What a file that is written anew would change; to be read changes when it was read last."""
+    """Return the attributes of a file that change when it is rewritten, but not when it is read."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -252,8 +252,9 @@ def test_pinned_words_are_run_whatever_the_largest_length_is(hardsim: Cli, tmp_p
 
 
 def test_a_proof_of_shorter_words_says_nothing_of_a_pinned_one(hardsim: Cli, tmp_path: Path) -> None:
-    """At beta 5/2 all words of up to two symbols are right (the bracket of `bound --critical` says so), longer ones are
-    not: that is no contradiction."""
+    """At beta 5/2 all words of up to two symbols are right (see the bracket of `bound --critical`), longer ones are
+    not: that is no contradiction.
+    """
     path = written(tmp_path / "since.ltl", f"alphabet: a b c\naccept: {LONG}\na S b\n")
     result = hardsim("check", path, "--max-n", "2", "--beta", "5/2", "--json", "-").exits(1).result
     assert (result["verdict"], "".join(result["mismatch"]["word"])) == ("REFUTED", LONG)

@@ -1,4 +1,4 @@
-"""`hardsim precision`: up to which length a network is right in a number format."""
+"""Tests of `hardsim precision`: the length up to which a network is right in a number format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rows(hardsim: Cli, *arguments: Any, code: int = 0) -> dict[str, Any]:
 
 
 def test_the_report_in_words(hardsim: Cli, since: Path) -> None:
-    """bfloat16 is first wrong at 52, with beta 8: see `tests/formats/test_bounds.py`."""
+    """With beta 8, bfloat16 is first wrong at length 52: see `tests/formats/test_bounds.py`."""
     outcome = hardsim("precision", since, "--beta", "8", "--max-n", "60")
     outcome.clean(
         "every word of length 1 to 60, computed as in model.py",
@@ -33,7 +33,7 @@ def test_the_report_in_words(hardsim: Cli, since: Path) -> None:
     )
 
 
-def test_without_arith_nothing_is_asked_and_with_it_a_failure_is_a_mismatch(hardsim: Cli, since: Path) -> None:
+def test_without_arith_nothing_is_required_and_with_it_a_failure_is_a_mismatch(hardsim: Cli, since: Path) -> None:
     options = (since, "--beta", "8", "--max-n", "60")
     found = rows(hardsim, *options)
     assert list(found) == ARITHS
@@ -47,7 +47,7 @@ def test_without_arith_nothing_is_asked_and_with_it_a_failure_is_a_mismatch(hard
 
 
 def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli) -> None:
-    """Counts of both sides are held word by word, of which there are eight at length 3."""
+    """Networks with counts on both sides are checked word by word; length 3 has eight words."""
     options = FORMULAS / "parity_no_predicate.ltl", "--max-n", "4", "--exhaustive", "4", "--arith", "float32"
     found = rows(hardsim, *options, code=3)["float32"]
     assert (found["safe_to"], found["fails_at"], found["closed"]) == (2, None, False)
@@ -71,7 +71,7 @@ def test_a_format_that_there_is_not(hardsim: Cli, since: Path) -> None:
 
 
 def test_a_network_that_is_wrong_in_exact_arithmetic_too(hardsim: Cli, since: Path) -> None:
-    """Plain softmax rejects nothing of two positions, whose weights are fixed parts of 1: an output between 0 and 1."""
+    """Plain softmax gives weights that are fixed parts of 1, so that at two positions an output is between 0 and 1."""
     message = "the exact network is wrong there, too, as `hardsim check` shows"
     hardsim("precision", since, "--regime", "none", "--max-n", "4").exits(0, message)
     found = rows(hardsim, since, "--regime", "none", "--max-n", "4")["float32"]
@@ -89,7 +89,9 @@ def test_one_length(hardsim: Cli, since: Path) -> None:
 
 
 def test_one_letter_has_one_word_of_a_length(hardsim: Cli, tmp_path: Path) -> None:
-    """So that words can be enclosed one by one, however long, until 2 i is beyond e4m3: 466 at 233."""
+    """With one letter, words of any length can be enclosed one by one, until 2 i is beyond e4m3: 466 at
+    position 233.
+    """
     file = written(tmp_path / "one.ltl", "alphabet: a\nat: last\naccept: a\nO a\n")
     assert {row["safe_to"] for row in rows(hardsim, file, "--max-n", "40").values()} == {40}
     file = written(tmp_path / "half.ltl", "alphabet: a\n2*#L[a] = 3\n")
@@ -144,15 +146,15 @@ def test_what_cannot_be_read(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("precision", written(tmp_path / "bad.json", "{")).refused("bad.json")
 
 
-def test_long_words_are_told_in_runs(hardsim: Cli, tmp_path: Path) -> None:
-    """0 times the position encoding n is no number in e4m3 from 465 on."""
+def test_long_words_are_printed_in_runs(hardsim: Cli, tmp_path: Path) -> None:
+    """In e4m3, 0 times the position encoding n is NaN from n = 465 on."""
     options = ("--regime", "position", "--max-n", "470", "--arith", "float8_e4m3")
     outcome = hardsim("precision", FORMULAS / "even_length.ltl", *options)
     outcome.exits(1, "float8_e4m3 464 464 465", "wrong at length 465, a^232 b^233")
 
 
 def test_lengths_beyond_what_words_can_be_counted_to(hardsim: Cli, since: Path) -> None:
-    """3^2000 words are no float."""
+    """3^2000, the number of words, is beyond floats."""
     found = rows(hardsim, since, "--max-n", "2000", "--arith", "float8_e4m3", code=1)
     assert found["float8_e4m3"]["fails_at"] == 5
     assert rows(hardsim, FORMULAS / "parity.ltl", "--max-n", "2000", "--arith", "float8_e4m3", code=1)
@@ -191,7 +193,7 @@ def test_lengths_that_would_take_too_long_are_left_out(
 
 
 def test_what_holds_for_sums_from_the_left_alone_is_not_called_safe(hardsim: Cli) -> None:
-    """Of e4m3, where (-1)^i is averaged: in other orders than this one its partial sums are rounded."""
+    """e4m3 averages (-1)^i exactly in this order only: in other orders partial sums are rounded."""
     options = FORMULAS / "weak_yesterday.ltl", "--regime", "causal-position", "--max-n", "6", "--arith", "float8_e4m3"
     found = rows(hardsim, *options, code=3)["float8_e4m3"]
     assert found["safe_to"] < found["safe_in_order"] == 6
@@ -201,15 +203,17 @@ def test_what_holds_for_sums_from_the_left_alone_is_not_called_safe(hardsim: Cli
 
 
 def test_a_larger_beta_mends_a_length(hardsim: Cli, since: Path) -> None:
-    """With beta 4 a word of 21 symbols is wrong; with 8 the first is one of 52, by emulation elsewhere."""
+    """With beta 4 a word of 21 symbols is wrong; with beta 8 the first wrong word has 52, by emulation in another
+    test.
+    """
     found = rows(hardsim, since, "--max-n", "40", "--arith", "bfloat16", code=1)["bfloat16"]
     assert found["fails_at"] == 21
     assert "--beta 8" in found["mends"]
     assert rows(hardsim, since, "--max-n", "40", "--arith", "bfloat16", "--beta", "8")["bfloat16"]["fails_at"] is None
 
 
-def test_of_a_network_held_word_by_word_no_more_is_said_than_that_the_word_is_mended(hardsim: Cli) -> None:
-    """A wider format is named only if the word that is wrong is right in it: without a temperature none is."""
+def test_for_a_network_checked_word_by_word_only_the_word_is_reported_as_mended(hardsim: Cli) -> None:
+    """A wider format is named only if the wrong word is right in it; without a temperature no format is."""
     file = FORMULAS / "since.ltl"
     for row in rows(hardsim, file, "--regime", "none", "--max-n", "4").values():
         assert row["fails_at"] is not None

@@ -1,4 +1,4 @@
-"""`hardsim precision` on the command line."""
+"""Tests of the output of `hardsim precision`."""
 
 from __future__ import annotations
 

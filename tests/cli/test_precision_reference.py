@@ -1,7 +1,7 @@
-"""Tests of `hardsim precision`: the reference of a word, and which words are judged.
+"""Tests of `hardsim precision`: the reference of a word, and which words have an expected answer.
 
-The network says whether the share of a's is above 33333/100000. At a share of 1/3 the exact output is above 0. In
-bfloat16 1/3 and the level are the same number, 0.333984375, so that the output is 0, which is not above it.
+The network computes whether the share of a's is above 33333/100000. At a share of 1/3 the exact output is above 0. In
+bfloat16 1/3 and the level are the same number, 0.333984375, so that the output is 0, which is not above 0.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def test_without_a_specification_the_exact_network_is_the_reference(hardsim: Cli
 def test_a_word_that_is_not_judged_is_neither_counted_nor_wrong(
     hardsim: Cli, tmp_path: Path, assume: str, judged: int
 ) -> None:
-    """Among the words with a share of 1/3 up to length 4, all three of length 3 are left out: abb, bab and bba. Of
-    these, the third assumption judges bba, and bba is wrong."""
+    """Assumptions that leave out words with a share of 1/3 make the network right.
+
+    The words with this share up to length 4 are abb, bab and bba. The third assumption keeps bba, which is wrong.
+    """
     file = spec_of(tmp_path, f"at: last\nassume: {assume}\n{RIGHT}")
     if assume == "/(aa|bb)(a|b)*/":
         row = row_of(hardsim, file, "--max-n", "4", code=1)
@@ -79,8 +81,9 @@ def test_a_word_that_is_not_judged_is_neither_counted_nor_wrong(
 
 @pytest.mark.parametrize(("assume", "code"), [("", 1), ("assume: !(2*#L[a] = #L[b])\n", 0), ("assume: /(ab)*a?/\n", 0)])
 def test_a_position_that_is_not_judged_is_not_wrong(hardsim: Cli, tmp_path: Path, assume: str, code: int) -> None:
-    """Position 3 of abb has a share of 1/3, and is not judged. The prefixes of words of (ab)*a? have shares of at
-    least 1/2."""
+    """Position 3 of abb has a share of 1/3, but no expected answer. Prefixes of words of (ab)*a? have a share of at
+    least 1/2.
+    """
     file = spec_of(tmp_path, f"at: each\n{assume}output 0: 2*#L[a] >= #L[b]\n")
     row = row_of(hardsim, file, "--max-n", "4", code=code)
     if code:
@@ -90,7 +93,7 @@ def test_a_position_that_is_not_judged_is_not_wrong(hardsim: Cli, tmp_path: Path
 
 
 def test_an_output_that_is_not_judged_is_not_wrong(hardsim: Cli, tmp_path: Path) -> None:
-    """Output 1 is -9 everywhere, which the specification does not ask about."""
+    """Output 1 is -9 everywhere, and the specification says nothing about output 0."""
     file = spec_of(tmp_path, "at: last\noutput 1: #[a] < 0\n", outputs=2)
     assert row_of(hardsim, file, "--max-n", "4", code=0)["safe_to"] == 4
 
@@ -104,7 +107,7 @@ def test_where_no_word_is_judged_nothing_is_safe(hardsim: Cli, tmp_path: Path) -
 
 
 def test_the_exact_network_may_be_wrong_too(hardsim: Cli, tmp_path: Path) -> None:
-    """abbb has a share of 1/4, which no format puts above the level."""
+    """The word abbb has a share of 1/4, which no format puts above the level."""
     file = spec_of(tmp_path, "at: last\nassume: !(2*#[a] = #[b])\noutput 0: #[a] > 0\n")
     row = row_of(hardsim, file, "--max-n", "4", code=1)
     assert (row["fails_at"], row["exactly"]) == (4, True)
@@ -113,7 +116,9 @@ def test_the_exact_network_may_be_wrong_too(hardsim: Cli, tmp_path: Path) -> Non
 
 
 def test_words_of_a_language_are_looked_at_where_there_are_too_many_others(hardsim: Cli, tmp_path: Path) -> None:
-    """Eight of the 2^9 words of length 9 are judged, and only these are enclosed. One of them has three a's."""
+    """Eight of the 2^9 words of length 9 have an expected answer, and only these are enclosed. One of them has three
+    a's.
+    """
     file = spec_of(tmp_path, f"at: last\nassume: /(abb|aab)(abb|aab)(abb|aab)/\n{RIGHT}")
     row = row_of(hardsim, file, "--max-n", "9", "--exhaustive", "8", code=1)
     assert (row["safe_to"], row["words"], "".join(row["word"])) == (8, 0, "abbabbabb")

@@ -1,4 +1,4 @@
-"""The command as a process: pipes, closed and broken streams, signals, terminals, start-up."""
+"""Tests of the command as a process: pipes, closed and broken streams, signals, terminals, start-up."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
 from tests.clusters import PATIENCE, awaited, gone, two_workers, words_done
 
 HARDSIM = " ".join(map(repr, COMMAND))
-"""The command as a shell has it."""
+"""The command, quoted for a shell."""
 HEAVY = ("numpy", "mpmath", "flint", "lark", "rich", "gmpy2", "joblib", "distributed", "ray")
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The environment without what changes colours, widths or defects' messages."""
+    """Return the environment without variables that change colours, widths or messages of defects."""
     changing = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "HARDSIM_DEBUG")
     kept = {key: value for key, value in os.environ.items() if key not in changing}
     return kept | {"TERM": "xterm-256color"} | extra
 
 
 def on_terminal(*arguments: str | Path, by: Sequence[str] = COMMAND, **extra: str) -> tuple[int, str]:
-    """Exit code and everything that appears on a terminal."""
+    """Run a command on a terminal; return the exit code and everything that appears there."""
     parent, child = pty.openpty()
     process = subprocess.Popen([*by, *arguments], stdout=child, stderr=child, env=environment(**extra))
     os.close(child)
@@ -42,7 +42,7 @@ def on_terminal(*arguments: str | Path, by: Sequence[str] = COMMAND, **extra: st
     while select.select([parent], [], [], PATIENCE)[0]:
         try:
             part = os.read(parent, 65536)
-        except OSError:  # the terminal's other end has closed
+        except OSError:  # the process has closed its end of the terminal
             break
         if not part:
             break
@@ -53,7 +53,7 @@ def on_terminal(*arguments: str | Path, by: Sequence[str] = COMMAND, **extra: st
 
 @contextmanager
 def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A check of several minutes, in a process group of its own; ended with the block."""
+    """A check of several minutes, in a process group of its own; the end of the block kills it."""
     process = subprocess.Popen(
         [*COMMAND, "check", path, "--max-n", "64", "--samples", "100000", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), encoding="utf-8", start_new_session=True,
@@ -66,7 +66,7 @@ def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def shell(script: str) -> Outcome:
-    """A script of the shell, which can close streams."""
+    """Run a shell script, which can close streams."""
     return ended("bash", "-c", script, env=environment())
 
 
@@ -87,7 +87,7 @@ def test_a_closed_pipe_ends_quietly(since: Path, script: str, seen: str) -> None
 def test_a_closed_pipe_keeps_no_certificate_from_being_written(since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.cert.json"
     proof = f"{HARDSIM} prove '{since}' --all-n --max-n 2"
-    for more in ("", " --smt -"):  # what is printed is lost, at the end of the report or in the middle of a text
+    for more in ("", " --smt -"):  # the pipe closes at the end of the report, or in the middle of the queries
         done = shell(f"{{ sleep 0.1; {proof} --certificate '{target}'{more}; echo $? >&2; }} | true")
         assert (done.out, done.err) == ("", "141\n")
         process("verify", target).exits(0, "VALID")
@@ -114,7 +114,7 @@ def test_a_full_disk_is_no_defect(since: Path) -> None:
         "exec 1<{2}; {0} --help",
     ],
 )
-def test_results_that_cannot_be_written_are_told(since: Path, tmp_path: Path, script: str) -> None:
+def test_results_that_cannot_be_written_are_reported(since: Path, tmp_path: Path, script: str) -> None:
     (tmp_path / "out").touch()
     done = shell(script.format(HARDSIM, since, tmp_path / "out"))
     done.exits(2).says("standard output cannot be written").unsaid("Exception", "internal error")
@@ -130,7 +130,7 @@ def test_a_pipe_that_does_not_wait_gets_everything(hardsim: Cli, since: Path) ->
         open(reading, encoding="utf-8") as pipe,
         subprocess.Popen([*COMMAND, *arguments], stdout=writing, env=variables) as running,
     ):
-        assert awaited(lambda: not select.select([], [writing], [], 0)[1]), "it never was full"
+        assert awaited(lambda: not select.select([], [writing], [], 0)[1]), "the pipe never was full"
         os.close(writing)
         assert pipe.read() == expected
     assert running.returncode == 0
@@ -140,7 +140,7 @@ def test_a_connection_that_is_reset_is_like_a_closed_pipe(since: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as ours:
         theirs, _ = server.accept()
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        theirs.close()  # with a reset, as it does not linger
+        theirs.close()  # without lingering, so the connection is reset
         done = process("words", since, "--max-n", 2, capture_output=False, stdout=ours, stderr=subprocess.PIPE)
     assert (done.code, done.err) == (141, "")
 
@@ -151,9 +151,9 @@ def test_standard_input_is_read_up_to_a_limit_or_refused(since: Path) -> None:
 
 
 def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
-    # One engine alone asks no prover before the words, however slow the machine is.
+    # A single engine runs no prover before the words, however slow the machine is.
     with long_check(since, "--engine", "float64", "--resume", str(tmp_path / "run")) as running:
-        # It says that it will take long before it starts.
+        # A note about the long run comes before the run starts.
         assert running.stderr is not None
         assert select.select([running.stderr], [], [], PATIENCE)[0]
         assert awaited(lambda: words_done(tmp_path / "run"))
@@ -200,7 +200,7 @@ def test_no_colours_and_no_bar_in_a_pipe(since: Path) -> None:
 
 
 def test_a_bar_appears_on_a_terminal(since: Path) -> None:
-    # After no time at all, instead of after a second.
+    # The bar appears at once instead of after a second.
     at_once = "from hardsim.cli import app, estimate; estimate.WATCHED = 0; app.main()"
     arguments = ("check", since, "--max-n", "6", "--engine", "mpmath")
     code, seen = on_terminal(*arguments, by=(sys.executable, "-c", at_once))
@@ -262,7 +262,7 @@ def test_closed_and_full_streams_do_not_change_the_exit_code(since: Path, argume
 @pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("arguments", ["--help", "--version", "check --help", "examples", "examples since"])
 def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> None:
-    # The reader has gone before the first byte is written.
+    # The reader ends before the first byte is written.
     done = shell(f"{{ sleep 0.1; {HARDSIM} {arguments}; echo $? >&2; }} | true")
     assert (done.out, done.err) == ("", "141\n")
 
@@ -299,7 +299,7 @@ def test_where_processes_cannot_be_started_the_environment_is_to_blame(since: Pa
 
 @pytest.mark.slow
 def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
-    # From the first line of hardsim on: before it the signal is Python's, which knows no better.
+    # From the first line of hardsim on; before that, Python itself handles the signal.
     program = (
         "import os, signal, sys, threading, time\n"
         "number, wait = int(sys.argv.pop(1)), float(sys.argv.pop(1))\n"
@@ -332,7 +332,7 @@ def test_a_polite_end_keeps_the_report_whole(since: Path, tmp_path: Path) -> Non
     report = tmp_path / "report.json"
     with long_check(since, "--json", str(report)) as running:
         assert running.stderr is not None
-        assert select.select([running.stderr], [], [], PATIENCE)[0]  # it says that it will take long
+        assert select.select([running.stderr], [], [], PATIENCE)[0]  # the note about a long run
         running.send_signal(signal.SIGTERM)
         last_words(running).exits(130).unsaid("Traceback")
     assert '"exit_code": 130' in report.read_text(encoding="utf-8")
@@ -340,7 +340,7 @@ def test_a_polite_end_keeps_the_report_whole(since: Path, tmp_path: Path) -> Non
 
 
 def test_an_interruption_while_starting_has_no_traceback() -> None:
-    # Whatever the first import of the command line is, Ctrl-C arrives there.
+    # Ctrl-C arrives in the first import of the command line, whichever it is.
     program = (
         "import sys\n"
         "import hardsim.cli.app\n"

@@ -1,4 +1,4 @@
-"""What is said before and during a run: how long it takes, how fast it is, what was found."""
+"""Tests of messages before and during a run: its time, its rate, and the results so far."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def opened(name: str, regime: str = "temperature") -> Subject:
 
 
 class Clock:
-    """A clock that only work moves: so many seconds for any words, and so many for each, by length."""
+    """A clock that only work moves: by `fixed` seconds a call, `word` for each word, and `square` times its length
+    squared.
+    """
 
     def __init__(self, fixed: float, word: float, square: float) -> None:
         self.now = 0.0
@@ -66,7 +68,7 @@ class Clock:
         return self.now
 
     def work(self, words: Sequence[tuple[str, ...]]) -> None:
-        """Run some words of one length."""
+        """Advance the clock by the time of some words of one length."""
         self.now += self.fixed + len(words) * (self.word + self.square * len(words[0]) ** 2)
 
 
@@ -122,7 +124,7 @@ def test_what_is_quick_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("since.ltl", "flipflop.ahat.json"):
         subject = opened(name)
         assert check_cost(subject, CheckOptions(max_n=3)) is None
-        # Each word is run at many temperatures, where these are searched for.
+        # A search for temperatures runs each word at many of them.
         assert bound_cost(bound_subject(subject), CheckOptions(max_n=3), BoundOptions(search=False)) is None
         assert bound_cost(bound_subject(subject), CheckOptions(max_n=1), BoundOptions()) is None
         with pytest.raises(AssertionError, match="timed"):
@@ -131,7 +133,7 @@ def test_what_is_quick_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock on which a word takes 3 seconds, whatever its length: every reading is so much later."""
+    """Each reading of the clock is 3 seconds later, so that a word takes 3 seconds whatever its length."""
     readings = count(step=3)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: next(readings))
     for name in ("flipflop.ahat.json", "dyck1.srasp"):
@@ -147,7 +149,7 @@ ROOM = 400
 
 
 def external(expression: str | None = None) -> External:
-    """A network that others made, the share of a's; wanted above 0 of all words, or of those of an expression."""
+    """Return the external network of the share of a's, expected above 0 on all words, or on those of an expression."""
     made = of_network(mean_of_a(Fraction(1)), "net", "0" * 64, "by hand").external
     assert made is not None
     if expression is None:
@@ -157,7 +159,7 @@ def external(expression: str | None = None) -> External:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, subject: External, seconds: Callable[[int], float]) -> None:
-    """A clock that moves by so many seconds, by length, for each word that is judged."""
+    """Replace the clock by one that advances by `seconds(n)` for each word of length n with an expected answer."""
     now = 0.0
 
     def judge(*_: object) -> Callable[[Shard], tuple[None, Tally]]:
@@ -175,8 +177,8 @@ def counted(monkeypatch: pytest.MonkeyPatch, subject: External, seconds: Callabl
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: now)
 
 
-def test_networks_that_others_made_are_timed_on_words_that_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is one word for each even length, and no random one is judged."""
+def test_external_networks_are_timed_on_words_that_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each even length has one word with an expected answer, which no random draw would find."""
     subject, options = external("(ab)*"), CheckOptions(max_n=ROOM)
     counted(monkeypatch, subject, lambda n: 3)
     found = check_cost(subject, options)
@@ -186,7 +188,7 @@ def test_networks_that_others_made_are_timed_on_words_that_are_judged(monkeypatc
 
 
 def test_searches_are_timed_by_searching(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to length 8 all words are tried, and few: the 56 lengths above have 400 words each, of n^2/1000 seconds."""
+    """Up to length 8 the few words are all tried; the 56 longer lengths have 400 words each, of n^2/1000 seconds."""
     subject, options = external(), CheckOptions(max_n=64, exhaustive=256)
     counted(monkeypatch, subject, lambda n: n * n / 1000)
     found = check_cost(subject, options)
@@ -217,7 +219,7 @@ def test_a_search_that_fails_has_no_estimate(monkeypatch: pytest.MonkeyPatch) ->
 def test_words_of_a_language_stand_for_those_of_a_length_that_has_none() -> None:
     odd = estimate._some_words(external("(ab)*"), 9, 5)
     assert odd == [tuple("abababab")]
-    # Where it has none so short, words are random ones.
+    # If the language has no words this short, random words are used.
     assert {len(word) for word in estimate._some_words(external("(ab){8}"), 9, 5)} == {9}
 
 
@@ -227,7 +229,7 @@ def test_a_large_network_is_timed_on_fewer_words(monkeypatch: pytest.MonkeyPatch
     assert estimate._easy(subject, options, 6 * words)
     monkeypatch.setattr("hardsim.checking.campaign.QUICK_PRODUCTS", 6 * words * subject.facts.parameters - 1)
     assert not estimate._easy(subject, options, 6 * words)
-    assert estimate._easy(since(), options, 6 * words)  # what was compiled is small
+    assert estimate._easy(since(), options, 6 * words)  # a compiled network is small
 
 
 @pytest.mark.slow
@@ -269,7 +271,7 @@ def test_durations_have_one_figure(seconds: float, text: str) -> None:
 
 
 def announced(announce: Callable[..., None], capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
-    """What is said before a proof."""
+    """Return what is printed before a proof."""
     announce(*arguments)
     return capsys.readouterr().err
 
@@ -296,7 +298,7 @@ def test_a_proof_that_takes_over_a_minute_is_announced(
     assert "a proof for 980,700 positions takes about 119 seconds" in announced(
         announce_proof, capsys, subject, 1, 1400
     )
-    # In a causal regime the longest stands for all: 1,400 positions.
+    # In a causal regime the longest length covers all: 1,400 positions.
     assert announced(announce_proof, capsys, since("causal-position"), 1, 1400) == ""
 
 
@@ -304,13 +306,13 @@ def test_short_proofs_are_not_estimated(monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setattr(estimate, "timed_proof", Mock(side_effect=AssertionError("timed")))
     for first, last in ((1, 64), (1, 256), (999, 999)):
         assert announced(announce_proof, capsys, since(), first, last) == ""
-    # Refused later, with its reason.
+    # Too long: refused later, with the reason.
     assert announced(announce_proof, capsys, since(), 1, 90_000) == ""
 
 
 @pytest.mark.slow
 def test_the_estimate_is_of_the_size_of_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock of which every function that is called is a tick: what the machine does besides is no part of it."""
+    """The clock counts calls of functions, so that other load on the machine does not matter."""
     calls = count()
     now = 0
 
@@ -342,7 +344,7 @@ def test_a_certificate_that_takes_long_is_announced(
         return clock[0]
 
     monkeypatch.setattr(time, "perf_counter", read)
-    # One second for the 1,496 pairs to 16: 60 s for the 89,440 to 64 is not yet over a minute, 93 s for those to 74.
+    # One second for the 1,496 pairs to 16: 60 s for the 89,440 to 64 is no more than a minute, 93 s for those to 74 is.
     assert announced(announce_certificate, capsys, subject, 1, 32) == ""
     assert announced(announce_certificate, capsys, subject, 1, 64) == ""
     assert "the certificate takes about 92 seconds to make" in announced(announce_certificate, capsys, subject, 1, 74)
@@ -354,14 +356,14 @@ def test_a_certificate_that_takes_long_is_announced(
 
 
 class Terminal(io.StringIO):
-    """A standard error that somebody looks at."""
+    """A standard error that is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def look(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """What is shown to somebody from here on, in 100 columns."""
+    """Replace standard error by a terminal with 100 columns, and return it."""
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
     monkeypatch.setenv("COLUMNS", "100")
@@ -370,7 +372,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, which stands still."""
+    """A clock that stands still unless a test advances it."""
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
@@ -424,7 +426,7 @@ def test_a_bar_appears_after_a_second_and_goes(monkeypatch: pytest.MonkeyPatch, 
         text = terminal.getvalue()
     assert "since.ltl: heads proved" in text
     assert "2/3" in text
-    # It is transient: the last thing written clears its line.
+    # The bar is transient: the last output clears its line.
     assert terminal.getvalue() != text
 
 

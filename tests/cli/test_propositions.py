@@ -1,4 +1,4 @@
-"""The commands on formulas over propositions: words as sets, what is shown and written, and what is refused."""
+"""Tests of the commands on formulas over propositions: words as sets, output, and refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_words_are_printed_as_sets(hardsim: Any, requests: str) -> None:
     found = hardsim("words", requests, "--max-n", "2")
     assert found.code == 0
-    # Accepted are the words that do not end with a request that is never answered.
+    # Words that end in an unanswered request are rejected, all others are accepted.
     expected = ["{}", "{ack}", "{req,ack}"]
     for first in ("{}", "{req}", "{ack}", "{req,ack}"):
         seconds = ("{ack}", "{req,ack}") if first == "{req}" else ("{}", "{ack}", "{req,ack}")
@@ -121,7 +121,7 @@ def test_a_file_without_a_header_is_read_over_what_is_given(
         assert hardsim(*arguments, *placed).code == 0, arguments
     found = hardsim("check", "corpus.ltl", *placed, "--max-n", "12", "--regime", "none", "--json", "-")
     assert (found.code, len(json.loads(found.out)["inputs"][0]["alphabet"])) == (1, symbols)
-    # What is shown says the same again.
+    # The printed command has the same options.
     refused = hardsim("check", "corpus.ltl", *placed, "--max-n", "12", "--regime", "none")
     (line,) = [line for line in refused.out.splitlines() if line.startswith("hardsim trace")]
     assert shlex.join(given) in line
@@ -175,7 +175,7 @@ FILE = "G(req -> F ack)\n"
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_on_stderr_alone(
+def test_errors_are_on_stderr_alone(
     hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, arguments: list[str], said: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -216,7 +216,9 @@ def test_props_auto_leaves_files_alone_that_declare_their_alphabet(hardsim: Any)
 
 @pytest.fixture
 def nexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bare and a weak next in two files, in the working directory; at a position alone they differ."""
+    """Two files in the working directory, one with a bare and one with a weak next; these differ on a single
+    position.
+    """
     monkeypatch.chdir(tmp_path)
     for name, operator in (("bare.ltl", "X"), ("weak.ltl", "WX")):
         Path(name).write_text(f"props: q\nat: first\n{operator} q\n", encoding="utf-8")
@@ -241,7 +243,7 @@ def test_two_bare_formulas_are_compared_over_the_propositions_of_both(
     assert [len(one["alphabet"]) for one in json.loads(done.out)["inputs"]] == [4, 4]
 
 
-def test_a_file_that_others_are_held_against_says_its_own_dialect(hardsim: Any, nexts: None) -> None:
+def test_a_reference_file_states_its_own_dialect(hardsim: Any, nexts: None) -> None:
     message = "--dialect does not apply to this file; a line dialect: in the file does"
     right = hardsim("check", "bare.ltl", "--dialect", "weak-next", "--against", "weak.ltl", "--max-n", "2")
     assert right.code == 0

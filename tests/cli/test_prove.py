@@ -1,4 +1,4 @@
-"""`prove`, of formulas, programs and models."""
+"""Tests of `prove`, on formulas, programs and models."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp
     assert (result["verdict"], result["claim"], len(result["links"])) == ("PROVED", "heads", 1)
     text = target.read_text(encoding="utf-8")
     assert '"mask": "future"' in text
-    # The network's own mask, not that of the specification, which comes last.
+    # The first mask in the text is the network's, the last the specification's.
     target.write_text(text.replace('"mask": "future"', '"mask": "none"', 1), encoding="utf-8")
-    # the output is read at the last position, which sees every other one anyway
+    # the output is read at the last position, which sees every position anyway
     hardsim("prove", target, "--max-n", "6").exits(
         3,
         "has mask 'none', the specified head",
@@ -85,7 +85,7 @@ def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp
         "not proved, which does not say that it is wrong: 1,092 words were tried",
     )
     target.write_text(text.replace('"mask": "future"', '"mask": "past"', 1), encoding="utf-8")
-    # the last position sees itself alone
+    # the last position sees only itself
     hardsim("prove", target, "--max-n", "6").exits(1, "\nba\n")
 
 
@@ -105,7 +105,7 @@ def test_formulas_beside_a_network_end_in_a_summary_of_the_formulas(
     text = "network: mean.json\nalphabet: a b\ntokens: a b\noutput share: #[a] > #[b]\n"
     judged = written(tmp_path / "mean.spec", text)
     arguments = ("prove", since, future, judged, "--max-n", "3")
-    outcome = hardsim(*arguments).exits(3)  # words of a network are certified, and a proof is less than was asked for
+    outcome = hardsim(*arguments).exits(3)  # words of a network are certified, which is less than the requested proof
     assert sum("1-3" in line.split() for line in outcome.out.splitlines()) == 2
     assert outcome.out.endswith("\n3 results: 2 PROVED, 1 CERTIFIED\n")
     assert len(json.loads(hardsim(*arguments, "--json", "-").exits(3).out)["results"]) == 3
@@ -137,7 +137,7 @@ def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, si
     ).lacks("PROVED")
     result = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").result
     assert (result["verdict"], result["confirmed"]["longest"]) == ("UNDECIDED", 64)
-    # The proof up to a length was asked for as well.
+    # The command also requests a proof up to a length.
     outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64")
     outcome.exits(0, "PROVED ", "every word of length 1 to 64", "Not proved for every length: 2^(-n) is not recognised")
     assert hardsim("prove", since, "--all-n", "--beta", "1").code == 1
@@ -152,7 +152,7 @@ def test_a_single_length(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9").exits(0)
     assert outcome.told_text.count("every word of length 5 to 9, from the weights") == 4
     assert outcome.out.count(" 5-9 ") == 4
-    # The longest length stands for all in the causal regimes, and what is claimed is what was asked for.
+    # In the causal regimes the longest length covers all; the claim is about the requested lengths.
     results = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9", "--json", "-").json["results"]
     assert [result["prefix"] for result in results] == [False, False, True, True]
 
@@ -160,7 +160,7 @@ def test_a_single_length(hardsim: Any, since: Path) -> None:
 def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
     result = hardsim("prove", since, "--beta", "1", "--min-n", "5", "--max-n", "6", "--json", "-").exits(1).result
     assert (result["verdict"], len(result["mismatch"]["word"])) == ("REFUTED", 5)
-    # There are 3^40 words; that of the worst case is made as long as asked for.
+    # There are 3^40 words; the word of the worst case is extended to the requested length.
     outcome = hardsim("prove", since, "--beta", "1", "--min-n", "40", "--max-n", "40", "--json", "-").exits(1)
     assert len(outcome.result["mismatch"]["word"]) == 40
     outcome = hardsim("prove", since, "--beta", "1", "--min-n", "600", "--max-n", "600")
@@ -194,7 +194,7 @@ def test_an_unknown_regime_is_refused(hardsim: Any, since: Path) -> None:
 
 @pytest.fixture
 def believing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A prover that takes every network for right."""
+    """A faulty prover that accepts every network."""
 
     def believe(*arguments: Any) -> Proof:
         found = prove(*arguments)
@@ -214,7 +214,7 @@ def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
     longer = "words were also run, every one of length 1 to 5 and some of up to 64 symbols: each answer is"
     hardsim("prove", since, "--no-tables").prints(longer)
     assert "no word was run: words of this length" in hardsim("prove", since, "--min-n", "2500", "--max-n", "2500").out
-    # There is nothing to confirm where nothing is proved.
+    # Without a proof there is nothing to confirm.
     assert hardsim("prove", since, "--beta", "1", "--json", "-").result["confirmed"] is None
 
 
@@ -241,7 +241,7 @@ def test_a_stored_network_that_contradicts_a_proof_is_exit_code_4_too(
     assert hardsim("compile", since, "--beta", "1", "-o", target).code == 0
     outcome = hardsim("prove", target)
     outcome.refused(f"{target} was proved for words of length 2, but the word b c contradicts it", code=4)
-    # `check` asks the prover too, and runs its own words.
+    # `check` runs the prover, too, and then its own words.
     for arguments in ((target,), (since, "--beta", "1")):
         outcome = hardsim("check", *arguments, "--max-n", "3").refused(code=4)
         said = "was proved for every word up to 3, but the word b c contradicts it: soft/hard disagree on a word of "
@@ -263,13 +263,16 @@ def test_two_proofs_that_contradict_each_other_are_exit_code_4(
     monkeypatch.setattr("hardsim.checking.prove.prove_general", believe)
     outcome = hardsim("prove", since, "--all-n", "--beta", "1")
     outcome.refused("every word of every length was proved, but not length 1 to 64: the word b c contradicts", code=4)
-    # No word is tried: what fails is the head's bound.
+    # No word is tried: the bound of the head fails.
     outcome = hardsim("prove", since, "--all-n", "--beta", "1", "--search", "0", "--min-n", "600", "--max-n", "600")
     outcome.refused("but not length 600: head S4.read can be so far off that the clip", code=4)
 
 
 def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, since: Path) -> None:
-    """2 ln 4 = 2.772588722239781...: for the series it is enough to be above it; the numerical bounds are rounded."""
+    """Beta is just below 2 ln 4 = 2.772588722239781...
+
+    For the series any beta above 2 ln 4 is enough; the numerical bounds are rounded.
+    """
     outcome = hardsim(
         "prove", since, "--all-n", "--max-n", "24", "--search", "0", "--beta", "2.77258872224", "--no-tables"
     )
@@ -287,7 +290,7 @@ def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, sinc
 def test_what_floats_cannot_tell_apart_is_no_contradiction(
     hardsim: Any, since: Path, tmp_path: Path, power: int, column: int
 ) -> None:
-    """Two products of a score that cancel, as rationals: the network is the same."""
+    """Two products of a score cancel exactly, so the network is the same as without them."""
     document = json.loads(hardsim("compile", since, "-o", "-").out)
     head = document["model"]["layers"][0]["heads"][0]
     for key, entries in (
@@ -374,7 +377,7 @@ def test_a_program_is_proved_by_structure(hardsim: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def by_words(tmp_path: Path) -> Path:
-    """A file with the model of which a length is proved by running all its words."""
+    """A file with a model of which a length is proved by running all its words."""
     return write(tmp_path, some_a_by_words(), "by_words.ahat.json")
 
 
@@ -428,7 +431,7 @@ def test_what_is_not_proved_says_why_with_exit_code_3(hardsim: Any, tmp_path: Pa
 
 def test_a_word_out_of_range_is_an_error(hardsim: Any, tmp_path: Path) -> None:
     path = program(tmp_path, TWICE)
-    # At the word a the sum is 2, and the length is 1.
+    # At the word a the sum is 2 and the length 1.
     hardsim("prove", path, "--max-n", "2").refused("hold integers from -n to n").unsaid("Traceback")
 
 
@@ -453,7 +456,7 @@ def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Pat
     assert (result["min_n"], result["max_n"], result["proved_to"]) == (2, 3, 3)
     assert [length["n"] for length in result["lengths"]] == [2, 3]
     assert "every word of length 2 to 3: softmax" in result["reach"]
-    # 2^15 words are too many, and nothing is known of shorter ones.
+    # 2^15 words are too many, and shorter lengths were not requested.
     outcome = hardsim("prove", by_words, "--min-n", "15", "--max-n", "15")
     outcome.exits(3, "UNDECIDED ", "not at length 15", "32,768 words are too many")
     outcome = hardsim("prove", by_words, "--min-n", "14", "--max-n", "15", "--no-tables")
@@ -473,7 +476,7 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
     ).says("length 4 has more than 20,000: lengths up to 3 are examined")
     result = hardsim("prove", path, "--json", "-").result
     assert (result["verdict"], result["max_n"], result["proved_to"]) == ("PROVED", 3, 3)
-    # A length that was asked for is another matter, and it is said before.
+    # A requested length that is too long is an obstacle, and the report names it.
     hardsim("prove", path, "--max-n", "100000", "--no-tables").exits(
         3,
         "UNDECIDED ",
@@ -489,12 +492,12 @@ def test_every_length_of_a_program_or_model(hardsim: Any, tmp_path: Path, model:
     hardsim("prove", path, "--all-n").clean(
         "PROVED ", "every word of every length: softmax answers as hard attention does", "N0 = ", "gap/tau >= "
     )
-    # With a length besides that, too.
+    # Also together with a length.
     hardsim("prove", path, "--all-n", "--max-n", "2").prints("PROVED ", "every word of every length")
     result = hardsim("prove", path, "--all-n", "--json", "-").result
     assert (result["verdict"], result["argument"]["proved"]) == ("PROVED", True)
     assert all(check["value"] <= check["limit"]["value"] for check in result["argument"]["checks"])
-    # The gap of a lattice over this temperature is the same at every length.
+    # The gap of a lattice divided by this temperature is the same at every length.
     outcome = hardsim("prove", path, "--all-n", "--tau", "1/n", "--no-tables")
     outcome.exits(
         3, "UNDECIDED ", "not proved for every length: at the temperature 1/n: head Y: none: the gap", "Next:"
@@ -505,7 +508,7 @@ def test_every_length_of_a_program_or_model(hardsim: Any, tmp_path: Path, model:
 
 
 def test_a_mean_of_ties_is_not_known_at_every_length(hardsim: Any, tmp_path: Path) -> None:
-    """The share of a among a and b, which is 1/2 on ab."""
+    """The output is the share of a among a and b, which is 1/2 on ab."""
     path = write(tmp_path, with_head(sided("leftmost"), weighting="average"))
     hardsim("prove", path, "--all-n").clean(
         "UNDECIDED ", "decides nothing on `ab`", "may be exactly the threshold 1/2", "Next: move the threshold", code=3
@@ -554,7 +557,7 @@ def test_a_proof_of_a_model_that_takes_long_is_announced(
 
     path = program(tmp_path, SOME_A)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", read)
-    # Lengths 8 and 16 take a second each: so do all of the 64.
+    # Lengths 8 and 16 take a second each, so the estimate is a second for each of the 64.
     monkeypatch.setattr("hardsim.checking.prove.prove_attention", interrupted)
     outcome = hardsim("prove", path)
     outcome.exits(130).says("a proof of lengths up to 64 takes about 64 seconds. Ctrl-C ends it without a verdict")

@@ -1,4 +1,4 @@
-"""Regular expressions on the command line, and what is held against them: `--against` and `equiv`."""
+"""Tests of regular expressions on the command line, alone and as references: `--against` and `equiv`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ORACLE_ALONE = "a regular expression is an oracle alone: it is not compiled into
 
 @pytest.fixture
 def turns(tmp_path: Path) -> Path:
-    """a and b in turn: the language of the shipped ab_plus."""
+    """A file with the language of alternating a and b, like the shipped ab_plus."""
     return written(tmp_path / "turns.re", "// turns\nalphabet: a b\naccept: ab\nreject: ba\n(ab)+\n")
 
 
 @pytest.fixture
 def ending(tmp_path: Path) -> Path:
-    """What ends in b, with the alphabet the other way around."""
+    """A file with the language of words that end in b, whose alphabet is in the other order."""
     return written(tmp_path / "ending.re", "alphabet: b a\n.*b\n")
 
 
@@ -46,7 +46,7 @@ def test_words_are_listed_in_order(hardsim: Cli, ending: Path) -> None:
 
 
 def test_show_prints_the_minimal_automaton_and_counts_its_words(hardsim: Cli, ending: Path) -> None:
-    # What ends in b: of the words of length n half.
+    # Half of the words of each length end in b.
     found = hardsim("show", ending, "--max-n", "40").clean().out
     assert "alphabet  b a" in found
     assert "minimal, 2 states" in found
@@ -68,7 +68,7 @@ def test_show_names_the_symbols_that_an_expression_does_not_tell_apart(hardsim: 
 
 
 def test_few_long_words_are_listed(hardsim: Cli, turns: Path) -> None:
-    """Of 2^41 words up to length 40 twenty are in the language."""
+    """Twenty of the 2^41 words up to length 40 are in the language."""
     lines = hardsim("words", turns, "--max-n", "40").clean().out.split()
     assert lines == ["ab" * k for k in range(1, 21)]
     assert package.load(turns).words(max_n=40).accepted == tuple(tuple(line) for line in lines)
@@ -130,7 +130,7 @@ def test_a_sign_that_tools_read_in_two_ways_is_refused(
 def test_the_header_chooses(hardsim: Cli, tmp_path: Path) -> None:
     for header, words in (("plus: union", ["a", "aa", "ba"]), ("plus: repeat", ["a", "aba"])):
         path = written(tmp_path / "chosen.re", f"alphabet: a b\n{header}\n(a+b)*a\n")
-        # Of 14 words to length 3 the union has all 7 that end in a.
+        # Of the 14 words to length 3, the union contains all 7 that end in a.
         found = ["".join(word) for word in package.load(path).words(max_n=3).accepted]
         expected = words if header.endswith("repeat") else [*words, "aaa", "aba", "baa", "bba"]
         assert found == expected
@@ -151,7 +151,7 @@ def test_it_is_opened_in_python(turns: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ab_plus.ltl", "ab_plus.srasp"])
-def test_a_network_is_held_against_an_expression(hardsim: Cli, turns: Path, name: str) -> None:
+def test_a_network_is_checked_against_an_expression(hardsim: Cli, turns: Path, name: str) -> None:
     outcome = hardsim("check", name, "--against", turns, "--max-n", "4").exits(0)
     outcome.prints("CERTIFIED", f"checked against {turns}: all 30 words up to length 4", f"and says nothing of {turns}")
     document = hardsim("check", name, "--against", turns, "--max-n", "4", "--json", "-").json
@@ -162,7 +162,7 @@ def test_a_network_is_held_against_an_expression(hardsim: Cli, turns: Path, name
 
 
 @pytest.mark.parametrize("suffix", ["model.json", "ahat.json"])
-def test_a_model_is_held_against_an_expression(hardsim: Cli, turns: Path, ending: Path, suffix: str) -> None:
+def test_a_model_is_checked_against_an_expression(hardsim: Cli, turns: Path, ending: Path, suffix: str) -> None:
     model = turns.parent / f"ab.{suffix}"
     hardsim("compile", "ab_plus", "-o", model, *["--hard"] * (suffix == "ahat.json")).clean()
     result = hardsim("check", model, "--against", turns, "--max-n", "4", "--json", "-").result
@@ -196,19 +196,19 @@ def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> No
 
 
 def test_softmax_is_judged_all_the_same(hardsim: Cli, turns: Path) -> None:
-    """Plain softmax fails, and the report says so, not that the file says something else."""
+    """Plain softmax fails, and the report says this instead of blaming the files."""
     outcome = hardsim("check", "ab_plus", "--regime", "none", "--against", turns).exits(1, "soft/hard", "Hahn's limit")
     outcome.lacks("correct one of them")
 
 
-def test_an_expression_of_the_command_line_is_held(hardsim: Cli, ending: Path) -> None:
+def test_an_expression_of_the_command_line_is_checked(hardsim: Cli, ending: Path) -> None:
     hardsim("check", "-e", "b", "--alphabet", "a b", "--against", ending, "--max-n", "3").exits(0, "CERTIFIED")
     outcome = hardsim("check", "-e", "a", "--alphabet", "a b", "--against", ending, "--max-n", "3").exits(1)
     outcome.prints(f"hardsim trace -e a --alphabet 'a b' --against {ending} a")
 
 
 def test_members_are_tried_where_words_are_drawn(hardsim: Cli, tmp_path: Path) -> None:
-    """Four words of 4^16, and no example."""
+    """The language has four words among 4^16, and no example."""
     rare = written(tmp_path / "rare.re", "alphabet: a b c d\n(abcaddbc|dabbacca){2}\n")
     result = hardsim(
         "check", "-e", "false", "--alphabet", "a b c d", "--against", rare, "--max-n", "16", "--exhaustive", "4",
@@ -241,12 +241,12 @@ def test_workers_and_resumption_know_it(hardsim: Cli, turns: Path, ending: Path)
 
 
 @pytest.mark.parametrize("form", ["junit", "github", "sarif"])
-def test_other_programs_are_told(hardsim: Cli, ending: Path, form: str) -> None:
+def test_other_programs_get_the_difference(hardsim: Cli, ending: Path, form: str) -> None:
     hardsim("check", "ab_plus", "--against", ending, "--max-n", "2", "--format", form).exits(1, "checked against")
 
 
 def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
-    """F b at the first position is what O b is at the last, whatever --at says of the file that is compiled."""
+    """`F b` at the first position is `O b` at the last; --at applies only to the file that is compiled."""
     other = written(tmp_path / "first.ltl", "alphabet: a b\nat: first\nF b\n")
     for at in ("first", "last"):
         requested = ("check", "-e", "(O b & last) | F b & first", "--alphabet", "a b", "--at", at, "--max-n", "4")
@@ -297,7 +297,7 @@ def test_python_refuses_the_same(turns: Path) -> None:
     with pytest.raises(InputError, match="different alphabets"):
         package.load("since").equiv(turns)
     with pytest.raises(TypeError, match="equiv takes a model, or a path, not int"):
-        package.load("since").equiv(3)  # type: ignore[arg-type]  # that is the point
+        package.load("since").equiv(3)  # type: ignore[arg-type]  # the wrong type is what is tested
 
 
 # ---- equiv ----
@@ -305,7 +305,7 @@ def test_python_refuses_the_same(turns: Path) -> None:
 
 def test_the_same_exits_with_0(hardsim: Cli, turns: Path) -> None:
     outcome = hardsim("equiv", "ab_plus", turns, "--max-n", "6").clean("CERTIFIED", "all 126 words up to length 6")
-    rows = [line.split() for line in outcome.out.splitlines()[-7:-1]]  # and an example of 8 symbols
+    rows = [line.split() for line in outcome.out.splitlines()[-7:-1]]  # the last row is an example of 8 symbols
     assert rows == [[str(n), "all", str(2**n), str(int(n % 2 == 0))] for n in range(1, 7)]
 
 
@@ -392,7 +392,7 @@ def test_an_expression_over_sets(hardsim: Cli, tmp_path: Path) -> None:
     ("text", "message"), [("alphabet: a b\na(\n", "this bracket is never closed"), (None, "no such file")]
 )
 @pytest.mark.parametrize("command", [("check", "ab_plus"), ("eval", "ab_plus", "ab")])
-def test_a_mistake_in_what_others_are_held_against_is_bad_input(
+def test_a_mistake_in_a_reference_is_bad_input(
     hardsim: Cli, tmp_path: Path, text: str | None, message: str, command: tuple[str, ...]
 ) -> None:
     other = tmp_path / "other.re" if text is None else written(tmp_path / "other.re", text)
@@ -405,8 +405,8 @@ def test_a_mistake_in_what_others_are_held_against_is_bad_input(
     outcome.says(str(other), message)
 
 
-def test_what_declares_no_alphabet_has_that_of_what_it_is_held_against(hardsim: Cli, tmp_path: Path) -> None:
-    """Only a occurs in the program; over a alone the alphabets would differ."""
+def test_what_declares_no_alphabet_has_that_of_the_reference(hardsim: Cli, tmp_path: Path) -> None:
+    """Only a occurs in the program; without the reference's alphabet the alphabets would differ."""
     program = written(tmp_path / "last.cr", 'L = "a"\n')
     formula = written(tmp_path / "last.ltl", "alphabet: b a\na\n")
     external = written(tmp_path / "foreign.ltl", "alphabet: b c\nb\n")
@@ -423,7 +423,7 @@ def test_what_declares_no_alphabet_has_that_of_what_it_is_held_against(hardsim: 
     assert (found.verdict, found.against) == ("CERTIFIED", str(program))
 
 
-def test_a_formula_alone_has_the_propositions_of_what_it_is_held_against(hardsim: Cli, tmp_path: Path) -> None:
+def test_a_formula_alone_has_the_propositions_of_the_reference(hardsim: Cli, tmp_path: Path) -> None:
     bare, other = written(tmp_path / "bare.ltl", "p\n"), written(tmp_path / "other.re", ".*[{p}{p,q}]\n")
     header = written(tmp_path / "header.ltl", "props: q p\np\n")
     hardsim("check", header, "--against", bare, "--max-n", "2").exits(0, "all 20 words up to length 2")
@@ -444,7 +444,7 @@ def test_a_formula_alone_has_the_propositions_of_what_it_is_held_against(hardsim
 
 
 @pytest.mark.parametrize("command", [("words", "--max-n", "2"), ("eval", "ab")])
-def test_options_of_networks_are_told_to_be_without_use(hardsim: Cli, turns: Path, command: tuple[str, ...]) -> None:
+def test_options_of_networks_are_reported_as_unused(hardsim: Cli, turns: Path, command: tuple[str, ...]) -> None:
     name, *rest = command
     words, options = ([], rest) if name == "words" else (rest, [])
     outcome = hardsim(name, turns, *words, *options, "--regime", "position", "--tau", "1/n", "--single-head")
@@ -453,7 +453,7 @@ def test_options_of_networks_are_told_to_be_without_use(hardsim: Cli, turns: Pat
 
 
 def test_equiv_says_nothing_of_networks(hardsim: Cli, tmp_path: Path) -> None:
-    # total is twice the number of a up to position i: a network cannot hold it in [-n, n]
+    # total is twice the number of a's up to position i, beyond the range [-n, n] of a network
     text = "two(i) := Q_a(i) ? 2 : 0\ntotal(i) := psum_j[j <= i] two(j)\nY(i) := total(i) > 2\n"
     program = written(tmp_path / "far.srasp", f"alphabet: a b\n{text}")
     twice = written(tmp_path / "twice.re", "alphabet: a b\n.*a.*a.*\n")

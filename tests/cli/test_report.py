@@ -1,4 +1,4 @@
-"""`hardsim report` and `hardsim replay`: a page, LaTeX, and the same results again or what differs."""
+"""Tests of `hardsim report` and `hardsim replay`: the page, LaTeX, and replays with identical or different results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILES = {"command.json", "index.html", "inputs", "report.tex", "results.json"}
 
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on `a S b`, which is not to be changed."""
+    """A report on `a S b`, shared by tests, which must not change it."""
     place = tmp_path_factory.mktemp("reported")
     written(place / "since.ltl", SINCE)
     assert run(["report", str(place / "since.ltl"), "--max-n", "3", "-o", str(place / "report"), "-q"]) == 0
@@ -46,7 +46,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages without pictures, which take longer than all else."""
+    """Reports without pictures, which take longest."""
 
     def refuse() -> None:
         raise InputError("no pen", "Buy one.")
@@ -56,7 +56,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def report(reported: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """A copy of the shared report."""
     return Path(shutil.copytree(reported, tmp_path / "report"))
 
 
@@ -198,7 +198,7 @@ def test_an_empty_directory_is_taken(hardsim: Any, tmp_path: Path, since: Path, 
 
 
 def test_an_empty_directory_stays_the_one_it_is(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
-    """Somebody may stand in it, or a disk be mounted there."""
+    """The directory may be the working directory of another process, or a mount point."""
     out = tmp_path / "out"
     out.mkdir()
     number = out.stat().st_ino
@@ -343,7 +343,7 @@ def test_a_changed_input_is_named_first(hardsim: Any, report: Path) -> None:
 
 
 def test_a_changed_page_is_named_first(hardsim: Any, report: Path) -> None:
-    """What is found is the same, and a page that says something else of it is not passed over."""
+    """The results are identical, but the changed page is reported."""
     page = report / "index.html"
     page.write_text(page.read_text(encoding="utf-8").replace("PROVED", "REFUTED"), encoding="utf-8")
     (report / "report.tex").unlink()
@@ -363,8 +363,10 @@ def test_other_versions_are_named(hardsim: Any, report: Path) -> None:
 
 
 def rewritten(report: Path, *changes: tuple[str, str]) -> None:
-    """A report as another version of hardsim would have written it, with some of its text changed (numbers of a parsed
-    document have fewer digits)."""
+    """Rewrite a report as another version of hardsim would, with some of its text changed.
+
+    The text is edited because numbers of a parsed document would have fewer digits.
+    """
     results = report / "results.json"
     text = results.read_text(encoding="utf-8")
     own = (f'"version": "{__version__}"', '"version": "0.0.1"'), (f'"schema_version": {SCHEMA}', '"schema_version": 1')
@@ -463,7 +465,7 @@ def test_differences_have_places() -> None:
     assert list(differences({"a": [1, 2], "b": 1}, {"a": [1, 3, 4], "c": 1})) == [
         ("a[1]", 2, 3), ("a[2]", MISSING, 4), ("b", 1, MISSING), ("c", MISSING, 1)
     ]  # fmt: skip
-    # Numbers are compared with all their digits, and no kind of value is another.
+    # Numbers are compared with all their digits, and values of different types differ.
     assert len(list(differences(Decimal("0.10000000000000000001"), Decimal("0.1")))) == 1
     for one, other in ((True, 1), ("1", 1), (None, "null"), ("nothing", MISSING), ([], {})):
         assert list(differences(one, other)) == [("", one, other)]

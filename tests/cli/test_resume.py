@@ -1,4 +1,4 @@
-"""`check --resume`: killed at any moment, the next run ends with the report of one that was never stopped."""
+"""Tests of `check --resume`: killed at any moment, the next run ends with the report of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_killed_at_random_moments_it_ends_the_same(inputs: list[Path], tmp_path:
         process.kill()
         process.wait(30)
         reached.append(words_done(path))
-    assert reached == sorted(reached), "nothing that was found is lost again"
+    assert reached == sorted(reached), "a later run has fewer words"
     done = subprocess.run(resumed, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert json.loads(report.read_text()) == json.loads(whole.read_text())
@@ -56,14 +56,14 @@ def killed(self, state, words):
 Memory.keep = killed
 main()
 """
-"""A run that is killed when it has kept what it knows for the fourth time."""
+"""A run that kills itself when it stores its state for the fourth time."""
 
 
 def test_a_state_in_the_middle_is_gone_on_from(since: Path, tmp_path: Path, hardsim: Cli) -> None:
     path = tmp_path / "run"
     arguments = ("check", since, "--exhaustive", "200", "--samples", "30", "--max-n", "6", "--engine", "ball")
     assert ended(sys.executable, "-c", KILLED, *arguments, "--resume", path).code == -signal.SIGKILL
-    # The first three lengths are a portion of words each, and of length 4 not all 81 words are.
+    # The first three lengths are one shard each; length 4 is several, which are not all done.
     assert 3 + 9 + 27 < words_done(path) < 3 + 9 + 27 + 81
     first = hardsim(*arguments, "--resume", path, "--json", "-")
     first.says(f"note: continuing from {path}")
@@ -163,7 +163,7 @@ if how == "transaction":
 print("ready", flush=True)
 sys.stdin.read()
 """
-"""Another process that has the file until its standard input ends: as hardsim has it, or as any program of SQLite."""
+"""A process that locks the file until its standard input ends: as hardsim does, or as any SQLite program does."""
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_a_file_that_another_process_holds_stops_this_run_alone(
             hardsim(*arguments, *more).refused(f"--resume {begun}: another process is using this file", "Wait until")
         assert begun.read_bytes() == before
         assert holder.poll() is None
-        holder.kill()  # a lock goes with its process
+        holder.kill()  # a lock ends with its process
     hardsim(*arguments).exits(0).prints("PROVED")
 
 
@@ -200,7 +200,7 @@ def test_two_runs_at_once_are_one_run_and_a_refusal(since: Path, tmp_path: Path)
         for _ in range(2)
     ]
     ends = sorted((last_words(one) for one in both), key=lambda one: one.code)
-    assert [one.code for one in ends] in ([0, 2], [0, 0])  # one may have been done before the other began
+    assert [one.code for one in ends] in ([0, 2], [0, 0])  # one run may have ended before the other began
     if ends[1].code == 2:
         ends[1].refused("another process is using this file")
     again = ended(*arguments).exits(0)

@@ -1,4 +1,4 @@
-"""Temperatures with log, sqrt and exp on the command line."""
+"""Tests of temperatures with log, sqrt and exp on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shipped can be named wherever a file can; a path of that name wins, and nothing shipped is written over."""
+"""Tests of shipped names in place of files: a path of that name wins, and nothing shipped is overwritten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.mistakes import raised
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, in which there is nothing."""
+    """The working directory, which is empty."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -47,7 +47,7 @@ def test_the_name_stands_in_the_document(hardsim: Any) -> None:
     assert same["results"][0]["lengths"] == document["results"][0]["lengths"]
 
 
-def test_of_several_the_formula_is_meant(hardsim: Any) -> None:
+def test_of_several_files_the_formula_is_taken(hardsim: Any) -> None:
     assert located("flipflop") == str(formulas_directory() / "flipflop.ltl")
     assert located("flipflop.srasp") == str(formulas_directory() / "flipflop.srasp")
     assert located("dyck2") == str(formulas_directory() / "dyck2.srasp")
@@ -67,7 +67,7 @@ def test_a_path_of_the_name_wins(hardsim: Any, empty: Path) -> None:
     hardsim("words", "since").refused("since: no such file")
 
 
-def test_a_file_that_could_have_been_meant_is_named(hardsim: Any, empty: Path) -> None:
+def test_a_file_of_a_similar_name_is_named(hardsim: Any, empty: Path) -> None:
     written(empty / "since.ltl", "alphabet: a\na\n")
     message = "note: since: this is the shipped example; this directory has a file since.ltl of its own\n"
     assert hardsim("words", "since", "--max-n", "1").exits(0, "b\n").err == message
@@ -106,9 +106,10 @@ def test_a_certificate_is_about_a_shipped_formula(hardsim: Any) -> None:
 def test_python_opens_what_is_shipped() -> None:
     assert library.load("since").name == "since"
     assert library.load("ties").kind == "ahat"
-    assert library.load("a S b", alphabet="a b").name == "<expression>"  # with an alphabet it is the text of a formula
+    # With an alphabet the argument is the text of a formula.
+    assert library.load("a S b", alphabet="a b").name == "<expression>"
     assert "did you mean since?" in raised(InputError, library.load, "sinc").hint
-    assert "alphabet='a b'" in raised(InputError, library.load, "O a").hint  # as Python spells the option
+    assert "alphabet='a b'" in raised(InputError, library.load, "O a").hint  # the option as Python spells it
 
 
 def test_a_file_that_stands_for_a_command_is_answered(hardsim: Any) -> None:

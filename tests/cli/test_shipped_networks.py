@@ -1,4 +1,4 @@
-"""The trained networks that are shipped: right, small, and of what the script beside them trains."""
+"""Tests of the shipped trained networks: they are right, small, and what the script beside them trains."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WRONG = {
     "flipflop": "w0w0i0i0w0i0w0i0w0i0w0w0w0w0w0w0w1w1w1w0i1i1i1i1i0r",
     "majority": "000000000000000000000000000010100100101100111101100011100111111111111111110111110111111",
 }
-"""Words on which they are wrong."""
+"""A word on which each network is wrong."""
 EACH = pytest.mark.parametrize("name", PLANS)
 LARGEST = 100_000
-"""Bytes of weights, configurations and specifications."""
+"""Limit of the bytes of weights, configurations and specifications."""
 
 
 def test_they_are_certified(hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +44,10 @@ def test_they_are_certified(hardsim: Any, tmp_path: Path, monkeypatch: pytest.Mo
     ("name", "answer", "expected"),
     [("dyck1_depth3", "{b}", "{a b}"), ("flipflop", "{0 1}", "{0}"), ("majority", "1", "0")],
 )
-def test_the_wrong_words_that_are_told_are_wrong(hardsim: Any, name: str, answer: str, expected: str) -> None:
-    """The first ends at depth 2; before the end of the second 0 was written last; the third has 44 times 0 of 87."""
+def test_the_wrong_words_on_the_page_are_wrong(hardsim: Any, name: str, answer: str, expected: str) -> None:
+    """The first word ends at depth 2; in the second, 0 was written last before the end; the third has 44 zeros
+    of 87.
+    """
     word, page = WRONG[name], (FOLDER / "README.md").read_text(encoding="utf-8")
     assert f"// {word}\n" in (FOLDER / f"{name}.spec").read_text(encoding="utf-8")
     assert f"\n{word}\n" in page
@@ -69,7 +71,7 @@ def test_they_are_what_the_script_trains(name: str) -> None:
 
 
 def text_of(plan: Plan, read: Any, signs: Any) -> Any:
-    """What is wanted of a word by the signs of its outputs, as a specification says it."""
+    """Return the expected outputs that the signs encode, in the form that a specification gives."""
     names = np.array([*plan.task.symbols, *SPECIAL])
     if plan.task.together:
         (place,) = np.nonzero(signs.any(axis=1))[0]
@@ -79,7 +81,7 @@ def text_of(plan: Plan, read: Any, signs: Any) -> Any:
 
 
 def last(raw: Any) -> Any:
-    """What is wanted at the end of a word."""
+    """Return the expected outputs at the end of a word."""
     return raw[-1] if isinstance(raw, list) else raw
 
 
@@ -96,4 +98,4 @@ def test_they_are_trained_on_what_is_specified(name: str) -> None:
         assert external.oracle(word) == text_of(plan, row, signs)
         drawn.add(word)
     judged = [word for word in product(plan.task.symbols, repeat=n) if last(external.oracle(word)) is not None]
-    assert {word for word in drawn if len(word) == n} == set(judged)  # there is none that is never drawn
+    assert {word for word in drawn if len(word) == n} == set(judged)  # every word with an expected answer is drawn

@@ -1,4 +1,4 @@
-"""Specifications on the command line: the network here accepts where at least half of the symbols are a."""
+"""Tests of specifications on the command line; this network accepts if at least half of the symbols are a."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_line_that_may_be_meant_otherwise_is_noted(hardsim: Cli, here: Path) -> None:
+def test_an_ambiguous_line_is_noted(hardsim: Cli, here: Path) -> None:
     written(here / "arrows.spec", MOST.replace("#L[a] >= #L[b]", "a -> b <-> a"))
     message = "note: arrows.spec: -> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
     hardsim("check", "arrows.spec", "--max-n", "2").says(message)
@@ -58,7 +58,7 @@ def test_what_it_names_is_relative_to_it(hardsim: Cli, tmp_path: Path, monkeypat
 
 
 @pytest.mark.usefixtures("here")
-def test_other_networks_are_held_against_it(hardsim: Cli) -> None:
+def test_other_networks_are_checked_against_it(hardsim: Cli) -> None:
     hardsim("check", "net", "--against", "most.spec", "--max-n", "4").clean(
         "CERTIFIED net checked against most.spec: all 30 words up to length 4"
     )
@@ -114,12 +114,12 @@ def test_the_rest_is_refused(hardsim: Cli, command: tuple[str, ...], message: st
 
 
 @pytest.mark.usefixtures("here")
-def test_a_mistake_is_told_with_its_place(hardsim: Cli, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_with_its_place(hardsim: Cli, tmp_path: Path) -> None:
     written(tmp_path / "x.spec", MOST.replace("#L[b]", "#L[c]"))
     found = hardsim("check", "x.spec").refused("unknown symbol or name 'c'", "a symbol of the alphabet (a b)")
     column = MOST.splitlines()[3].index("b]")
     assert found.err.startswith(f"x.spec:4:{column + 1}: error:")
-    assert found.err.splitlines()[2].index("^") == 2 + column  # the line is indented by two
+    assert found.err.splitlines()[2].index("^") == 2 + column  # the quoted line is indented by two
     written(tmp_path / "y.spec", MOST.replace("network: net\n", ""))
     hardsim("check", "y.spec").refused("y.spec:2:1: error: missing network", "hardsim check NETWORK --against y.spec")
     hardsim("check", "net", "--against", "y.spec", "--max-n", "2").clean("CERTIFIED")
@@ -127,7 +127,7 @@ def test_a_mistake_is_told_with_its_place(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_the_table_of_positions_ends_sooner_where_more_is_read(hardsim: Cli, here: Path) -> None:
     written(here / "pad.spec", "network: net\nalphabet: a b\ninput: pad * pad\noutput 0: #[a] > #[b] + 2\n")
-    # Of n symbols and two more at least half are a if #a >= #b + 2: what is wanted is wrong of aa.
+    # With two pads, at least half of the tokens are a if #a >= #b + 2: the specification is wrong on aa.
     hardsim("check", "pad.spec", "--max-n", "11").refused("words have at most 10 symbols, not 11")
     hardsim("check", "pad.spec", "--max-n", "2").exits(1, "aa")
 

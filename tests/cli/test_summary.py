@@ -32,7 +32,7 @@ def last(text: str) -> str:
     [
         (("check", "--max-n", "2"), "PROVED"),
         (("check", "--max-n", "2", "--tables"), "PROVED"),
-        (("check", "--max-n", "2", "--engine", "ball"), "CERTIFIED"),  # the reasons stand above
+        (("check", "--max-n", "2", "--engine", "ball"), "CERTIFIED"),  # the reasons are printed above
         (("prove", "--max-n", "2"), "PROVED"),
         (("bound", "--max-n", "2"), "CERTIFIED"),
     ],
@@ -44,10 +44,10 @@ def test_a_file_that_cannot_be_read_is_counted(
     assert last(outcome.out) == f"2 results: 2 {verdict}; 1 file could not be read"
     single = hardsim(command[0], mixed / "a.ltl", mixed / "b.ltl", *command[1:]).exits(2)
     assert last(single.out) == f"1 result: 1 {verdict}; 1 file could not be read"
-    # With nothing to show there is no result to stand beside, and nothing on standard output.
+    # Without any result nothing is on standard output.
     missing = hardsim(command[0], mixed / "a.ltl", mixed / "gone.ltl", *command[1:]).refused()
     assert "no result; 2 files could not be read" in missing.err
-    # A single file has no summary, and under --quiet there is none.
+    # There is no summary for a single file, and none with --quiet.
     hardsim(command[0], mixed / "a.ltl", *command[1:]).refused().unsaid("could not be read")
     hardsim(command[0], mixed, *command[1:], "--quiet").exits(2).lacks("could not be read")
 
@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_read_is_counted(
 @pytest.mark.parametrize("command", [("show",), ("words", "--max-n", "1"), ("precision", "--max-n", "1"), ("fmt",)])
 def test_commands_without_verdicts_say_what_is_missing(hardsim: Cli, mixed: Path, command: tuple[str, ...]) -> None:
     outcome = hardsim(command[0], mixed, *command[1:]).exits(2).says("2 results; 1 file could not be read\n")
-    outcome.lacks("could not be read")  # what is printed may be another program's input
+    outcome.lacks("could not be read")  # standard output may be another program's input
     good = [mixed / "b.ltl", mixed / "c.ltl"]
     hardsim(command[0], *good, *command[1:]).exits(0).unsaid("2 results")
 

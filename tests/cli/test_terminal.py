@@ -1,5 +1,8 @@
-"""Hostile text in every place that a file, a file name or an option has for text: none of it drives the terminal (which
-the fixture holds of every run), begins a line of the output, or ends in a defect."""
+"""Tests with hostile text in every place where a file, a file name or an option has text.
+
+It never controls the terminal (the fixture checks that in every run), begins a line of the output, or causes a
+defect.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scop
 
 
 def require(hardsim: Cli, command: str, path: Path, *arguments: str) -> Outcome:
-    """Run one command on short words; what it prints has no forged line and is no defect."""
+    """Run one command on short words, and require that it prints no forged line and has no defect."""
     needed: dict[str, tuple[str, ...]] = dict.fromkeys(("check", "prove", "words", "bound"), ("--max-n", "2"))
     needed |= {"compile": ("-o", "-"), "eval": ("ab",)}
     outcome = hardsim(command, path, *needed.get(command, ()), *arguments)
@@ -34,13 +37,13 @@ def require(hardsim: Cli, command: str, path: Path, *arguments: str) -> Outcome:
 
 
 def changed(document: Any, place: Place, hostile: str, whole: bool) -> Any:
-    """The document with hostile text in one of its strings, or in place of it."""
+    """Return the document with hostile text appended to one of its strings, or in place of it (`whole`)."""
     return replaced(document, place, hostile if whole else at(document, place) + hostile)
 
 
 @pytest.fixture
 def documents(hardsim: Cli, since: Path, tmp_path: Path) -> dict[str, Any]:
-    """A document of every kind, by the ending of its name."""
+    """Return a document of every kind, by the suffix of its name."""
     made = {"model.json": ("compile", "-o"), "hard.ahat.json": ("compile", "--hard", "-o")}
     made["cert.json"] = ("prove", "--max-n", "2", "--certificate")
     found = {}
@@ -98,10 +101,10 @@ OPTIONS = ("--tau", "--regime", "--at", "--engine", "--beta", "--epsilon", "--co
 @FEW
 @given(st.sampled_from(OPTIONS), st.sampled_from(["", "a", "1", "("]), HOSTILE, st.sampled_from(COMMANDS))
 def test_a_hostile_option(hardsim: Cli, since: Path, option: str, before: str, hostile: str, command: str) -> None:
-    # As a file to write to it is in a directory that does not exist.
+    # As a file to write, the name is in a directory that does not exist.
     given_text = f"nowhere/{hostile}/x" if option == "--json" else before + hostile
     outcome = hardsim(command, since, option, given_text)
-    # White space after a temperature is none of its own.
+    # White space after a temperature is ignored.
     assert outcome.code == 2 or (option == "--tau" and hostile.isspace())
     assert not any(line.startswith(FORGED) for line in outcome.err.splitlines())
     for arguments in ((f"--{hostile}",), ("-e", "a", "--alphabet", f"a {hostile}")):

@@ -1,4 +1,4 @@
-"""Leftmost and rightmost heads that tie, and outputs exactly on the threshold: what each command says of them."""
+"""Tests of leftmost and rightmost heads that tie, and of outputs exactly on the threshold, in each command."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "ties"
 
 
 def letters(weighting: str) -> Document:
-    """Accepts if there is an a or b: the value is the score itself."""
+    """Return a model that accepts if there is an a or b: the value is the score itself."""
     return with_head(sided(weighting), w_v={"found": {"letter": "1"}})
 
 
 def both(weighting: str) -> Document:
-    """Two heads with the scores of `sided`: the first reads its values, the other those of `letters`."""
+    """Return a model with two heads with the scores of `sided`: the first reads its values, the other those of
+    `letters`.
+    """
     document = sided(weighting)
     (head,) = document["layers"][0]["heads"]
     other = head | {"name": "letters", "w_v": {"seen": {"letter": "1"}}}
@@ -40,7 +42,7 @@ def both(weighting: str) -> Document:
 
 
 @pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
-def test_added_weights_are_said_with_word_and_values(hardsim: Any, tmp_path: Path, weighting: str) -> None:
+def test_added_weights_are_reported_with_word_and_values(hardsim: Any, tmp_path: Path, weighting: str) -> None:
     path = write(tmp_path, sided(weighting))
     hardsim("check", path, "--max-n", "3").clean("CERTIFIED ", ADDED, f"ties broken in {HEAD}")
     hardsim("bound", path, "--max-n", "2").clean("CERTIFIED ", ADDED)
@@ -56,7 +58,9 @@ def test_added_weights_are_said_with_word_and_values(hardsim: Any, tmp_path: Pat
 
 
 def levels(weighting: str) -> Document:
-    """The same, where letters of odd positions have greater scores, which only words show to be one value."""
+    """Return a model of `letters` in which letters at odd positions have greater scores, so that only running words
+    shows that tied positions carry one value.
+    """
     document = with_head(letters(weighting), w_q=[{"1": "2"}, {"1": "1"}], w_k=[{"letter": "1"}, {"odd": "1"}])
     return document | {
         "coordinates": [*document["coordinates"], "odd"],
@@ -79,8 +83,9 @@ def test_one_value_keeps_the_weights(hardsim: Any, tmp_path: Path, model: Any, w
 
 
 def test_softmax_of_the_kept_weights_is_what_it_is(hardsim: Any, tmp_path: Path) -> None:
-    """With k letters of n symbols it reads k/(k + (n - k) e^(-1/tau)): above 1/2 from k = 1 on iff
-    (n - 1) e^(-1/tau) < 1."""
+    """With k letters among n symbols the value is k/(k + (n - k) e^(-1/tau)): above 1/2 from k = 1 on iff (n - 1)
+    e^(-1/tau) < 1.
+    """
     path = write(tmp_path, letters("leftmost"))
     for n, (tau, value) in product((2, 3), (("1/2", 0.5), ("2", 2.0))):
         right = (n - 1) * exp(-1 / value) < 1
@@ -124,7 +129,9 @@ def test_causal_masks_and_other_values(hardsim: Any, tmp_path: Path) -> None:
 
 
 def test_values_whose_mean_is_what_is_read(hardsim: Any, tmp_path: Path) -> None:
-    """All scores are equal. At length 3 the positions carry 1, 0 and 2, whose mean the leftmost head reads."""
+    """All scores are equal. At length 3 the positions carry 1, 0 and 2, and the leftmost head reads 1, which is their
+    mean.
+    """
     document = with_head(sided("leftmost"), w_k=[{"1": "1"}], w_v={"found": {"v": "1"}})
     document |= {
         "coordinates": [*document["coordinates"], "v"],
@@ -137,7 +144,7 @@ def test_values_whose_mean_is_what_is_read(hardsim: Any, tmp_path: Path) -> None
 
 
 def test_weights_that_come_with_a_temperature_are_left_alone(hardsim: Any, tmp_path: Path) -> None:
-    """The output of ab is 1/2, the threshold, at every temperature."""
+    """The output on ab is 1/2, the threshold, at every temperature."""
     path = write(tmp_path, with_head(sided("softmax"), hardmax="leftmost") | {"temperature": "1/9"})
     outcome = hardsim("check", path, "--max-n", "3")
     outcome.exits(1, "REFUTED ", f"{DIFFER}; no weights were added", f"Next: {DIFFER}. Remove the temperature from the")
@@ -202,14 +209,14 @@ def test_an_output_on_the_threshold_is_named_by_every_command(hardsim: Any, tmp_
 
 
 def test_no_other_word_is_wrong_because_of_it(hardsim: Any, tmp_path: Path) -> None:
-    """The temperature comes from the outputs that are not on the threshold."""
+    """Only outputs that are not on the threshold determine the temperature."""
     path = write(tmp_path, shares())
     on = "on `baacca`: its output (read by head mean) is exactly the threshold 1/2"
     outcome = hardsim("check", path, "--max-n", "6").clean("UNDECIDED ", on, "\nbaacca\n", "move the threshold", code=3)
     outcome.lacks("REFUTED", "--tau")
     result = hardsim("check", path, "--max-n", "6", "--json", "-").result
     assert [length["soft_mismatches"] for length in result["lengths"]] == [0] * 6
-    # At a temperature of one's own another word is wrong, which the verdict is about; this one is named besides.
+    # With --tau another word is wrong and decides the verdict; the undecided word is still named.
     hot = hardsim("check", path, "--max-n", "6", "--tau", "1/2")
     hot.exits(1, "REFUTED ", "soft/hard disagree", "lower --tau", on).lacks("--epsilon")
     warm = hardsim("check", path, "--max-n", "6", "--epsilon", "1/3").exits(1, "REFUTED ", "lower --epsilon", on)
@@ -217,7 +224,7 @@ def test_no_other_word_is_wrong_because_of_it(hardsim: Any, tmp_path: Path) -> N
 
 
 def test_outputs_at_every_position(hardsim: Any, tmp_path: Path) -> None:
-    """A symbol is x where at least half of the symbols so far are a; at ab they are half of them."""
+    """A symbol is x if at least half of the symbols so far are a; at the end of ab exactly half are."""
     document: Document = with_head(some_a(threshold="1/2"), mask="future", w_q=[], w_k=[],
                                    w_v={"x": {"a": "1"}, "y": {"b": "1"}}) | {
         "coordinates": ["1", "a", "b", "x", "y"],
@@ -232,7 +239,7 @@ def test_outputs_at_every_position(hardsim: Any, tmp_path: Path) -> None:
 
 
 def test_a_longer_word_in_order_is_found(hardsim: Any, tmp_path: Path) -> None:
-    """The share of a is 7/18 only where 18 divides 18 times it: first at length 18."""
+    """The share of a can be 7/18 only at lengths that 18 divides: first at length 18."""
     path = write(tmp_path, some_a(threshold="7/18") | {"layers": majority()["layers"]})
     word = "a" * 7 + "b" * 11
     said = f"on `{word}`: its output (read by head {HEAD}) is exactly the threshold 7/18"

@@ -1,4 +1,4 @@
-"""`hardsim trace`: what is printed, drawn and refused."""
+"""Tests of `hardsim trace`: what is printed, drawn and refused."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def test_one_head_position_by_position(hardsim: Cli) -> None:
     found = hardsim("trace", "dyck2", "([])", "--head", "mate = (").clean()
     lines = [line.split() for line in found.out.splitlines()]
     looks = {tuple(line[:2]): line[2] for line in lines if len(line) > 2 and line[0].isdecimal()}
-    # Each closing bracket finds its own.
+    # Each closing bracket looks at its opening bracket.
     assert (looks["3", "]"], looks["4", ")"]) == ("2", "1")
     assert "layer 1" not in found.out
 
 
-def test_a_network_that_others_made(hardsim: Cli, tmp_path: Path) -> None:
+def test_an_external_network(hardsim: Cli, tmp_path: Path) -> None:
     net = hooked_folder(tmp_path / "net", -0.5)
     found = hardsim("trace", net, "a b a").clean()
-    # All logits are 0, so that hard attention takes the mean of what is seen.
+    # All logits are 0, so hard attention takes the mean of the visible positions.
     (row,) = [line.split() for line in found.out.splitlines() if "looks at" in line and "head" in line]
     assert row[-3:] == ["0", "0,1", "0,1,2"]
 
@@ -131,8 +131,8 @@ def test_positions_are_numbered_and_short_symbols_stand_upright(hardsim: Cli, tm
     hardsim("trace", "dyck2", "([()])", "--head", "mate = (", "--plot", tmp_path / "x.svg").clean()
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")
     shown = TEXT.findall(text)
-    # Two maps of two axes: each position has its symbol, and its number on the other side, from 0 for the beginning of
-    # the sequence. Of the symbols it alone is turned (about the origin; titles of axes are turned about their middles).
+    # Two maps of two axes: each position has its symbol and, on the other side, its number, from 0 for the beginning of
+    # sequence, the only symbol that is turned (about the origin; titles of axes are turned about their middles).
     assert [shown.count(str(number)) for number in range(8)] == [4] * 7 + [0]
     assert (shown.count("BOS"), shown.count("]")) == (4, 4)
     assert text.count("rotate(-90)") == 2
@@ -176,7 +176,7 @@ HOSTILE = "alphabet: a </script><b> [/b]\nH(a -> O '</script><b>')\n"
 
 
 def page_of(path: Path) -> Any:
-    """The numbers in a page."""
+    """Return the numbers in a page."""
     (found,) = DATA.findall(path.read_text(encoding="utf-8"))
     return json.loads(found)
 
@@ -193,7 +193,7 @@ def test_a_page_is_one_file_in_which_nothing_is_read_as_html(hardsim: Cli, tmp_p
 
 
 def test_a_page_shows_no_bound_that_was_rounded_to_more(hardsim: Cli, tmp_path: Path) -> None:
-    """A weight of 1 - 3.06e-7 is none of 1, and what is read is off by at most what is shown."""
+    """A weight of 1 - 3.06e-7 is not shown as 1, and the shown errors are upper bounds."""
     target = tmp_path / "x.html"
     hardsim("trace", "since", "cba", "--beta", "30", "--plot", target).clean()
     found = page_of(target)
@@ -205,7 +205,7 @@ def test_a_page_shows_no_bound_that_was_rounded_to_more(hardsim: Cli, tmp_path: 
 
 
 def test_numbers_beyond_those_of_scripts_are_texts_in_a_page(hardsim: Cli, tmp_path: Path) -> None:
-    """An output of 10^400, and 10^-400 of it."""
+    """The output 10^400, and its inverse, are beyond floats."""
     huge, target = Fraction(10) ** 400, tmp_path / "x.html"
     model = write(tmp_path, with_head(w_v={"found": {"a": str(huge)}}))
     hardsim("trace", model, "ab", "--plot", target).exits(0)
@@ -248,7 +248,9 @@ document.body.setAttribute("data-rows", byId("values").rows.length);
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no browser")
 def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
-    """Steps with keys and buttons, and a pointed-at weight, in the page as it is but for the script that does so."""
+    """Keys, buttons and a weight under the pointer work in the page, which is unchanged except for the script that
+    uses them.
+    """
     target = tmp_path / "x.html"
     hardsim("trace", "dyck1.srasp", "(())", "--plot", target).clean()
     heads = [f"layer {head['layer']}: {head['name']}" for head in page_of(target)["heads"]]
@@ -264,7 +266,7 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
         "position 4 ()) reads 2 (() with weight >0.999999, hard 1. Hard attention looks at 2; softmax has at least 1 - "
     )
     assert seen[1][1].startswith(message)
-    # What is pointed at stays so in the next head; beside the weights a position is told alone.
+    # The weight under the pointer stays selected in the next head; beside the weights only the position is shown.
     assert seen[2][1].startswith("position 4 ()) reads 2 (() with weight ")
     assert seen[2][1] != seen[1][1]
     assert [message.split(".")[0] for _, message in seen[4:]] == ["position 3 ())", "position 2 (()"]

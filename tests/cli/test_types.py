@@ -1,4 +1,4 @@
-"""The command line on programs and models whose scores types tell."""
+"""Tests of the command line on programs and models whose scores are determined by types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def test_counts_of_equal_letters_are_proved_under_every_mask(hardsim: Any, tmp_p
 
 
 def test_a_leftmost_head_whose_tied_positions_have_one_value_is_proved(hardsim: Any, tmp_path: Path) -> None:
-    """2 [a] + [b] is largest at every a: what is read is [a] of the best letter. Of [a] + [b] it may be either."""
+    """The score 2 [a] + [b] is largest at every a, and [a] is the value read; with [a] + [b] the value may be
+    either.
+    """
     one, either = ({"a": "2", "b": "1"}, {"a": "1", "b": "1"})
     path = written(tmp_path / "one.ahat.json", json.dumps(leftmost(one)))
     hardsim("prove", path, "--all-n").exits(0, "PROVED ", "every word of every length")

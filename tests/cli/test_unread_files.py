@@ -1,4 +1,4 @@
-"""Every command names the format of another tool's file, and does not describe it as a hardsim file."""
+"""Tests that every command names the format of another tool's file, and does not call it a hardsim file."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_json_that_is_not_a_model_is_not_to_be_made_again(hardsim: Any, tmp_path
 
 
 def test_a_large_file_is_named_too(hardsim: Any, tmp_path: Path) -> None:
-    """Five megabytes are more than any formula may have."""
+    """Five megabytes exceed the limit of a formula file."""
     path = tmp_path / "model.pkl"
     path.write_bytes(b"\x80\x04" + bytes(5 * 2**20))
     hardsim("show", path).refused("this is a pickle of Python", "docs/networks.md")
@@ -100,14 +100,14 @@ def test_prefix_notation_is_named_in_files_and_expressions(hardsim: Any, tmp_pat
 def test_constants_of_prefix_notation_are_not_read_as_propositions(
     hardsim: Any, tmp_path: Path, name: str, text: str, arguments: list[str]
 ) -> None:
-    """In LBT's notation `t` is true: `G t` alone is a formula of hardsim too, with a proposition t."""
+    """In LBT's notation `t` is true, but `G t` alone is also a formula of hardsim with a proposition t."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     hardsim("check", path, "--props", "auto", *arguments).refused(f"{path}: this is LTL in prefix notation")
 
 
 def test_lines_of_an_automaton_are_no_formulas(hardsim: Any, hoa: Path) -> None:
-    """It is named once, and not for each line."""
+    """The automaton is named once, and not for each line."""
     outcome = hardsim("check", hoa, "--lines", "--props", "auto")
     outcome.refused("this is an automaton in HOA format")
     assert outcome.err.count("error:") == 1
@@ -184,7 +184,7 @@ def test_field_cases(hardsim: Any, case: str) -> None:
 
 
 def _cases(path: Path) -> dict[str, Any]:
-    """The table of the field cases, which is a literal."""
+    """Return the table of the field cases from the source, where it is a literal."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "CASES":

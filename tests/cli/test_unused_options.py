@@ -1,4 +1,4 @@
-"""A remark names each option that changes nothing, with the reason, before any work begins."""
+"""Tests of remarks that name each option that changes nothing, with the reason, before any work begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DRAWN = "none is drawn at random"
 NO_PROOF = "external networks cannot be proved"
 SEMANTICS = "--by oracle asks the semantics, not a network"
 CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
-    # command, input, what else is given, the options that change nothing, the reason
+    # command, input, other options, the options that change nothing, the reason
     ("check", "formula", ("--max-n", "3"), ("--seed", "7"), DRAWN),
     ("check", "formula", ("--max-n", "3"), ("--samples", "7"), DRAWN),
     ("check", "formula", ("--max-n", "2"), ("--counting", "sign"), "compares no counts"),
@@ -77,14 +77,14 @@ def test_an_option_that_changes_nothing_is_named(
 ) -> None:
     arguments = [command, place(kind, tmp_path), *(one.format(tmp_path) for one in rest)]
     plain, found = hardsim(*arguments), hardsim(*arguments, *option)
-    quiet = "--quiet" in rest  # then nothing is said on which no verdict depends, and the document has it
+    quiet = "--quiet" in rest  # --quiet prints no such remark; the document has it
     message = found.out if quiet else found.err
     lines = [line for line in message.splitlines() if f"{' '.join(option)}: " in line or f"{option[0]}: " in line]
     assert any(reason in line for line in lines), message
     assert found.code == plain.code
     assert f"{option[0]}: not used" not in plain.err
     if not {"--json", "junit"} & {*rest}:
-        assert found.out == plain.out  # it changes nothing
+        assert found.out == plain.out  # the option changes nothing
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_option_that_is_used_is_not(
     hardsim(command, place("formula", tmp_path), *rest, *option).exits(0).unsaid("not used")
 
 
-def test_it_is_said_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remarks_come_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Remarks on all inputs come before work on the first input."""
 
     def never(*_: object, **__: object) -> None:

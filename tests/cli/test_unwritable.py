@@ -1,4 +1,4 @@
-"""An unwritable report file is an error, and the results keep their exit code: the output names both."""
+"""Tests that an unwritable report file is an error, and that results keep their exit code: the output names both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_mismatch_stays_1_and_an_agreement_is_2(hardsim: Cli, since: Path, com
     wrong = hardsim(command, since, *WRONG[command], "--json", FULL).exits(1, "REFUTED")
     wrong.says(f"--json {FULL}: cannot be written (No space left on device)")
     hardsim(command, since, *RIGHT[command], "--json", FULL).exits(2, "every").says("cannot be written")
-    # Beside another file that cannot be read, too.
+    # The same with another file that cannot be read.
     both = hardsim(command, since, "gone.ltl", *WRONG[command], "--json", FULL).exits(1, "REFUTED")
     both.says("gone.ltl: no such file", "cannot be written")
 
@@ -39,7 +39,7 @@ def test_a_report_for_another_program_is_written_all_the_same(hardsim: Cli, sinc
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, place: str, number: int = errno.ENOSPC) -> None:
-    """Return a stand-in whose writing always fails."""
+    """Make a function that writes fail with an OSError."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(number, os.strerror(number))
@@ -109,7 +109,7 @@ def test_an_invalid_certificate_stays_1(hardsim: Cli, since: Path, tmp_path: Pat
     [(), *(pytest.param(one, marks=pytest.mark.slow) for one in (("--format", "junit"), ("--json", "-"), ("-q",)))],
 )
 def test_results_that_cannot_be_printed(since: Path, more: tuple[str, ...]) -> None:
-    """Nobody saw the mismatch on standard output, so standard error names it, once."""
+    """Nobody can read the mismatch on standard output, so standard error names it, once."""
     with Path(FULL).open("w") as full:
         given: dict[str, Any] = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
         wrong = process("check", since, *WRONG["check"], *more, **given)

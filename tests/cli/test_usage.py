@@ -1,5 +1,7 @@
-"""Bad usage is exit code 2 with one clear message, nothing on standard output, and nothing computed. No run overwrites
-its input, reads a directory by accident, or blames hardsim for a changed file."""
+"""Tests of bad usage: exit code 2 with one clear message, nothing on standard output, and no work.
+
+No run overwrites its input, reads a directory by accident, or blames hardsim for a changed file.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +144,7 @@ def test_a_defect_outside_a_command_is_4(hardsim: Any, monkeypatch: pytest.Monke
 def test_help_is_a_manual_with_examples_and_exit_codes(hardsim: Any, command: str) -> None:
     outcome = hardsim(command, "--help").clean(f"  hardsim {command} ", "Exit codes: 0 agreed").lacks("╭")
     assert outcome.out.startswith(f"Usage: hardsim {command} [OPTIONS]")
-    # no boxes: it is text
+    # help is plain text, without boxes
 
 
 def test_the_manual_of_check_tells_of_the_prover(hardsim: Any) -> None:
@@ -158,8 +160,8 @@ def test_errors_begin_alike(hardsim: Any, since: Path) -> None:
 def test_the_application_itself(hardsim: Any) -> None:
     assert hardsim("--version").out == f"hardsim {__version__}\n"
     outcome = hardsim("--help").clean()
-    assert all(f"\n  {command} " in outcome.out for command in COMMANDS if command != "words")  # which is minor
-    assert "..." not in outcome.out.split("Commands:")[1]  # what each command does is said in full
+    assert all(f"\n  {command} " in outcome.out for command in COMMANDS if command != "words")  # `words` is not listed
+    assert "..." not in outcome.out.split("Commands:")[1]  # descriptions of commands are not cut
     assert hardsim().code == 2
     assert hardsim("chekc").code == 2
 
@@ -208,7 +210,7 @@ def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since:
     path = tmp_path / "changed.model.json"
     hardsim("compile", since, "-o", path)
     model = json.loads(path.read_text(encoding="utf-8"))
-    # With one key for all positions they are equal: the head no longer has the gap that it declares.
+    # With the same key at all positions scores are equal: the head no longer has its declared gap.
     score = model["specification"]["layers"][0]["heads"][0]["score"]
     score[:] = [[query, {"1": "1"}] for query, _ in score]
     path.write_text(json.dumps(model), encoding="utf-8")
@@ -231,7 +233,7 @@ def test_options_after_the_end_of_options_have_a_way_back(
     assert "write options before '--'" not in hardsim(given[0], *given[1:], "--regime", "never").err
 
 
-def test_what_is_compiled_is_read_before_it_is_asked_where_to(hardsim: Any, since: Path, tmp_path: Path) -> None:
+def test_what_is_compiled_is_read_before_the_output_is_required(hardsim: Any, since: Path, tmp_path: Path) -> None:
     broken = written(tmp_path / "broken.ltl", "alphabet: a b\na S\n")
     for arguments in ((broken,), ("-e", "a S", "--alphabet", "a b")):
         outcome = hardsim("compile", *arguments).refused().unsaid("nowhere to write")

@@ -1,4 +1,4 @@
-"""`hardsim prove --certificate` and `hardsim verify`."""
+"""Tests of `hardsim prove --certificate` and `hardsim verify`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def proved(hardsim: Any, since: Path, tmp_path: Path) -> Path:
 
 
 def altered(path: Path, change: Any, resealed: bool = True) -> None:
-    """Alter a certificate, with digests that fit."""
+    """Change a certificate, with digests that match if `resealed`."""
     document = json.loads(path.read_text(encoding="utf-8"))
     change(document)
     if resealed:
@@ -30,7 +30,7 @@ def altered(path: Path, change: Any, resealed: bool = True) -> None:
 
 
 def masked(mask: str) -> Any:
-    """A change of the head's mask."""
+    """Return a change of the head's mask."""
     return lambda document: document["model"]["layers"][0]["heads"][0].update(mask=mask)
 
 
@@ -107,7 +107,7 @@ def test_a_certificate_does_not_speak_of_other_lengths(hardsim: Any, since: Path
         target.write_text(text, encoding="utf-8")
         altered(target, lambda document, changes=changes: document.update(changes), resealed=False)
         assert hardsim("verify", target).code == 1
-        altered(target, lambda document: None)  # even where the digests are made anew
+        altered(target, lambda document: None)  # with new digests
         assert reason in hardsim("verify", target).exits(1).err, changes
 
 
@@ -197,7 +197,7 @@ def test_labels_that_nobody_checks_are_not_shown(hardsim: Any, proved: Path) -> 
         hardsim("verify", proved, *options).exits(0, "VALID").lacks("PARITY", "77777")
 
 
-def test_kinds_of_numbers_are_told_apart(hardsim: Any, proved: Path) -> None:
+def test_kinds_of_numbers_are_distinguished(hardsim: Any, proved: Path) -> None:
     text = proved.read_text(encoding="utf-8")
     for old, new, code, said in (
         ('"schema_version": 3', '"schema_version": 3.0', 2, ""),
@@ -314,11 +314,11 @@ def test_a_certificate_of_means_is_not_of_leftmost_heads_whose_ties_differ(
     mean.write_text(json.dumps(model), encoding="utf-8")
     hardsim("prove", mean, "--all-n", "--certificate", target).exits(0)
     hardsim("verify", target, "--model", mean).exits(0, "VALID")
-    # Of `ba` the leftmost reading is 0, and the mean 1/2; of `baa` one rejects, and the other accepts.
+    # On `ba` the leftmost reading is 0 and the mean 1/2; on `baa` leftmost rejects and the mean accepts.
     head["weighting"] = "leftmost"
     left.write_text(json.dumps(model), encoding="utf-8")
     hardsim("verify", target, "--model", left).refused("INVALID: head a and b is leftmost in", code=1)
-    # All that are tied carry one value: the leftmost one is the mean.
+    # All tied positions carry one value, so the leftmost value is the mean.
     head["values"]["share"] = {"counts": "1"} if head["score"] else {"1": "1"}
     left.write_text(json.dumps(model), encoding="utf-8")
     hardsim("prove", left, "--all-n", "--certificate", target).exits(0, "PROVED")

@@ -1,4 +1,4 @@
-"""Bugs of the checker, and certificates that are too deep or too old, as `hardsim verify` reports them."""
+"""Tests of reports of `hardsim verify` on bugs of the checker, and on certificates that are too deep or too old."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of version 1 stay readable: what earlier releases wrote is judged as it was judged then."""
+"""Tests that files of version 1 stay readable, with the verdicts of the releases that wrote them."""
 
 from __future__ import annotations
 
