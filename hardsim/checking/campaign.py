@@ -625,9 +625,8 @@ class _Campaign:
         return found
 
     def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
-        """Return the first word on which hard attention itself decides nothing, with the output that is the
-        reason; None if
-        there is no such word. `found` is the mismatch of the check, which may be such a word.
+        """Return the first word on which hard attention itself decides nothing, with the output that is the reason;
+        None if there is no such word. `found` is the mismatch of the check, which may be such a word.
         """
         word = None if self.prepared is None else self.prepared.undecided
         if word is None and found is not None and not found.direct and not settled(found.hard):
@@ -836,10 +835,8 @@ class Judge:
 
 class Judges:
     """A function object that returns the tally of a shard of any length, in any process. With `prepared` runs it
-    makes the
-    plan of the shard's length, and returns this plan with the tally. Otherwise it uses the one network that the
-    subject
-    has for every length, and returns None in place of a plan.
+    makes the plan of the shard's length, and returns this plan with the tally. Otherwise it uses the one network that
+    the subject has for every length, and returns None in place of a plan.
     """
 
     def __init__(self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str) -> None:

@@ -76,8 +76,7 @@ def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
 
 def affordable(expected: Sequence[int], weight: int) -> list[int]:
     """Return, in ascending order, the first of the `expected` lengths and each later one that the remaining work
-    limit
-    still covers: `TABLES` for a network with `weight` heads and layers.
+    limit still covers: `TABLES` for a network with `weight` heads and layers.
     """
     chosen: list[int] = []
     left = TABLES

@@ -93,8 +93,7 @@ def _unless_ended(
     report_progress: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs
 ) -> None:
     """Report an error in a thread by `report_progress`, except in loky's executor thread while its processes are
-    being
-    ended: it may fail over work that is given up at the same moment.
+    being ended: it may fail over work that is given up at the same moment.
     """
     flags = getattr(args.thread, "executor_flags", None)
     if flags is None or not flags.shutdown:

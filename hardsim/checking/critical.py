@@ -530,9 +530,8 @@ class _FormulaSearch(_Search):
 
 
 def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
-    """Return the head with the least margin. A head at a single length goes before the heads at long lengths only
-    if its
-    margin is smaller by more than rounding.
+    """Return the head with the least margin. A head at a single length goes before the heads at long lengths only if
+    its margin is smaller by more than rounding.
     """
 
     def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:

@@ -45,8 +45,7 @@ class GeneralRate(Record):
 
 def general_rate(subject: Subject) -> GeneralRate | None:
     """Return the temperature of the theorem for general heads, with the temperatures that are proved for every
-    length, of a
-    hard-attention model or a program; None for a subject with a regime, for which the rates are known.
+    length, of a hard-attention model or a program; None for a subject with a regime, for which the rates are known.
 
     A temperature that the subject itself has is ignored here; `prove` uses it.
     """

@@ -172,9 +172,8 @@ class Input:
     settings: tuple[TakenSetting, ...] = ()
     """The settings that decide what a network computes and how it reads words, with the source of each."""
     specification: Specification | None = None
-    """The specification that names the network, if the input is a `.spec` file; `external` is then the network
-    with the
-    specification's readout.
+    """The specification that names the network, if the input is a `.spec` file; `external` is then the network with
+    the specification's readout.
     """
     bare: External | None = None
     """The network as it is stored, where a specification changes its readout."""

@@ -181,13 +181,10 @@ class TraceValue(Record):
     error: tuple[Upper, ...]
     """Upper bounds of the distances between the two."""
     margin: tuple[Lower, ...] | None
-    """Lower bounds of the margin, position by position. For a coordinate to which a clip(2x - 1/2) rounds an
-    attended value
-    x: half the distance of the clip's input from the interval between 0 and 1, so in units of x; negative
-    inside the
-    interval. For an output that is compared with a threshold: its distance from the threshold. None: nothing is
-    rounded
-    here.
+    """Lower bounds of the margin, position by position. For a coordinate to which a clip(2x - 1/2) rounds an attended
+    value x: half the distance of the clip's input from the interval between 0 and 1, so in units of x; negative
+    inside the interval. For an output that is compared with a threshold: its distance from the threshold. None:
+    nothing is rounded here.
     """
 
     @property

@@ -182,8 +182,8 @@ class Session:
         tell: Callable[[str], None] = warn,
     ) -> None:
         """Print a remark on standard error (in the form `printed`, if given) and add it to the JSON document; do
-        nothing if
-        `message` is None. `tell` prints it: `note` for remarks on which no verdict depends, `warn` for others.
+        nothing if `message` is None. `tell` prints it: `note` for remarks on which no verdict depends, `warn` for
+        others.
         """
         if message is None:
             return

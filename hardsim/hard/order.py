@@ -37,13 +37,11 @@ class Order:
     """The ordered candidates of a head at one length, by their ranks 0, 1, ...
 
     Attributes:
-        ranks: by combination and position, (combinations, n); equal scores of two positions are ranked by the
-        head's
+        ranks: by combination and position, (combinations, n); equal scores of two positions are ranked by the head's
             preference for the leftmost or rightmost.
         positions: by rank (0-based).
         closest: a lower bound of the score gap of every row of every word, times `unit`; None if no row has two
-        visible
-            positions.
+            visible positions.
     """
 
     mask: Mask

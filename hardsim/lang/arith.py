@@ -28,11 +28,9 @@ functions   |
 
 - Rationals: an expression has at most MAX_OPERATIONS operators and brackets, an integer in it at most MAX_DIGITS
   digits. An exponent is any expression whose value is an integer; a power has at most MAX_POWER_BITS bits.
-- Integers: no value may exceed `MAX_INTEGER` in absolute value, including the arguments; a power that would
-exceed it
-  is refused without computing it, and so is a negative exponent. In formulas `mod` binds less tightly than `+
-  -`: where
-  the two readings differ, as in `i + 1 mod 2`, `pred` requires brackets.
+- Integers: no value may exceed `MAX_INTEGER` in absolute value, including the arguments; a power that would exceed it
+  is refused without computing it, and so is a negative exponent. In formulas `mod` binds less tightly than `+ -`:
+  where the two readings differ, as in `i + 1 mod 2`, `pred` requires brackets.
 
 An operation without a value, such as a division by zero or the logarithm of 0, is an error at the operator.
 """

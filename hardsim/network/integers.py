@@ -126,8 +126,7 @@ def distinct(columns: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArr
 
     Returns:
         The number of the tuple at each entry, an array of this shape; and for each tuple the index of its first
-        occurrence
-        in the flattened columns.
+        occurrence in the flattened columns.
     """
     found, first = np.zeros(shape[0] * shape[1], dtype=np.int64), np.zeros(1, dtype=np.int64)
     for column in columns:

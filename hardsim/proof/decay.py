@@ -13,8 +13,7 @@ all of them: it falls exponentially if r > 0, and as a power if r = 0 and p < 0 
    score. Where f g only grows as the logarithm does, `f g >= s log(n + 1)`, it is at most `2 e n (n + 1)^-s`. Where
    several may have it, `2 tanh(f eta/2) <= f eta` is added (`theory.perturbation.weight_distance`);
  - attention: the value that a head reads is off by the error of the values, plus the distance of the weights times
-   the
-   size of the values (or half of their range, which is smaller if the range is not about 0);
+   the size of the values (or half of their range, which is smaller if the range is not about 0);
  - hidden units: a relu does not expand; a clip whose hard inputs z all have `max(-z, z - 1) >= m n^-s` forgets an
    error that is at most that, and does not expand otherwise.
 

@@ -35,18 +35,14 @@ of 0.
 Look-up. The logits are `-k (j - c)^2` up to terms that do not depend on j, checked as an identity of rational
 functions, and k >= g at every query. With x = e^-g, and since m^2 - 9 = (m - 3)(m + 3) >= 7 (m - 3) for integer m
 >= 3,
- - the attended number is off by at most `S/(1 + R)` with S = x + 2x^4 + 3x^9 + ... <= x + 2x^4 + 3x^9/(1 - x^7)^2
-   and
+ - the attended number is off by at most `S/(1 + R)` with S = x + 2x^4 + 3x^9 + ... <= x + 2x^4 + 3x^9/(1 - x^7)^2 and
    R = x + x^4 + x^9 + ... >= x + x^4: half of Lemma 7 and less, since positions on the two sides of c pull in
-   opposite
-   directions, so that the worst words have c at one end. More positions there only add distances above the mean,
-   and a
-   larger k takes weight from the larger distances, so that no end and the least k are worst. For c = 0 the weights
-   are
-   x^(m^2 + 2m) at m = 1, 2, ..., relative to that at 1: at most x^3/(1 - x^5)^2, since m^2 + 2m >= 5m - 2;
+   opposite directions, so that the worst words have c at one end. More positions there only add distances above the
+   mean, and a larger k takes weight from the larger distances, so that no end and the least k are worst. For c = 0
+   the weights are x^(m^2 + 2m) at m = 1, 2, ..., relative to that at 1: at most x^3/(1 - x^5)^2, since
+   m^2 + 2m >= 5m - 2;
  - a Boolean is off by at most 2t/(1 + 2t), t = x + x^4 + x^9 + ... <= x + x^4 + x^9/(1 - x^7). A predicate with
-   period 2
-   has the same value at even distances as at c, so t has no x^4.
+   period 2 has the same value at even distances as at c, so t has no x^4.
 
 Sign. The query is y = (integer + offset)/m at m positions, so |y| >= distance/m, and even and odd positions have
 keys of opposite signs. With keys of one size at all positions the wrong ones lose g = 2 |y| key nats, and of m >= 2

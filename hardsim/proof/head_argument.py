@@ -9,11 +9,9 @@ that do not depend on j, k > 0 nats. That is checked exactly, since the rows of 
 degree 2 in j at all positions. With weights w_d = e^(-k d^2) and V visible positions, the position that should be
 read is max(c, 1), and the value there differs from the attended value by at most
  - for the number j itself: `sum d w_d / (1 + sum w_d)` over 1 <= d < V. Numbers on the two sides of c pull in
-   opposite
-   directions, and of a right part d <= V - c and a left part d <= c - 1 the numerator is largest and the
-   denominator
-   least where one part is empty (the sums of w are concave in the number of their terms). For c = 0 the logits are
-   -k (j^2 - 1) relative to the winner 1: `sum d w_d e^(-2kd)`, which is taken with denominator 1;
+   opposite directions, and of a right part d <= V - c and a left part d <= c - 1 the numerator is largest and the
+   denominator least where one part is empty (the sums of w are concave in the number of their terms). For c = 0 the
+   logits are -k (j^2 - 1) relative to the winner 1: `sum d w_d e^(-2kd)`, which is taken with denominator 1;
  - for a Boolean: the weight of the positions where it differs from that at the winner, found for every c, for all
    sites of a length at once.
 
@@ -74,9 +72,8 @@ Booleans).
 """
 
 Apart = Callable[[HeadTask, list[Any], Rational], Callable[[int, int], float]]
-"""Function that returns `CountHead.apart`, the bound of the difference of two look-ups' errors. Arguments: the
-head, its
-rates k by site, and the slope of the numbers read.
+"""Function that returns `CountHead.apart`, the bound of the difference of two look-ups' errors. Arguments: the head,
+its rates k by site, and the slope of the numbers read.
 """
 
 SignBound = Callable[[HeadTask, list[Any]], Errors]
@@ -134,9 +131,8 @@ def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) ->
 
 
 def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> None:
-    """Add the mean of a uniform head over the visible positions to coordinate `out`, exactly. `soft` and `hard`
-    are the
-    column that it averages, in the network and in the specification.
+    """Add the mean of a uniform head over the visible positions to coordinate `out`, exactly. `soft` and `hard` are
+    the column that it averages, in the network and in the specification.
     """
     static = state.facts.constant(soft) and state.facts.constant(hard)
     counts = soft == hard and state.facts.boolean(soft)
@@ -365,8 +361,7 @@ def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int
 
 def look_up(task: HeadTask, bound: LookUpBound, apart: Apart) -> Attended:
     """Return the value of a head that reads the position whose number is a count. `bound` bounds its errors, and
-    `apart`
-    the difference of the errors of two such heads. Raises NotProved if its scores are not those of a look-up.
+    `apart` the difference of the errors of two such heads. Raises NotProved if its scores are not those of a look-up.
     """
     state, name = task.state, task.head.name
     counted, rates, signature = sharpness(task)

@@ -11,8 +11,7 @@ on (ours):
 
  - `r/D Z` and `s/E Z` both lie in `gcd(r, s)/lcm(D, E) Z`, since lcm(D, E)/D has integer coefficients again
    (Gauss);
- - a function c P/Q, P and Q of that kind, has its values in `c/Q Z`, and moves `r/D Z` into `rc/(DQ) Z`, where
-   common
+ - a function c P/Q, P and Q of that kind, has its values in `c/Q Z`, and moves `r/D Z` into `rc/(DQ) Z`, where common
    factors of P and D may be left out first;
  - x is in `s Z` if x/s is a polynomial with integer coefficients. Others may be, too: then a proof is missed.
 """

@@ -4,19 +4,15 @@ Program and formula are both translated to numbers of a common table. Each numbe
 symbol and of *facts*, where a fact is a lemma's statement about earlier numbers. Equal numbers mean equal truth at
 every site.
 
- - ("S", where, what) at i: the rightmost j <= i with `where` satisfies `what`; if there is none, `what` holds at i.
-   A head that looks for the rightmost selected position, rounded, is this by definition. `left S right` is this
-   fact
+ - ("S", where, what) at i: the rightmost j <= i with `where` satisfies `what`; if there is none, `what` holds at i. A
+   head that looks for the rightmost selected position, rounded, is this by definition. `left S right` is this fact
    with where = !left | right and what = right (Theorems 15 and 16): at the rightmost such j either right holds, and
-   left holds ever since, or left fails, and right since then; if there is none, right fails everywhere.
-   ("U", ...) is the mirror image, ("E", ...) has no mask.
- - ("Y", what) at i > 1: `what` at i - 1. A head whose `select` is the same for every word reads a known position;
-   two
-   such heads, each restricted to one parity, read i - 1 (Theorems 12 and 13). At i = 1 the fact is false. ("X",
-   ...)
+   left holds ever since, or left fails, and right since then; if there is none, right fails everywhere. ("U", ...) is
+   the mirror image, ("E", ...) has no mask.
+ - ("Y", what) at i > 1: `what` at i - 1. A head whose `select` is the same for every word reads a known position; two
+   such heads, each restricted to one parity, read i - 1 (Theorems 12 and 13). At i = 1 the fact is false. ("X", ...)
    is the mirror image.
- - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the
-   site
+ - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the site
    alone (Theorems 20 to 23). A look-up reads max(c, 1), and c = max(c, 1) + [c > 0] - 1.
  - ("table", count, at zero, column): a predicate of a count, as the table of its values.
 
@@ -44,7 +40,7 @@ from hardsim.proof.state import require_names
 
 @dataclass(frozen=True)
 class Nearest:
-    """Read of a head: the value of `what` at the nearest position where `where` holds."""
+    """Meaning of a head for the nearest position: it reads `what` at the nearest position where `where` holds."""
 
     op: Near
     where: Column
@@ -53,7 +49,9 @@ class Nearest:
 
 @dataclass(frozen=True)
 class LookedUp:
-    """Read of a look-up: max(count, 1) itself, or the value of a column (one for each length) at that position."""
+    """Meaning of a look-up head: it reads the number max(count, 1), or the value of `columns` (one column for each
+    length) at the position with that number.
+    """
 
     count: Count
     columns: Sequence[Any] | None = None
@@ -61,8 +59,8 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class Sign:
-    """Read of a head that tests a sign: true if `sum of coefficient * mean + rest` is positive, where more than one
-    position is visible.
+    """Meaning of a head that tests a sign: where more than one position is visible, it reads True if
+    `sum of coefficient * mean + rest` is positive.
     """
 
     side: str
@@ -152,8 +150,8 @@ class ProgramMeaning:
     # ---- heads ----
 
     def _uniform(self, head: Head) -> tuple[Column | None, Count | None]:
-        """Return what a uniform head computes: the column of its mean if that is the same for every word, and the
-        count behind the mean if the value is a Boolean.
+        """Return the meaning of a uniform head: the column of its mean if the mean is the same for every word (else
+        None), and the count behind the mean if the averaged value is a Boolean (else None).
         """
         value = self.form(head.value)
         column = None
@@ -249,8 +247,8 @@ class ProgramMeaning:
         return self._read(total, nearest, clips[0].out)
 
     def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
-        """Return the column of a coordinate that equals the read of one head at each site: of the same head
-        everywhere, or of a head that reads this position or a neighbour.
+        """Return the column of a coordinate that equals the value read by one head at each site: by the same head
+        everywhere, or by a head that reads this position or a neighbour.
         """
         facts = self.facts
         own = {facts.fact("read", name): name for name in reads}

@@ -117,9 +117,8 @@ def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
 def walked(
     model: Transformer, program: Program, facts: Facts, argument: Argument, report: Report | None = None
 ) -> tuple[LinkProof, tuple[HeadProof, ...]]:
-    """Return the first link (the softmax network equals its hard heads), proved or not, and the results of the
-    heads that
-    its proof reached (see `walk`).
+    """Return the first link (the softmax network equals its hard heads), proved or not, and the results of the heads
+    that its proof reached (see `walk`).
     """
     known: dict[str, Attended | None] = {}
     link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
@@ -439,19 +438,15 @@ def _together(
     found: Mapping[int, Rational],
     error: Fraction,
 ) -> Fraction:
-    """Return the margin of a clip that reads only the difference of two numbers, looked up with equal scores; -1
-    for any
-    other clip. `found` has, for each side of the threshold, the clip's margin without errors, and `error` is
-    the sum of
-    both numbers' errors.
+    """Return the margin of a clip that reads only the difference of two numbers, looked up with equal scores; -1 for
+    any other clip. `found` has, for each side of the threshold, the clip's margin without errors, and `error` is the
+    sum of both numbers' errors.
 
-    Both look-ups err in a similar way, so the error of the difference may be smaller than `error` (ours). Let
-    the input
-    be `base + factor (p - q)`, where p and q are the positions that should be read. On each side of the
-    threshold, the
-    nearest specified input determines p - q; `CountHead.apart` then bounds how much farther off the one number
-    can be
-    than the other. All other inputs are at least a whole `factor` farther away; there both errors count in full.
+    Both look-ups err in a similar way, so the error of the difference may be smaller than `error` (ours). Let the
+    input be `base + factor (p - q)`, where p and q are the positions that should be read. On each side of the
+    threshold, the nearest specified input determines p - q; `CountHead.apart` then bounds how much farther off the
+    one number can be than the other. All other inputs are at least a whole `factor` farther away; there both errors
+    count in full.
     """
     pairs = [(factor, head) for factor, head in counts if isinstance(head, CountHead)]
     if len(pairs) != 2 or len(counts) != 2 or not isinstance(base, int | Fraction):
@@ -488,10 +483,9 @@ def lattice_margins(
 
 
 def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational | None, Rational | None]:
-    """Return two points of the lattice low, low + step, ..., high: the largest below 1, and the least from 1 on;
-    None where
-    there is none. If points lie strictly between 0 and 1, the largest of them is the first result: the caller must
-    check that the first result is at most 0.
+    """Return two points of the lattice low, low + step, ..., high: the largest below 1, and the least from 1 on; None
+    where there is none. If points lie strictly between 0 and 1, the largest of them is the first result: the caller
+    must check that the first result is at most 0.
     """
     if not step:
         return (low, None) if low < 1 else (None, low)

@@ -6,32 +6,23 @@ two scores of a row, the least difference if they differ at all, and whether the
 (ours):
 
  - *lattice and tie-break*: keys j of neighbouring places whose scores are `A + t(j)` with A on a lattice of step s,
-   the
-   same for the row, and t strictly monotone. Then two scores differ by at least the least step of t, if their A are
-   equal, and else by at least s less the range of t. With no A, t alone decides. With t = 0 equal scores are ties,
-   and
-   all others differ by s. This covers Boolean scores and equalities of integers with tie-breaks, prefix maxima, and
-   scores of positions alone.
+   the same for the row, and t strictly monotone. Then two scores differ by at least the least step of t, if their A
+   are equal, and else by at least s less the range of t. With no A, t alone decides. With t = 0 equal scores are
+   ties, and all others differ by s. This covers Boolean scores and equalities of integers with tie-breaks, prefix
+   maxima, and scores of positions alone.
  - *apart from a lattice*: a key at one end (BOS, first, last) whose score differs from others by `A + t(j)`, where
-   t(j)
-   stays strictly between two neighbouring multiples of s. Then the scores differ by at least the distance of t(j)
-   from
-   these multiples. This is a sign test (`q_i ([j = 1] - [j = 0])`, q on a lattice that avoids 0), and BOS with an
-   offset
-   of its own.
+   t(j) stays strictly between two neighbouring multiples of s. Then the scores differ by at least the distance of
+   t(j) from these multiples. This is a sign test (`q_i ([j = 1] - [j = 0])`, q on a lattice that avoids 0), and BOS
+   with an offset of its own.
  - *concave*: `-W j^2 + V j` plus terms that do not depend on j, over neighbouring positions j, W > 0 the same for
-   every
-   word, has one maximum if V/(2W) is no half-integer, and if it is at least e from all of these, the next score is
-   lower by at least 2 e W: the two best are neighbours j and j + 1, and their scores differ by 2 W |V/(2W) - j -
-   1/2|.
-   This is a look-up, whether its number is in the range of the positions or not.
- - *reciprocals*: if a coordinate of the query is 1/m with an integer m >= 1, the row is first multiplied by m,
-   which
+   every word, has one maximum if V/(2W) is no half-integer, and if it is at least e from all of these, the next score
+   is lower by at least 2 e W: the two best are neighbours j and j + 1, and their scores differ by 2 W
+   |V/(2W) - j - 1/2|. This is a look-up, whether its number is in the range of the positions or not.
+ - *reciprocals*: if a coordinate of the query is 1/m with an integer m >= 1, the row is first multiplied by m, which
    changes no order, and in the end its gap is divided by the largest m.
  - *product*: one pair of forms, a query q that is a mean over ties (`shares`) and keys on a lattice of step s: two
    scores that differ do so by |q| s, which is bounded from below by the distance of q from 0.
- - *known set*: single keys that are equal whatever the word and above all others are the maxima, and their number
-   is
+ - *known set*: single keys that are equal whatever the word and above all others are the maxima, and their number is
    known.
  - two keys whose scores add up to twice those of others, all equal, and differ, are one above and one below them.
 """
@@ -88,13 +79,15 @@ class Pieces:
     keys: Mapping[str, NumberSpan]
 
     def in_key(self) -> Iterable[tuple[Unknown, Value]]:
-        """Yield the parts that depend on unknown parts of the key, with their factors."""
+        """Yield the names of the unknown parts that involve the key, each with its factor in the score."""
         yield from (((name,), factor) for name, factor in self.of_key.items())
         yield from self.of_both.items()
 
 
 def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
-    """Return a linear form as a known function, and the coefficients of its coordinates' unknown parts."""
+    """Split a linear form of coordinates whose spans are `columns`. Return the part that is the same for every word,
+    a function, and the factors of the coordinates' unknown parts (see `Pieces`).
+    """
     known: Value = 0
     unknown: dict[str, Rational] = {}
     for name, factor in terms.terms:
@@ -107,7 +100,9 @@ def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dic
 
 
 def pieces_of(head: Head, query: Mapping[str, NumberSpan], key: Mapping[str, NumberSpan]) -> Pieces:
-    """Return the score of a head between two places. The key's spans are functions of j."""
+    """Return the score of a head for queries at one place and keys at another, from the spans of the query's and the
+    key's coordinates. The spans of the key are functions of j.
+    """
     known: Value = 0
     of_query: dict[str, Value] = {}
     of_key: dict[str, Value] = {}
@@ -291,7 +286,9 @@ class ScoreRows:
     # ---- differences ----
 
     def _unknown(self, parts: Sequence[Pieces]) -> list[Value | None]:
-        """Return the steps of the scores' parts that depend on unknown parts of the keys."""
+        """Return, for each unknown part of the scores that involves the key, the step of the lattice of its
+        multiples; None if it has no lattice.
+        """
         steps: list[Value | None] = []
         for piece in parts:
             for names, factor in piece.in_key():
@@ -303,7 +300,9 @@ class ScoreRows:
         return steps
 
     def _of_row(self, factors: Mapping[str, Value]) -> list[Value | None]:
-        """Return the steps of multiples of the query's coordinates."""
+        """Return the step of each multiple `factor * coordinate` of the query's coordinates; None if it has no
+        lattice.
+        """
         return [
             None if (step := self.step(name)) is None else times_step(step, factor, KEY)
             for name, factor in factors.items()
@@ -351,8 +350,8 @@ class ScoreRows:
         return ()
 
     def _concave(self, group: Group) -> Beside | None:
-        """Return 2 e W, as functions of which the least counts, with the lattice of V/W, for a score that is
-        concave in j; None for another score.
+        """Return the least difference 2 e W of two scores for a score that is concave in j (see the module), as
+        functions of which the least counts, with step and rest of the lattice that V/W - 1 lies in. Return None for another score.
         """
         # Unknown parts of keys differ from key to key and would break the parabola.
         if any(True for piece in group.pieces for _ in piece.in_key()):
@@ -413,8 +412,8 @@ class ScoreRows:
             return False
 
     def _ends(self, one: Group, other: Group) -> list[tuple[Value, Value]]:
-        """Return bounds of the difference of two scores, from those of every coordinate, by place of the second
-        key.
+        """Return bounds of the difference of two scores, computed from the bounds of every coordinate, for each place
+        of the second key.
         """
         # Bounds of such products would need the signs of unknown factors.
         if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
@@ -497,7 +496,7 @@ class ScoreRows:
         return Row(self.query, visible, gaps, unique, rules=(PRODUCT,), product=ProductRule(q, every, far))
 
     def _keys(self, form: Affine) -> dict[int, NumberSpan]:
-        """Return the span of a key form at each visible place, as seen from the query."""
+        """Return the span of a linear form of the key at each visible place, as a function of the query's i and n."""
         found: dict[int, NumberSpan] = {}
         for place in self.world.places:
             reach = self.world.sees(self.query, place, self.head.mask)
@@ -542,7 +541,9 @@ class ScoreRows:
         return ()
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Return the gaps of the row, given those of the row multiplied by m."""
+        """Return the gaps of the row, given the gaps of the same row multiplied by m (see `_cleared`): divide by
+        the largest m.
+        """
         if self.inverse is None:
             return gaps
         most = self.own[self.inverse].most

@@ -4,15 +4,12 @@ The mean of values in `o + s Z` over m tied positions lies in `o + s/m Z`. The i
 only `1 <= m <= M` is known. A *share* keeps such denominators by name, so that sums of means over the same
 positions have one denominator and not its square. Rules:
 
- - Sums: offsets add up; a common step serves all terms; a denominator of several terms counts once, with its
-   largest
+ - Sums: offsets add up; a common step serves all terms; a denominator of several terms counts once, with its largest
    power, since one name at one position is one integer.
- - Reading: a denominator that is the same everywhere keeps its name. Any other one belongs to the position where
-   the
+ - Reading: a denominator that is the same everywhere keeps its name. Any other one belongs to the position where the
    number stood, and is renamed after the head, or the position, that the number came through.
  - Tied means: values with one offset and step, all of whose denominators are the same everywhere, gain the
-   denominator
-   of the head. If a denominator differed from key to key, the mean would be on no known lattice.
+   denominator of the head. If a denominator differed from key to key, the mean would be on no known lattice.
  - max(x, 0) of a share: a share through 0 with a step that divides the offset too.
 
 A sum of means with different denominators may be on no useful lattice, and yet known to avoid 0 from one side: with

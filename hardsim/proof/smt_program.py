@@ -9,18 +9,14 @@ on a lattice: an offset plus an integer times a step) follows from the spans of 
  - *temperature*, *input*: the temperature is positive; embedding and encodings lie in the spans of the first
    coordinates;
  - *read*, *count*, *sum*, *unit*: so do the values that attention adds, the inputs and outputs of hidden units, and
-   the
-   sums after layers;
+   the sums after layers;
  - *zero*: numbers that are isolated zeros stay that, in sums, hidden units and means (see `smt_spans`);
  - *scores* and the steps that follow from them: see `smt_rows`, `smt_types` for *types* and *levels*, and
-   `smt_shares`
-   for scores that are one *product*;
+   `smt_shares` for scores that are one *product*;
  - *size*, *margin*: the sizes of queries, keys and values, and the distances of clips and outputs from where they
-   would
-   change;
+   would change;
  - *rate*: gap over temperature is at least r n from N0 on;
- - *error*: the errors after a layer are no less than those that follow from the errors before it, by the recursion
-   of
+ - *error*: the errors after a layer are no less than those that follow from the errors before it, by the recursion of
    `decay` (coordinates by their absolute weights, attention by the distance of the weights, clips that forget);
  - *decay*: F n^p e^(-r n) <= M at N0, e^x being at least the first terms of its series, and from there on it falls.
 
@@ -442,8 +438,7 @@ class ReadQueries:
         self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
     ) -> Iterator[Query]:
         """Yield queries that each visible value has the isolated zeros of the span, at distances `count` times as
-        large: then
-        the mean of `count` values has the isolated zeros of the span.
+        large: then the mean of `count` values has the isolated zeros of the span.
         """
         for key in keys:
             seen = self.facts.world.sees(self.place, key, self.plan.mask)
@@ -544,9 +539,8 @@ class ReadQueries:
             yield from self.query("read", claim, wrong, lines)
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """Yield queries that the sum of the visible values equals the sum of their known offsets plus a multiple
-        of a step. An
-        offset counts as known if it is the same at all keys of a place.
+        """Yield queries that the sum of the visible values equals the sum of their known offsets plus a multiple of a
+        step. An offset counts as known if it is the same at all keys of a place.
         """
         count = self.facts.world.count(self.place, self.plan.mask)
         step = product(read.step or 0, count)

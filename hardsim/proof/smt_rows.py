@@ -7,15 +7,12 @@ single keys against others (`rows` has the rules):
 
  - *groups*: every two visible keys are of one group of neighbours, or a single key and another;
  - *scores*: two scores differ by t(j) - t(w) (by t(j), if one is of a single key) plus an integer times the step s,
-   coefficient by coefficient. The factor of each integer is s times a polynomial with integer coefficients, which
-   is
+   coefficient by coefficient. The factor of each integer is s times a polynomial with integer coefficients, which is
    written out, so that no solver has to look for integers;
- - *gap*: two scores that differ do so by at least one of the claimed functions. The query uses that an integer
-   times s
-   is 0, or at least s in size;
- - *look-up*: a score is V j - W j^2 plus a term that is the same for the row, and V/W - 1 is t plus an integer
-   times s,
-   of which 2 is a multiple; the largest score is no less than the one beside it;
+ - *gap*: two scores that differ do so by at least one of the claimed functions. The query uses that an integer times
+   s is 0, or at least s in size;
+ - *look-up*: a score is V j - W j^2 plus a term that is the same for the row, and V/W - 1 is t plus an integer times
+   s, of which 2 is a multiple; the largest score is no less than the one beside it;
  - *order*: which of two scores is larger, where that is claimed, with every coordinate anywhere between its ends;
  - *twice*: two single keys that differ have scores that add up to twice those of others, all equal.
 """

@@ -2,8 +2,7 @@
 `smt_program`).
 
 - *product*: the query form lies in its span, keys are on a lattice of step s; two scores that differ do so by |q|
-  times
-  a multiple of s, and |q| is at least one of the claimed functions where it is not 0;
+  times a multiple of s, and |q| is at least one of the claimed functions where it is not 0;
 - *order*: if the largest score is claimed to be unique, q is not 0, one single key is above all others, and one
   below.
 """

@@ -7,13 +7,10 @@ reads one key, is one of the joint values that keys have. These are the steps, f
 
  - *types*: the forms of the query take one of the claimed joint values; so do the values that a head reads at one
    key;
- - *levels*: with one of these joint values, consider two scores of which one is no less than the other and than
-   those at
-   positions that are always visible. They are equal or differ by at least one of the claimed functions. Other
-   claims
-   about the largest scores are checked, too: that the largest is unique, that the beginning of the sequence or
-   other
-   positions have it, that all scores are equal, or that the head reads one value.
+ - *levels*: with one of these joint values, consider two scores of which one is no less than the other and than those
+   at positions that are always visible. They are equal or differ by at least one of the claimed functions. Other
+   claims about the largest scores are checked, too: that the largest is unique, that the beginning of the sequence or
+   other positions have it, that all scores are equal, or that the head reads one value.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A coordinate is one of
  - exact: a function of the symbol at the position, of the site, and of Booleans that attention decided there. There
-   are two columns, one as the network computes it (`soft`) and one as the specification does (`hard`); a Boolean
-   that
+   are two columns, one as the network computes it (`soft`) and one as the specification does (`hard`); a Boolean that
    was proved equal in both is one variable;
  - a mean over visible positions of an exact Boolean (uniform attention): a count over the number of positions, the
    same in both;

@@ -300,8 +300,8 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     """Return `base` plus the sum of coefficient times block: exact if float64 can hold it, and otherwise enclosed.
 
     With k terms, each a product and a sum, the error is at most gamma_(k + 3) times the sum of the absolute values,
-    plus
-    |coefficient| times each radius, plus the error of each coefficient times the largest absolute value of its block.
+    plus |coefficient| times each radius, plus the error of each coefficient times the largest absolute value of its
+    block.
     """
     places = max([base.places, *(_places(value) + block.places for value, block in terms)])
     size = base.size + sum(abs(value.numerator) * block.size // value.denominator + 1 for value, block in terms)

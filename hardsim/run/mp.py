@@ -189,8 +189,7 @@ def digits_needed(model: Transformer, n: int) -> int:
 
 
 def choose_digits(model: Transformer, n: int, digits_wanted: int | None) -> int:
-    """Return the precision for words of length n, in decimal digits: `digits_wanted` unless it is None, otherwise
-    the
+    """Return the precision for words of length n, in decimal digits: `digits_wanted` unless it is None, otherwise the
     number needed.
 
     Raises:

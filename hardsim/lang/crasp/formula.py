@@ -1,11 +1,9 @@
 """Translate a C-RASP program into an equivalent formula. A comparison is made once for each case of the `A if X else B`
 in it; `min(A, B)` is `A if A <= B else B`.
 
-`#[P] X` is decomposed by the comparisons in P. Comparisons of i become choices, and so do the residues of i
-where i and
-j are compared modulo constants. Consecutive distances d = i - j with the same remaining condition Q of j are
-counted
-together:
+`#[P] X` is decomposed by the comparisons in P. Comparisons of i become choices, and so do the residues of i where i
+and j are compared modulo constants. Consecutive distances d = i - j with the same remaining condition Q of j are
+counted together:
 
     a <= d <= b    #L[Y^a (Q & X)] - #L[Y^(b+1) (Q & X)]; for a = b: 1 if Y^a (Q & X) else 0
     a <= d         #L[Y^a (Q & X)]

@@ -111,9 +111,8 @@ def distance(atom: Expression) -> tuple[int, int] | None:
 
 
 def settles(tree: Expression) -> int:
-    """Return a distance such that, at this and every greater i - j, each atom that compares i - j with a constant
-    has the
-    same truth value.
+    """Return a distance such that, at this and every greater i - j, each atom that compares i - j with a constant has
+    the same truth value.
     """
     forms = filter(None, map(distance, atoms(tree)))
     # c*d + k has one sign for all d > |k|/|c|

@@ -57,9 +57,8 @@ def resolved(text: Cited, tokens: Sequence[Lexeme], notation: Notation, symbols:
     concatenate.
 
     Raises:
-        SourceError: at a sign that tools read in two ways if the header does not choose, or at a sign that does
-        not fit
-            the choice of the header.
+        SourceError: at a sign that tools read in two ways if the header does not choose, or at a sign that does not
+            fit the choice of the header.
     """
     signs = _Signs(text, list(tokens), notation, symbols)
     signs.resolve_pluses()
