@@ -351,7 +351,8 @@ class ScoreRows:
 
     def _concave(self, group: Group) -> Beside | None:
         """Return the least difference 2 e W of two scores for a score that is concave in j (see the module), as
-        functions of which the least counts, with step and rest of the lattice that V/W - 1 lies in. Return None for another score.
+        functions of which the least counts, with step and rest of the lattice that V/W - 1 lies in. Return None for
+        another score.
         """
         # Unknown parts of keys differ from key to key and would break the parabola.
         if any(True for piece in group.pieces for _ in piece.in_key()):
