@@ -133,9 +133,8 @@ def sums_from_the_left() -> Any:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("one", [one for one in WRONG if one.arith in ("float32", "bfloat16")], ids=named)
 def test_torch_is_wrong_on_a_word_that_fails(one: InFormat, tmp_path: Path) -> None:
-    """model.py on the CPU fails with sums from the left. It also fails as it is, unless accumulation of bfloat16
-    in float32
-    makes the word right.
+    """model.py on the CPU fails with sums from the left. It also fails as it is, unless accumulation of bfloat16 in
+    float32 makes the word right.
     """
     pytest.importorskip("torch")
     made = made_of(one)
