@@ -1,9 +1,9 @@
-# `make check` and `make test` need nothing but Python 3.11 or newer: they make .venv and install what is missing.
+# `make check` and `make test` need only Python 3.11 or newer: they create .venv and install what is missing.
 # Variables: make check PYTHON=python3.12 FORMULAS=my.ltl MAX_N=12 CHECK_FLAGS="--regime all"
 
 PYTHON ?= python3
 VENV ?= .venv
-# The versions that CI tests; `make CONSTRAINTS= test` takes the newest that pyproject.toml allows.
+# The versions that CI tests; `make CONSTRAINTS= test` takes the newest versions that pyproject.toml allows.
 CONSTRAINTS ?= constraints.txt
 FORMULAS ?= formulas formulas/networks
 MAX_N ?= 8
@@ -11,21 +11,21 @@ CHECK_FLAGS ?=
 BOUND_FLAGS ?=
 BENCH_JSON ?= build/benchmarks.json
 BENCH_FLAGS ?=
-# How many processes pytest uses.
+# Number of pytest processes.
 JOBS ?= 2
-# How many networks `make slow` changes in a place and asks about, a fifth of them of programs: MUTANTS=5000 takes an
-# hour and a half more.
+# Number of mutated networks that `make slow` proves or refutes, a fifth of them programs'. MUTANTS=5000 takes 90 minutes
+# more.
 MUTANTS ?= 500
 export MUTANTS
 PYTEST_FLAGS ?=
-# Commands that find no compiled modules start four times slower, and tests start hundreds of them.
+# Commands start four times slower without compiled modules, and tests start hundreds of commands.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(VENV)/bin
-# pip would compile every module of what it installs, of which most are never imported.
+# pip would compile every installed module, though most are never imported.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
-# Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the
-# tools, SLOW also ray, TORCH also torch, DOCS what builds the site.
+# Stamps: an installation is repeated only when its description has changed. RUN is a user's installation; DEV adds the
+# tools, SLOW ray, TORCH torch, DOCS the builder of the site.
 CREATED := $(VENV)/.created
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
@@ -43,61 +43,61 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .NOTPARALLEL:
 .PHONY: help check bound test coverage lint slow bench bench-docs planted critical precision networks docs schema format clean
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-check: $(RUN) ## the main job: check everything shipped (FORMULAS, MAX_N, CHECK_FLAGS)
+check: $(RUN) ## check everything shipped (FORMULAS, MAX_N, CHECK_FLAGS)
 	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
 
-test: $(DEV) ## all tests but the slow ones, in a few minutes
+test: $(DEV) ## run all tests but the slow ones, in a few minutes
 	$(PYTEST) -m "not slow"
 
-coverage: $(DEV) ## the same with branch coverage, which must be 90 %, in half as much time again
+coverage: $(DEV) ## all tests but the slow ones with branch coverage, which must be 90 %; takes half as long again
 	$(PYTEST) -m "not slow" --cov
 
-lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form of what is shipped
+lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form of shipped files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 	$(BIN)/hardsim fmt --check formulas formulas/networks
 
-bound: $(RUN) ## score gaps, declared and measured, of everything shipped but networks (FORMULAS, MAX_N, BOUND_FLAGS)
+bound: $(RUN) ## compare declared and measured score gaps of everything shipped but networks (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(filter-out formulas/networks,$(FORMULAS)) --max-n $(MAX_N) $(BOUND_FLAGS)
 
-slow: $(SLOW) $(FOREIGN)/.installed ## the slow tests: longer lengths, new random examples, clusters, other libraries; hours on two processors
+slow: $(SLOW) $(FOREIGN)/.installed ## run the slow tests: longer lengths, new random examples, clusters, other libraries; hours on two processors
 	$(PYTEST) -m slow --hypothesis-profile new
 	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new tests/reading tests/formats tests/writing/test_torch.py
 
-bench: $(TORCH) ## measure costs beside their targets (BENCH_FLAGS), twelve minutes; the numbers go to BENCH_JSON too
+bench: $(TORCH) ## measure costs and compare them with targets (BENCH_FLAGS), twelve minutes; BENCH_JSON gets the numbers
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
 
-bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/results.json and docs/benchmarks.md
-	@# A missed target is shown in the table too, and must not keep the page from being written.
+bench-docs: $(TORCH) ## measure everything; write benchmarks/results.json and docs/benchmarks.md
+	@# Exit code 1 is a missed target: the table shows it, and the page must still be written.
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --all --json benchmarks/results.json || test $$? -eq 1
 	$(BIN)/python -m benchmarks --docs
 
-critical: $(DEV) ## the critical beta of every operator: benchmarks/critical.json and docs/critical.md, a quarter of an hour
+critical: $(DEV) ## find the critical beta of every operator; write benchmarks/critical.json and docs/critical.md, a quarter of an hour
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.critical
 
-precision: $(DEV) ## how far shipped formulas are right in number formats: benchmarks/precision.json and docs/precision.md, hours
+precision: $(DEV) ## find the lengths to which shipped formulas are right in number formats; write docs/precision.md, hours
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.precision --processes $(JOBS)
 
-networks: $(TORCH) ## train the networks of formulas/networks anew, ten minutes on an idle processor
+networks: $(TORCH) ## train the networks of formulas/networks, ten minutes on an idle processor
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train
 
-planted: $(DEV) ## whether the search finds faults that random words miss: benchmarks/planted.json and docs/search.md, a quarter of an hour
+planted: $(DEV) ## search for planted faults that random words miss; write docs/search.md, a quarter of an hour
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.planted --processes $(JOBS)
 	$(BIN)/python -m benchmarks.planted --docs
 
-docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/options.md is written anew); a dead link fails
+docs: $(DOCS) ## build the site, build/site/index.html, and docs/options.md; a dead link is an error
 	$(BIN)/python -m docs.site.options
 	$(BIN)/python -m docs.editor.grammars
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
-schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from the classes of the results
+schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, from the classes of the results
 	$(BIN)/python -m hardsim.report.schema > docs/schema.json
 
-format: $(DEV) ## format the code, apply ruff's safe fixes, and write what is shipped in its canonical form
+format: $(DEV) ## format the code, apply ruff's safe fixes, and format shipped files
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/hardsim fmt --write formulas formulas/networks
@@ -116,7 +116,7 @@ $(RUN): $(CREATED) $(DESCRIPTION)
 	$(PIP) -e .
 	@touch $@
 
-# The build backend is pinned, too: it is installed first and used without isolation.
+# The build backend is pinned, too: it is installed first, and the build uses it without isolation.
 $(DEV): $(CREATED) $(DESCRIPTION)
 	$(PIP) hatchling
 	$(PIP) --no-build-isolation -e '.[dev]'
@@ -130,13 +130,13 @@ $(SLOW): $(DEV)
 	$(PIP) --no-build-isolation -e '.[dev,ray]'
 	@touch $@
 
-# What networks that others made are read from and held against wants older versions of some of what is pinned.
+# The libraries that external networks are read from and compared with need older versions of some pinned packages.
 $(FOREIGN)/.installed: $(CREATED) $(DESCRIPTION)
 	$(PYTHON) -m venv $(FOREIGN)
 	$(FOREIGN)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[dev,foreign]'
 	@touch $@
 
-# Without what torch depends on: that would replace mpmath by an older one, and tensors need none of it. Where torch
-# cannot be had its rows are left out (nothing can be trained), and the next run asks for it again.
+# Without torch's dependencies, which tensors do not need and which would replace mpmath by an older version. If torch
+# cannot be installed, its rows are left out (nothing can be trained), and the next run tries again.
 $(TORCH): $(DEV)
 	$(PIP) --no-deps $(TORCH_PIN) && touch $@ || echo "$(TORCH_PIN) could not be installed" >&2

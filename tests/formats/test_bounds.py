@@ -1,4 +1,4 @@
-"""Lengths that are called safe: no evaluation is wrong there, and where arithmetic has it one is wrong first."""
+"""Tests of safe lengths: no evaluation is wrong there, and where arithmetic gives a first failure a word is wrong."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def structure(name: str, regime: str = "temperature", beta: Fraction | None = No
 
 
 def answers(made: Export, words: Sequence[tuple[str, ...]]) -> list[float]:
-    """What a formula says, as outputs have it."""
+    """Return a formula's answers as the outputs of its network."""
     assert isinstance(made.target, Subject)
     found = made.target.oracles(words)
     assert found is not None
@@ -77,7 +77,9 @@ def rows(made: Export, max_n: int, accumulate: bool = False, names: Sequence[str
 
 
 def first_tie(name: str, grouping: str, top: int) -> int:
-    """The first length at which two neighbours have the same logit, of 8 + 4 j/n times n, as it is grouped."""
+    """Return the first length at which two neighbours have equal logits, of (8 + 4 j/n) n, grouped in one of three
+    ways.
+    """
 
     def r(x: Any) -> Any:
         return nearest(np.asarray(x, dtype=np.float64), name)
@@ -115,7 +117,7 @@ def test_since_is_wrong_from_the_first_tie_on(regime: str, lengths: tuple[int, i
 
 @pytest.mark.slow
 def test_float32_has_its_first_tie_near_3_4_million() -> None:
-    """Between 8 and 16 float32 has steps of 2^-20, and products with n lose as much once more."""
+    """Between 8 and 16 float32 has steps of 2^-20, and products with n lose as much again."""
     for n, ties in ((3_300_000, False), (2**25 // 10, False), (3_360_000, True), (3_400_000, True)):
         j = np.arange(1, n + 1)
         scores = (8 * (1 + (j / n).astype(np.float32) / np.float32(2))).astype(np.float32)
@@ -124,10 +126,10 @@ def test_float32_has_its_first_tie_near_3_4_million() -> None:
 
 
 def test_squares_of_positions_are_beyond_float16() -> None:
-    """i^2 at 256, and at 8 what is multiplied by n^2 besides: 16 n^4 = 65536."""
+    """In float16, i^2 is infinite at 256, and 16 n^4, where n^2 is another factor, at 8: 65536."""
     assert np.isinf(FORMATS["float16"].round(np.array([256.0**2, 16 * 8.0**4]))).all()
     assert not np.isinf(FORMATS["float16"].round(np.array([255.0**2, 16 * 7.0**4]))).any()
-    # A position encoding of n itself: 65520 is infinite, and 0 times that is no number, whatever reads it.
+    # With n itself as a position encoding, 65520 is infinite, and 0 times infinity is no number.
     found = rows(made_of("even_length.ltl", "position"), 65525, names=["float16", "float8_e4m3"])
     assert {name: (row.safe_to, row.fails_at) for name, row in found.items()} == {
         "float16": (65519, 65520), "float8_e4m3": (464, 465)
@@ -138,7 +140,9 @@ def test_squares_of_positions_are_beyond_float16() -> None:
 
 
 def hard(made: Export, n: int, rng: Random, size: int) -> Iterator[tuple[str, ...]]:
-    """Words that make it hard: two symbols at any place, constant before and after; and random ones."""
+    """Yield difficult words, with two arbitrary symbols at any place and constant before and after, and random
+    words.
+    """
     symbols = list(made.alphabet)[:4]
     for _ in range(size):
         place = rng.randrange(n)
@@ -148,8 +152,10 @@ def hard(made: Export, n: int, rng: Random, size: int) -> Iterator[tuple[str, ..
 
 
 def require_safe(made: Export, row: FormatRow, accumulate: bool, rng: Random, size: int = 12) -> None:
-    """Hold that no evaluation of a word of a safe length is wrong: without a word on it sums may be accumulated in
-    float32 too, but those from the left are as they are emulated."""
+    """Require that no evaluation of a word of a safe length is wrong.
+
+    Without `accumulate` sums may still be accumulated in float32, but sums from the left are computed as emulated.
+    """
     ways = [(RandomEvaluation, "float32"), (FromLeft, "float32")] if accumulate else [
         (RandomEvaluation, None), (RandomEvaluation, "float32"), (FromLeft, None)
     ]  # fmt: skip
@@ -190,7 +196,9 @@ def test_no_evaluation_of_since_is_wrong_at_a_safe_length(regime: str, beta: Fra
 
 
 def test_differences_of_logits_may_be_beyond_e4m3() -> None:
-    """At 7 the largest is 16 (1 - 1/2) 48 = 384 and the second -16/4 48 = -192, their difference no number."""
+    """At 7 the largest logit is 16 (1 - 1/2) 48 = 384 and the second -16/4 48 = -192; their difference is no number in
+    e4m3.
+    """
     made = made_of("first.ltl", "causal-temperature", Fraction(16))
     for accumulate in (False, True):
         row = rows(made, 20, accumulate, ["float8_e4m3"])["float8_e4m3"]
@@ -199,8 +207,10 @@ def test_differences_of_logits_may_be_beyond_e4m3() -> None:
 
 
 def test_a_value_that_is_wrong_where_no_answer_reads_it_is_not_taken_as_right() -> None:
-    """The since before the last position is wrong at length 3, where the answer does not read it, and all lengths with
-    an answer that does are not held by what holds at their last position."""
+    """At length 3 the since before the last position is wrong, but the answer does not read it.
+
+    Longer lengths with an answer that reads it must not rely on the bounds for the last position.
+    """
     made = export_of(read_expression("c & Y ((b S c) & (a S c))", "a b c"), ModelOptions("causal-temperature",
                      Fraction(14, 3)), 16)  # fmt: skip
     row = rows(made, 14, names=["float8_e4m3"])["float8_e4m3"]
@@ -216,7 +226,9 @@ def test_a_value_that_is_wrong_where_no_answer_reads_it_is_not_taken_as_right() 
     "factor", [Fraction(1, 2**14), Fraction(2**15), Fraction(1, 4096), Fraction(3), Fraction(1, 3)]
 )
 def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: str, factor: Fraction) -> None:
-    """Queries times a factor and keys over it: the same scores, whose parts may be beyond a format."""
+    """Queries are multiplied by a factor and keys divided by it: scores stay equal, but their parts may be beyond a
+    format.
+    """
     document = json.loads(
         compiled_text(read_input(str(FORMULAS / "since.ltl")).compile(ModelOptions(regime)), False, 8)
     )
@@ -229,7 +241,7 @@ def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: st
 
 
 def test_sums_of_weights_may_be_beyond_e4m3() -> None:
-    """Ones added up in float32 are rounded to e4m3 at their end, and 465 is no number there."""
+    """Ones added in float32 are rounded to e4m3 at the end, where 465 is no number."""
     bounds = StructureBounds(structure("since.ltl"), FORMATS["float8_e4m3"], FORMATS["float32"])
     many, none = np.array([470.0]), np.array([0.0])
     with np.errstate(all="ignore"):
@@ -281,7 +293,9 @@ def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -
 @pytest.mark.parametrize("name", ["since.ltl", "tomita_1.ltl", "bigram.ltl"])
 @pytest.mark.parametrize("regime", PROVEN)
 def test_a_word_that_fails_is_wrong_when_it_is_evaluated_from_the_left(name: str, regime: str) -> None:
-    """Summed from the left, with nothing fused and exp to nearest: by an evaluation of its own."""
+    """An independent evaluation from the left, without fused operations and with exp to nearest, finds the word
+    wrong.
+    """
     made = made_of(name, regime)
     for row in rows(made, 64).values():
         if row.word is not None:
@@ -296,7 +310,7 @@ def test_a_word_that_fails_is_wrong_when_it_is_evaluated_from_the_left(name: str
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("name", ["since.ltl", "succession.ltl", "tomita_1.ltl", "flipflop.ltl", "parity.ltl"])
 def test_torch_is_right_at_safe_lengths_and_wrong_on_words_that_fail(name: str, regime: str, tmp_path: Path) -> None:
-    """model.py on the CPU, which accumulates products of bfloat16 in float32."""
+    """model.py runs on the CPU, which accumulates products of bfloat16 in float32."""
     pytest.importorskip("torch")
     try:
         made = made_of(name, regime)
@@ -321,8 +335,8 @@ def test_torch_is_right_at_safe_lengths_and_wrong_on_words_that_fail(name: str, 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["majority", "flipflop", "dyck1_depth3"])
-def test_torch_is_wrong_where_a_network_that_others_made_fails(name: str, tmp_path: Path) -> None:
-    """A word that fails with sums in float32, as the CPU accumulates them."""
+def test_torch_is_wrong_where_an_external_network_fails(name: str, tmp_path: Path) -> None:
+    """The word fails with sums in float32, as the CPU accumulates them."""
     pytest.importorskip("torch")
     made = export_of(read_input(str(FORMULAS / "networks" / name)), ModelOptions(), 8)
     for file, data in folder_files(made, "torch").items():
@@ -338,10 +352,10 @@ def test_torch_is_wrong_where_a_network_that_others_made_fails(name: str, tmp_pa
 
 
 @given(st.sampled_from(NAMES), st.lists(st.floats(0, 1), min_size=0, max_size=14), st.integers(0, 99))
-def test_a_sum_of_large_and_small_terms_is_off_by_no_more_than_is_said(
+def test_a_sum_of_large_and_small_terms_is_off_by_no_more_than_its_bound(
     name: str, others: list[float], seed: int
 ) -> None:
-    """With a largest term of 1; the others shrunk towards 0, so that there are small ones."""
+    """The largest term is 1, and powers of the others give small terms."""
     form = FORMATS[name]
     rng, u = Random(seed), form.unit
     terms = form.round(np.array([1.0, *(x ** rng.choice([1, 3, 9, 20]) for x in others)]))
@@ -361,7 +375,9 @@ VALUES = st.lists(st.sampled_from([-1.0, 0.0, 1.0, 3.0]), min_size=1, max_size=2
 
 
 @given(st.sampled_from(NAMES), VALUES, st.integers(0, 99))
-def test_a_mean_that_no_word_changes_is_off_by_no_more_than_is_said(name: str, values: list[float], seed: int) -> None:
+def test_a_mean_that_no_word_changes_is_off_by_no_more_than_its_bound(
+    name: str, values: list[float], seed: int
+) -> None:
     form, m = FORMATS[name], len(values)
     one = RandomEvaluation(NOTHING, name, None, Random(seed))
     share = float(form.round(np.array(1 / m)))
@@ -375,8 +391,10 @@ def test_a_mean_that_no_word_changes_is_off_by_no_more_than_is_said(name: str, v
 
 @given(st.sampled_from(NAMES), st.lists(st.floats(-30, 0), min_size=1, max_size=16), st.data())
 def test_what_a_head_reads_is_within_its_bounds(name: str, apart: list[float], data: Any) -> None:
-    """Positions with logits below that of the winner, of which some are right and some are wrong: of all the terms of
-    the sums what `_Terms` says, by a computation in float64 that leaves room."""
+    """Positions have logits below the winner's, and their values are right or wrong.
+
+    `_Terms` bounds all the terms of the sums, from a computation in float64 with some slack.
+    """
     form = FORMATS[name]
     rights = np.array(data.draw(st.lists(st.booleans(), min_size=len(apart), max_size=len(apart))))
     t = form.round(np.array(apart))
@@ -404,7 +422,7 @@ def test_what_a_head_reads_is_within_its_bounds(name: str, apart: list[float], d
 
 @given(st.integers(1, 9), st.data())
 def test_what_queries_see_is_what_the_best_of_them_sees(n: int, data: Any) -> None:
-    """By going through all queries and winners."""
+    """The result is compared with an enumeration of all queries and winners."""
     free = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     own = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
     ends_here, before = data.draw(st.sampled_from([(True, True), (False, True), (False, False)]))
@@ -424,8 +442,9 @@ def test_what_queries_see_is_what_the_best_of_them_sees(n: int, data: Any) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 def test_keys_from_the_left_are_summed_in_the_order_of_the_coordinates(name: str) -> None:
-    """1 - j/(2n) and then -1 is rounded before; 1 - 1 is 0, so that nothing is, if what depends on the word has the
-    coordinate between the two."""
+    """1 - j/(2n) and then -1 are rounded before the word's term if its coordinate is last; 1 - 1 is 0, so nothing is
+    rounded if its coordinate is between the two.
+    """
     made = export_of(read_expression("(X a) U b", "a b"), ModelOptions("temperature", None), 16)
     found, n = structure_known(made), 11
     assert isinstance(found, Structure)
@@ -451,8 +470,8 @@ def test_means_from_the_left_are_those_of_softmax(name: str, ends: tuple[int, in
 
 
 @given(st.sampled_from(NAMES), st.lists(st.integers(-90, 3), min_size=2, max_size=90), st.data())
-def test_terms_on_both_sides_are_held(name: str, logits: list[int], data: Any) -> None:
-    """Of some winner: in total, how many are large, and that the others do not weigh more."""
+def test_terms_on_both_sides_are_bounded(name: str, logits: list[int], data: Any) -> None:
+    """For some winner, the bounds cover the total, the number of large terms, and the weight of the small ones."""
     form, n = FORMATS[name], len(logits)
     place = data.draw(st.integers(0, n - 1))
     limit = data.draw(st.integers(place, n - 1))
@@ -477,10 +496,12 @@ def test_terms_on_both_sides_are_held(name: str, logits: list[int], data: Any) -
     st.booleans(),
     st.integers(0, 999),
 )
-def test_of_equals_any_number_is_held(
+def test_any_number_of_equals_is_bounded(
     name: str, counts: tuple[int, int, int], steps: tuple[float, float], ascending: bool, seed: int
 ) -> None:
-    """Some of each level are there, in the order of their logits: by evaluations that share no code."""
+    """The value of a head with several positions at each of three levels of logits is within its bounds, by an
+    evaluation that shares no code.
+    """
     form, rng = FORMATS[name], Random(seed)
     near = float(form.round(np.array(-steps[0])))
     far = float(form.round(np.array(near - steps[1])))
@@ -500,7 +521,7 @@ def test_of_equals_any_number_is_held(
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("name", ["tomita_1.ltl", "co_existence.ltl", "aa_star.ltl"])
 def test_heads_that_look_for_what_is_true_are_right_at_safe_lengths(name: str, regime: str) -> None:
-    """Near the last safe length in order, on words in which what is true is true anywhere."""
+    """Lengths near the last one that is safe in order, on words whose true positions are anywhere."""
     made, rng = made_of(name, regime), Random(name)
     for row in rows(made, 90, names=["bfloat16", "float8_e4m3"]).values():
         assert row.safe_in_order >= row.safe_to
@@ -519,7 +540,7 @@ def test_heads_that_look_for_what_is_true_are_right_at_safe_lengths(name: str, r
 
 
 def test_what_no_format_holds_is_not_safe() -> None:
-    """A weight beyond the format, or below it, though the products with it are numbers of the format."""
+    """A weight above or below the format's numbers is refused, even if its products are numbers of the format."""
     found = structure("since.ltl")
     for number in (Fraction(2**20), Fraction(1, 2**30), Fraction(1, 3), Fraction(2**40 + 1)):
         other = replace(found, numbers={**found.numbers, number: "a weight"})

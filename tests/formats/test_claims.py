@@ -1,5 +1,6 @@
-"""Enclosures in number formats, held against emulations in random orders, and what is claimed of formulas against
-every word, emulated."""
+"""Tests of enclosures in number formats: emulations in random orders lie inside, and claims about formulas hold for
+every emulated word.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def tokens(made: Export, words: Any) -> Floats:
 def any_order(
     form: NumberFormat, terms: list[float], rng: Random, fused: list[tuple[float, float]] | None = None
 ) -> float:
-    """A sum, of two random partial sums at a time; of products, rounded before or fused into an addition."""
+    """Sum terms in a random order, two partial sums at a time; products are rounded before or fused into an
+    addition.
+    """
     parts: list[Any] = list(terms) if fused is None else list(fused)
 
     def plain(part: Any) -> float:
@@ -107,8 +110,10 @@ def test_every_word_of_a_safe_length_is_right_when_it_is_emulated(name: str, reg
     [("float16", "8", 409), ("bfloat16", "8", 51), ("float16", "4", 158), ("bfloat16", "4", 20)],
 )
 def test_the_nearest_head_is_safe_up_to_the_first_tie(name: str, beta: str, safe: int) -> None:
-    """At beta 8 the lengths of NETWORKS: one less than those of `test_rounding`, which computes the ties alone. At beta
-    4 neighbours differ by 2 nats, and by 1 or less where they are first wrong."""
+    """At beta 8 the safe lengths are one less than the first ties in `test_rounding`, which computes the ties alone.
+
+    At beta 4 neighbours differ by 2 nats, and by 1 or less where they are first wrong.
+    """
     from fractions import Fraction
 
     made = export_of(read_input("since"), ModelOptions(beta=Fraction(beta)), 64)
@@ -116,7 +121,7 @@ def test_the_nearest_head_is_safe_up_to_the_first_tie(name: str, beta: str, safe
     assert (row.safe_to, row.fails_at, row.closed, row.head) == (safe, safe + 1, True, "S4.read")
 
 
-def test_a_length_of_which_a_word_is_wrong_is_not_held() -> None:
+def test_a_length_with_a_wrong_word_is_not_claimed() -> None:
     from hardsim.checking.precision import structure_known
     from hardsim.formats.lengths import NotEnclosed
     from hardsim.formats.structure import Structure

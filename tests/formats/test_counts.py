@@ -1,4 +1,4 @@
-"""Counts for all words of a length at once: what is held of them is so of words, and where it ends a word is wrong."""
+"""Tests of counts for all words of a length at once: claims hold for the words, and where they end a word is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAIRS = [(name, regime) for name in COUNTING for regime in REGIMES]
 
 
 def opened(name: str, regime: str) -> tuple[Export, Structure]:
-    """A formula that is shipped, and what is known of all words; skipped where the regime has no construction."""
+    """Return a shipped formula's export and its structure; skip the test if the regime has no construction."""
     try:
         made = export_of(read_input(str(FORMULAS / f"{name}.ltl")), ModelOptions(regime=regime), 64)
     except HardsimError as error:  # a regime without look-ups of predicates
@@ -41,7 +41,7 @@ def opened(name: str, regime: str) -> tuple[Export, Structure]:
 
 
 def wrong_words(made: Export, evaluation: RandomEvaluation, words: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Words of one length that an evaluation answers otherwise than the formula."""
+    """Return the words of one length on which an evaluation differs from the formula."""
     assert isinstance(made.target, Subject)
     expected = made.target.oracles(words)
     assert expected is not None
@@ -55,7 +55,7 @@ def wrong_words(made: Export, evaluation: RandomEvaluation, words: list[tuple[st
 
 
 def words_of(alphabet: tuple[str, ...], n: int, rng: Random, most: int) -> list[tuple[str, ...]]:
-    """All words of a length, or some: drawn, and with runs, so that every pair of counts can come up."""
+    """Return all words of a length, or random ones and ones with two runs, so that every pair of counts can occur."""
     if len(alphabet) ** n <= most:
         return list(product(alphabet, repeat=n))
     found = [tuple(rng.choices(alphabet, k=n)) for _ in range(most // 2)]
@@ -100,7 +100,7 @@ def test_positions_keep_their_own_cases() -> None:
 
 
 def test_more_cases_than_can_be_looked_at_are_refused_before_they_are_made() -> None:
-    """Of three symbols at each of 4,096 positions: about 4096^3/6 pairs of counts."""
+    """Three symbols at each of 4,096 positions give about 4096^3/6 pairs of counts."""
     i = np.arange(1, 4097)
     with pytest.raises(OverflowError):
         cases(i, i, dict.fromkeys([(0, 0), (0, 1), (1, 0)]))
@@ -111,7 +111,9 @@ def test_more_cases_than_can_be_looked_at_are_refused_before_they_are_made() -> 
 
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_means_are_those_of_a_word(name: str) -> None:
-    """Wherever the ones stand: 1/m from the left, as a word's softmax and sum have it."""
+    """The mean does not depend on where the ones are: 1/m added from the left, as a word's softmax and sum compute
+    it.
+    """
     table, rng = _means(FORMATS[name], FORMATS[name], 64), Random(1)
     for m in (1, 2, 3, 7, 20, 64):
         bits = [rng.randrange(2) for _ in range(m)]
@@ -133,7 +135,7 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("float8_e4m3", "
 @pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("form", ["bfloat16", *SLOW])
 @pytest.mark.parametrize(("name", "regime"), PAIRS)
-def test_no_word_is_wrong_at_lengths_that_are_held(name: str, regime: str, form: str) -> None:
+def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, form: str) -> None:
     made, structure = opened(name, regime)
     rng, alphabet = Random(0), tuple(made.alphabet)
     for in_order, kinds in ((True, (FromLeft, Plainly)), (False, (RandomEvaluation,))):
@@ -156,7 +158,7 @@ def test_no_word_is_wrong_at_lengths_that_are_held(name: str, regime: str, form:
     ],
 )
 def test_where_it_ends_a_word_is_wrong(name: str, regime: str, form: str) -> None:
-    """An evaluation of its own finds the word wrong, too."""
+    """An independent evaluation finds the word wrong, too."""
     made, structure = opened(name, regime)
     (row,) = precision_of(made, name, [form], 64, 64, False).rows
     assert row.closed
@@ -165,15 +167,15 @@ def test_where_it_ends_a_word_is_wrong(name: str, regime: str, form: str) -> Non
     assert wrong_words(made, Plainly(made.layout, form), [row.word]) == [row.word]
 
 
-def test_what_is_held_at_the_end_is_worked_out_at_the_end_alone() -> None:
-    """The counts of a majority matter at the last position, those of Dyck's words everywhere."""
+def test_what_matters_at_the_end_is_computed_at_the_end_alone() -> None:
+    """The counts of a majority matter at the last position, those of Dyck words everywhere."""
     for name, end in (("majority", True), ("dyck1", False)):
         _, structure = opened(name, "temperature")
         assert all((out in structure.at_the_end) == end for out in structure.reads)
 
 
 def test_look_ups_that_are_alike_may_matter_at_different_positions() -> None:
-    """One count is compared everywhere, the other one at the last position: their rows are not those of each other."""
+    """One count is compared everywhere, the other at the last position: they must not share rows."""
     for text in ("H(#L[a] <= 2) & #L[b] >= 2", "H(#L[b] <= 3) & #L[a] = 3"):
         made = export_of(read_expression(text, "a b"), ModelOptions(), 64)
         structure = structure_known(made)

@@ -74,7 +74,7 @@ def rounded_apart(name: str, rng: Random) -> Any:
 
     def function(x: Any) -> float:
         given = float(x)
-        getattr(math, name)(given)  # for its errors
+        getattr(math, name)(given)  # raises the same errors
         if (name, given) in (("log", 1.0), ("exp", 0.0)):
             return float(name == "exp")
         with mpmath.workdps(60):
@@ -139,8 +139,11 @@ def test_ends_are_near_each_other(text: str) -> None:
 
 
 def test_what_is_lost_in_a_difference() -> None:
-    """1/6^20 is 1.23 units of 2^-52, and so 1 + 1/6^20 is 1 + 2^-52 in float64, whose logarithm is 2^-52 - 2^-105: by
-    6^21 that is 4.871, and not 6. 1/7^20 is below half a unit: the logarithm of 1 is 0, and model.py divides by it."""
+    """1/6^20 is 1.23 units of 2^-52, so 1 + 1/6^20 is 1 + 2^-52 in float64, whose logarithm is 2^-52 - 2^-105.
+
+    Times 6^21 that is 4.871, and not 6. 1/7^20 is below half a unit: the logarithm of 1 is 0, and model.py divides by
+    it.
+    """
     text = text_of("n^21*log(1+1/n^20)")
     values = evaluated([text], [1], 6)
     assert values.low[0] <= 6**21 * Fraction(2) ** -52 * (1 - Fraction(2) ** -53) <= values.high[0] < 4.872

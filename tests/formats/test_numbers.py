@@ -1,4 +1,6 @@
-"""Numbers of formats and functions of positions, against numpy's and ml_dtypes' types, and against exact arithmetic."""
+"""Tests of the numbers of formats against numpy's and ml_dtypes' types, and of functions of positions against exact
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ NAMES = list(TYPES)
 
 
 def all_numbers(name: str) -> Any:
-    """Every finite number of a format of 8 or 16 bits, in order."""
+    """Return every finite number of a format of 8 or 16 bits, in order."""
     bits = np.dtype(TYPES[name]).itemsize * 8
     codes = np.arange(2**bits, dtype=np.uint8 if bits == 8 else np.uint16)
     with np.errstate(invalid="ignore"):
@@ -46,7 +48,7 @@ def test_each_number_and_what_lies_between_two_is_rounded_to_the_nearest(name: s
     middle = (low + high) / 2
     assert np.array_equal(form.round(np.nextafter(middle, -inf)), low)
     assert np.array_equal(form.round(np.nextafter(middle, inf)), high)
-    # The middle goes to the one whose last bit is 0, which the type's own bits say.
+    # The middle is rounded to the number whose last bit is 0, as seen in the type's own bits.
     kind = TYPES[name]
     bits = np.uint8 if np.dtype(kind).itemsize == 1 else np.uint16
     even = (low.astype(kind).view(bits) & 1) == 0
@@ -73,7 +75,9 @@ def test_beyond_the_largest_number() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_operations_done_in_float64_are_rounded_once(name: str) -> None:
-    """Figueroa 1995, with numbers next to the least one among them; quotients against exact fractions."""
+    """Operations are those of Figueroa 1995, with numbers near the least one; quotients are compared with exact
+    fractions.
+    """
     form, rng = FORMATS[name], np.random.default_rng(0)
     sizes = [rng.standard_normal(400) * 2.0**k for k in (form.least_exponent - 2, form.least_exponent + 9, 0, 3)]
     x, y = (form.round(rng.permutation(np.concatenate(sizes))) for _ in range(2))
@@ -110,7 +114,7 @@ def test_what_is_no_quotient_of_polynomials_or_too_large_is_left_to_others() -> 
     i = np.arange(1, 5)
     for text in ("log(i + 1)", "i^9", "9007199254740993*i", "i mod 2"):
         assert float_values(parse_arith(text, ("i", "n"), "<test>"), i, 4) is None
-    # The parts of a difference are too large, the difference is not.
+    # The two parts of the difference are too large, although the difference is not.
     text = "i^5/n^5 - (i^5 - 1)/n^5"
     assert float_values(parse_arith(text, ("i", "n"), "<test>"), np.arange(1, 1001), 1000) is None
     assert float_values(parse_arith("1/(i - 1)", ("i", "n"), "<test>"), i, 4) is None

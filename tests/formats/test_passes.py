@@ -1,4 +1,4 @@
-"""Enclosures hold every evaluation: sums in any order, fused or not, in the format or in float32."""
+"""Tests that enclosures contain every evaluation: sums in any order, fused or not, in the format or in float32."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def exactly(*numbers: Any) -> Enclosures:
 
 
 def within(found: Any, ends: Enclosures) -> bool:
-    """Whether all numbers that are known lie between their ends."""
+    """Return True if all known numbers lie between their ends."""
     unknown = np.isnan(ends.low) | np.isnan(ends.high)
     with np.errstate(invalid="ignore"):
         return bool((unknown | ((ends.low <= found) & (found <= ends.high))).all())
@@ -46,8 +46,11 @@ def within(found: Any, ends: Enclosures) -> bool:
 
 
 def test_a_sum_that_is_accumulated_in_float32_is_rounded_twice() -> None:
-    """9/8 29/32 = 1 + 5/256 is the middle of two numbers of bfloat16, 130/128 and 131/128. With 2^-30 more it is nearer
-    to the second; float32 loses the 2^-30, and the middle goes to the first, which is even."""
+    """A sum accumulated in float32 can differ from the direct rounding.
+
+    9/8 29/32 = 1 + 5/256 is the middle of two numbers of bfloat16, 130/128 and 131/128. With 2^-30 more it is nearer to
+    the second; float32 loses the 2^-30, and the middle goes to the first, which is even.
+    """
     x, y = exactly([1.125, 2.0**-15]), exactly([0.90625], [2.0**-15])
     direct, twice = 131 / 128, 130 / 128
     found = enclosed("bfloat16", True).matmul(x, y)
@@ -57,7 +60,7 @@ def test_a_sum_that_is_accumulated_in_float32_is_rounded_twice() -> None:
 
 
 def test_a_partial_sum_may_be_beyond_the_format() -> None:
-    """60000 + 60000 is infinite in float16, and infinity - 60000 too."""
+    """60000 + 60000 is infinite in float16, and so is infinity - 60000."""
     assert np.isnan(enclosed("float16").total(exactly(60000.0, 60000.0, -60000.0)).high).all()
     assert not np.isnan(enclosed("float16").total(exactly(20000.0, 20000.0, -20000.0)).high).any()
     product = exactly([60000.0, 60000.0]), exactly([2.0], [-2.0])
@@ -75,7 +78,7 @@ def test_infinity_times_0_is_no_number() -> None:
 
 
 def test_a_power_of_two_takes_digits_next_to_the_least_number() -> None:
-    """In e4m3, 3/512 / 2 = 1.5/512 is rounded to 2/512 before it is added, or not where it is fused."""
+    """In e4m3, 3/512 / 2 = 1.5/512 is rounded to 2/512 before it is added, unless it is fused."""
     arithmetic = enclosed("float8_e4m3")
     key = Enclosures(np.array([[3 / 512, 2 / 512]]), np.array([[3 / 512, 3 / 512]]))
     found = arithmetic.matmul(key, exactly([0.5], [0.5]))
@@ -84,8 +87,10 @@ def test_a_power_of_two_takes_digits_next_to_the_least_number() -> None:
 
 
 def test_two_units_below_a_power_of_two() -> None:
-    """Where the argument is not known exp may be a power of two or more, whose units are twice as large: at 1/2 two
-    units of bfloat16 are 2^-7, below it 2^-8."""
+    """If the argument is not known exactly, exp may reach a power of two, from which on units are twice as large.
+
+    At 1/2 two units of bfloat16 are 2^-7, below it 2^-8.
+    """
     arithmetic, t = enclosed("bfloat16"), np.array([[-0.6953125, 0.0]])
     apart = Enclosures(t, np.array([[-0.6875, 0.0]]))
     assert np.exp(-0.6953125) < 0.5 < np.exp(-0.6875)
@@ -99,7 +104,7 @@ def test_a_number_of_python_is_rounded_or_not() -> None:
     assert found.low.item() < found.high.item() == pytest.approx(0.1, rel=2.0**-8)
 
 
-def test_the_activations_are_least_where_it_is_said() -> None:
+def test_the_activations_are_least_where_they_are_declared_to_be() -> None:
     for kind, (place, least) in MINIMA.items():
         z = np.linspace(place - 1e-3, place + 1e-3, 20001)
         found = ACTIVATIONS[kind](z)
@@ -116,7 +121,7 @@ NUMBERS = st.floats(-8, 8, width=16) | st.sampled_from([0.0, 1.0, -0.5, 2.0, 0.0
 def test_products_of_matrices_are_within_their_enclosures(
     name: str, wide: bool, pairs: list[tuple[float, float]], data: Any
 ) -> None:
-    """Of numbers, and of enclosures of which some are wider."""
+    """Factors are numbers, and enclosures some of which are wide."""
     form = FORMATS[name]
     one = RandomEvaluation(NOTHING, name, "float32" if wide or data.draw(st.booleans()) else None, Random(len(pairs)))
     x, y = (form.round(np.array(side)) for side in zip(*pairs, strict=True))
@@ -163,7 +168,7 @@ FILES = ["since.ltl", "dyck1.ltl", "flipflop.ahat.json", "dyck1_uniform.ahat.jso
 
 
 def require(made: Any, name: str, wide: bool, words: list[tuple[str, ...]], seed: int) -> None:
-    """Hold that evaluations of words of one length are within their enclosures."""
+    """Require that evaluations of words of one length are within their enclosures."""
     form = FORMATS[name]
     tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
     ends: Enclosures = FormatPass(made.layout, Enclosed(form, WIDE if wide else None)).outputs(tokens)

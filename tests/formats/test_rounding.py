@@ -1,4 +1,4 @@
-"""Rounding to number formats, held against numpy and ml_dtypes, and numbers of NETWORKS that follow from it."""
+"""Tests of rounding to number formats against numpy and ml_dtypes, and of lengths that follow from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DTYPES: dict[str, Any] = {
 
 
 def library(name: str, x: Floats) -> Floats:
-    """Numbers that float32 holds, rounded by the library of the format."""
+    """Round numbers of float32 with the library of the format."""
     with np.errstate(all="ignore"):
         return x.astype(np.float32).astype(DTYPES[name]).astype(np.float64)
 
@@ -42,13 +42,13 @@ def test_rounding_is_that_of_the_libraries(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3"])
 def test_numbers_and_the_middles_between_them(name: str) -> None:
-    """Every number of a format is itself; a middle of two is rounded to the one with an even last digit."""
+    """Every number of a format is rounded to itself, and a middle of two to the one with an even last digit."""
     width = 8 if name == "float8_e4m3" else 16
     with np.errstate(all="ignore"):
         numbers = np.arange(2**width, dtype=f"uint{width}").view(DTYPES[name]).astype(np.float64)
     held = np.unique(numbers[np.isfinite(numbers)])
     np.testing.assert_array_equal(FORMATS[name].round(held), held)
-    middles = (held[1:] + held[:-1]) / 2  # of one digit more, which float32 holds
+    middles = (held[1:] + held[:-1]) / 2  # with one more digit, which float32 can represent
     np.testing.assert_array_equal(FORMATS[name].round(middles), library(name, middles))
     assert FORMATS[name].largest == held[-1]
     assert FORMATS[name].least == held[held > 0][0]
@@ -57,7 +57,7 @@ def test_numbers_and_the_middles_between_them(name: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_float64_is_rounded_once(x: float) -> None:
-    """Not by way of float32, which would round numbers next to a middle twice."""
+    """Rounding does not go through float32, which would round numbers near a middle twice."""
     form = FORMATS["bfloat16"]
     (found,) = form.round(np.array([x]))
     below, above = library("bfloat16", np.array([np.nextafter(np.float32(found), np.float32(-np.inf))])), found
@@ -77,8 +77,11 @@ def test_functions_are_the_nearest_floats() -> None:
 
 
 def ties(name: str, how: str) -> Iterator[int]:
-    """The lengths at which two neighbours of a nearest head with the logits (8 + 4 j/n) n have equal rounded ones, or
-    are less than a unit of attention apart, by NETWORKS: multiplied by n, divided by a rounded 1/n, or rounded once."""
+    """Yield the lengths at which two neighbours of a nearest head with the logits (8 + 4 j/n) n have equal rounded
+    logits, or ones in the wrong order.
+
+    The logits are multiplied by n, divided by a rounded 1/n, or rounded once.
+    """
     r = FORMATS[name].round
     for n in range(2, 800):
         j = np.arange(1, n + 1, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""JSON documents of commands on small inputs, as facts.
+"""JSON documents that commands write on small inputs, as facts to compare.
 
-A document is kept whole but for what depends on the version, on the machine, or on the comments of an input. Numbers
+A document is kept whole except for what depends on the version, on the machine, or on the comments of an input. Numbers
 that are no integers are kept to three digits, after a "~", and may differ by a hundredth.
 """
 
@@ -54,11 +54,11 @@ ANSWERS = (
     "prove networks/flipflop.spec --max-n 3",
     "prove networks/majority.spec --max-n 3",
 )  # fmt: skip
-"""The commands, with `--json -` left out; some are refused, or compare what differs."""
+"""The commands, without `--json -`; some are refused, or compare different files."""
 
 
 def kept(value: Any) -> Any:
-    """Return a JSON value without what is left out, its numbers rounded."""
+    """Return a JSON value without the keys that are left out, its numbers rounded."""
     if isinstance(value, dict):
         return {key: kept(one) for key, one in value.items() if key not in LEFT_OUT}
     if isinstance(value, list):
@@ -74,6 +74,6 @@ def answered(line: str) -> Facts:
 
 @cache
 def recorded() -> Mapping[str, Facts]:
-    """Return the documents on file, by command."""
+    """Return the recorded documents, by command."""
     found: Mapping[str, Facts] = json.loads(RECORD.read_text(encoding="utf-8"))
     return found

@@ -1,8 +1,8 @@
 """Digests of the files that hardsim writes: certificates, compiled networks, and hard-attention models.
 
-Each section of a document has a digest of its own, so that a difference says where it is. A digest is the beginning of
-the sha256 of the canonical JSON of the section; a short value stands there itself. The version of
-hardsim is left out, and so are the digests in a certificate, which depend on it.
+Each section of a document has its own digest, so that a difference names its section. A digest is the beginning of the
+sha256 of the section's canonical JSON; a short value is its own digest. The version of hardsim is left out, and so are
+the digests in a certificate, which depend on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RECORD = Path(__file__).with_name("digests.json")
 DIGITS = 16
 """Hexadecimal digits of a digest."""
 SHORT = 24
-"""Characters of a value that needs no digest."""
+"""The length, in characters, up to which a value is its own digest."""
 LEFT_OUT = ("version", "digests")
 """The sections that depend on the version of hardsim."""
 
@@ -46,7 +46,7 @@ def sections(path: Path) -> Facts:
 
 
 def commands(case: Case) -> dict[str, tuple[str, ...]]:
-    """Return the commands that write a file: a certificate is written only in a regime that has proofs."""
+    """Return the commands that write the files of a case: a certificate only in a regime that has proofs."""
     name, regime = case
     given = (name, *(("--regime", regime) if regime else ()))
     lengths = ("--all-n", "--max-n", "9") if name.endswith(FORMULAS) else ("--max-n", "3")
@@ -60,8 +60,10 @@ def commands(case: Case) -> dict[str, tuple[str, ...]]:
 
 
 def digested(case: Case) -> Facts:
-    """Return the digests of each file of a case, or the exit code of a command that writes none. Where there is no
-    construction the other commands are not tried: the facts say why."""
+    """Return the digests of each file of a case, or the exit code of a command that writes none.
+
+    Without a construction the other commands are not tried: the facts give the reason.
+    """
     found: Facts = {}
     with TemporaryDirectory() as directory:
         for name, arguments in commands(case).items():
@@ -75,6 +77,6 @@ def digested(case: Case) -> Facts:
 
 @cache
 def recorded() -> Mapping[str, Facts]:
-    """Return the digests on file, by label."""
+    """Return the recorded digests, by label."""
     found: Mapping[str, Facts] = json.loads(RECORD.read_text(encoding="utf-8"))
     return found

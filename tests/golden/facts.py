@@ -1,7 +1,7 @@
-"""What the command line says of everything shipped, as plain facts that outlive any rebuild of what is behind it.
+"""The results of the command line on everything shipped, as plain facts that do not depend on the implementation.
 
-Only the command line is used, inside this process. What a report calls its numbers is known to the functions `of_...`
-alone, one for each command: they are all that follows when a name in the JSON output changes.
+Only the command line is used, in this process. Only the functions `of_...`, one for each command, know the names in
+reports: if a name in the JSON output changes, only they change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.golden.running import ran
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 RECORD = Path(__file__).with_name("facts.json")
 INPUTS = sorted(path.name for path in DIRECTORY.iterdir() if path.is_file() and path.suffix != ".re")
-"""Of which networks are made: expressions have none, and the networks that are shipped in a folder come as they are."""
+"""The shipped files that have networks: expressions have none, and networks shipped in a folder are not compiled."""
 PROVEN = ("temperature", "position", "causal-temperature", "causal-position")
 REGIMES = (*PROVEN, "none")
 SAMPLE = ("--exhaustive", "300", "--samples", "3", "--seed", "0", "--workers", "1")
@@ -27,9 +27,9 @@ AGREED = ("PROVED", "CERTIFIED")
 
 Facts: TypeAlias = dict[str, Any]
 Case: TypeAlias = tuple[str, str]
-"""An input and its regime; "" is the regime of whatever is not compiled as a formula."""
+"""An input and its regime; "" if the input is not compiled as a formula."""
 FORMULAS = (".ltl", ".cr")
-"""Of the files that are compiled as formulas, in a regime."""
+"""Suffixes of the files that are compiled as formulas, in a regime."""
 
 CASES: tuple[Case, ...] = tuple(
     (name, regime) for name in INPUTS for regime in (REGIMES if name.endswith(FORMULAS) else ("",))
@@ -37,12 +37,12 @@ CASES: tuple[Case, ...] = tuple(
 
 
 def label(case: Case) -> str:
-    """A case as the key of its facts and as the name of its tests."""
+    """Return a case as the key of its facts and as the name of its tests."""
     return " ".join(case).strip()
 
 
 def command(*arguments: str | Path) -> Any:
-    """The JSON document that a command writes.
+    """Run a command and return the JSON document that it writes.
 
     The working directory does not matter, and nothing is printed.
     """
@@ -53,35 +53,37 @@ def command(*arguments: str | Path) -> Any:
 
 
 def given(case: Case) -> tuple[str, ...]:
-    """The file of a case, and its regime."""
+    """Return the arguments for a case: its file, and its regime."""
     name, regime = case
     return (str(DIRECTORY / name), *(("--regime", regime) if regime else ()))
 
 
 def longest(case: Case) -> str:
-    """The length to which a case is tried: programs have many heads, and long scores."""
+    """Return the length to which a case is tried; programs, with many heads and long scores, to a shorter one."""
     return "2" if case[0].endswith(".srasp") else "3"
 
 
 @cache
 def checked(case: Case) -> Facts:
-    """What `check` finds."""
+    """Return the facts of `check`."""
     return of_check(command("check", *given(case), "--max-n", longest(case), *SAMPLE))
 
 
 def proved(case: Case, *options: str) -> Facts:
-    """What `prove` finds: of a formula for every length, and to length 9 by the worst case of each position."""
+    """Return the facts of `prove`: for a formula every length, and to length 9 the worst case of each position."""
     lengths = ("--all-n", "--max-n", "9") if case[0].endswith(FORMULAS) else ("--max-n", "3")
     return of_prove(command("prove", *given(case), *lengths, *options))
 
 
 def proved_by_sign(case: Case) -> Facts:
-    """The same with the other way to compare counts, for formulas that look them up."""
+    """Return the facts of `prove` with counts compared by the sign test, for formulas that look counts up."""
     return proved(case, "--counting", "sign")
 
 
 def bounded(case: Case) -> Facts:
-    """What `bound` finds: of models the temperatures of the grid, too, which of others cost more than all the rest."""
+    """Return the facts of `bound`: for models also the temperatures of the grid, which for others would take too
+    long.
+    """
     gap = () if case[0].endswith(".ahat.json") else ("--gap",)
     return of_bound(command("bound", *gap, *given(case), "--max-n", longest(case), *SAMPLE))
 
@@ -95,9 +97,10 @@ COMMANDS: dict[str, Callable[[Case], Facts]] = {
 
 
 def applicable(case: Case) -> list[str]:
-    """The commands that are tried, by what `check` finds: where there is no construction it alone, which says why.
+    """Return the commands that are tried, which depend on the facts of `check`: without a construction only `check`,
+    whose refusal gives the reason.
 
-    Plain softmax cannot be proved, and `bound` takes its gaps as `check` does, in whatever regime.
+    Plain softmax cannot be proved, and the gaps of `bound` are those of `check`, so one regime is enough for it.
     """
     found = checked(case)
     if "refused" in found:
@@ -112,13 +115,13 @@ def applicable(case: Case) -> list[str]:
 
 
 def measured(case: Case) -> Facts:
-    """All that is recorded of a case."""
+    """Return all facts that are recorded for a case."""
     return {name: COMMANDS[name](case) for name in applicable(case)}
 
 
 @cache
 def recorded() -> Mapping[str, Facts]:
-    """The facts on file, by label."""
+    """Return the recorded facts, by label."""
     facts: Mapping[str, Facts] = json.loads(RECORD.read_text(encoding="utf-8"))
     return facts
 
@@ -127,52 +130,54 @@ def recorded() -> Mapping[str, Facts]:
 
 
 def only(document: Any) -> Any:
-    """The only result; None if the input was refused."""
+    """Return the only result of a document; None if the input was refused."""
     return document["results"][0] if document["results"] else None
 
 
 def refusal(document: Any) -> Facts:
-    """The exit code and the first line of the refusal, without the place."""
+    """Return the exit code and the first line of the refusal, without the place."""
     message = document["errors"][0]["message"].split("\n")[0]
     return {"code": document["exit_code"], "refused": message.partition(": error: ")[2] or message}
 
 
 def spelled(word: Sequence[str] | None) -> str | None:
-    """A word on one line."""
+    """Return a word on one line."""
     return None if word is None else " ".join(word)
 
 
 def column(rows: Sequence[Any], key: str) -> list[Any]:
-    """One number of every length."""
+    """Return one number of every length."""
     return [row[key] for row in rows]
 
 
 def exact(number: Facts | None) -> str | None:
-    """All digits of an exact number."""
+    """Return all digits of an exact number."""
     return None if number is None else str(number["exact"])
 
 
 def exacts(rows: Sequence[Any], key: str) -> list[str | None]:
-    """One exact number of every length."""
+    """Return one exact number of every length."""
     return [exact(row[key]) for row in rows]
 
 
 def rounded(number: float | None) -> str | None:
-    """A number to three digits: what is kept of numbers that depend on the arithmetic."""
+    """Round a number to three digits, as is recorded of numbers that depend on the arithmetic."""
     return None if number is None else f"{number:.3g}"
 
 
 def least(numbers: Sequence[str | None]) -> str | None:
-    """The least of those numbers that there are."""
+    """Return the least of the numbers that are not None."""
     return min((number for number in numbers if number is not None), key=Fraction, default=None)
 
 
 def of_check(document: Any) -> Facts:
-    """The verdict, and by length: words, accepted, mismatches, least gap, largest error; of models temperatures."""
+    """Return the verdict, and by length: words, accepted, mismatches, least gap, largest error; for models
+    temperatures.
+    """
     result = only(document)
     if result is None:
         return refusal(document)
-    rows = [row for row in result["lengths"] if row["n"] <= result["max_n"]]  # the others are of a file's examples
+    rows = [row for row in result["lengths"] if row["n"] <= result["max_n"]]  # longer rows are for a file's examples
     facts: Facts = {
         "code": document["exit_code"],
         "verdict": result["verdict"],
@@ -202,7 +207,9 @@ def of_check(document: Any) -> Facts:
 
 
 def of_prove(document: Any) -> Facts:
-    """The verdict and how it was reached: of a formula the margin and the worst of each head, of a model by length."""
+    """Return the verdict and how it was reached: for a formula the margin and each head's worst case, for a model by
+    length.
+    """
     result = only(document)
     if result is None:
         return refusal(document)
@@ -227,7 +234,9 @@ def of_prove(document: Any) -> Facts:
 
 
 def of_bound(document: Any) -> Facts:
-    """The verdict, and by length: gaps, declared gaps, Theorem 26's temperature, the grid's bracket and its word."""
+    """Return the verdict, and by length: gaps, declared gaps, Theorem 26's temperature, the grid's bracket and its
+    word.
+    """
     result = only(document)
     if result is None:
         return refusal(document)
@@ -244,8 +253,11 @@ def of_bound(document: Any) -> Facts:
 
 
 def differences(old: Any, new: Any, place: str = "", near: bool = False) -> list[str]:
-    """Where facts differ. What stands under a key with a "~" may differ by a hundredth, or by nothing to speak of, and
-    so may a text that begins with a "~" and goes on with a number."""
+    """List where facts differ.
+
+    Values under a key that ends in "~" may differ by a hundredth, or by 1e-9, and so may texts that begin with a "~"
+    followed by a number.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         return [
             line

@@ -1,10 +1,9 @@
-"""A list of everything that hardsim can say, found in its source text without running it.
+"""A list of all messages of hardsim, found in its source text without running it.
 
 Each line names the module, the exit code, and the text; `{}` stands for what is filled in. The exit code is that of the
-error class to which the text is handed: directly, through a name, through a function that returns such an error, or by
-a function that returns the text. A text that is handed to no error has no code (`-`): remarks, reasons, and sentences
-of reports. Names of classes and functions do not appear: renaming them changes nothing here, rewording changes one
-line.
+error class that receives the text: directly, through a name, through a function that returns such an error, or from a
+function that returns the text. A text that no error receives has no code (`-`): remarks, reasons, and sentences of
+reports. Names of classes and functions do not appear: renaming them changes nothing here, rewording changes one line.
 """
 
 from __future__ import annotations
@@ -25,13 +24,15 @@ PACKAGE = Path(hardsim.__file__).parent
 RECORD = Path(__file__).with_name("messages.txt")
 NO_CODE = "-"
 MOST_LINES = 3
-"""Longer texts are pages: manuals, grammars, and programs that are written out. They are no messages."""
+"""The greatest number of line breaks of a message, plus one. Longer texts are no messages but pages: manuals, grammars,
+and programs that are written to files.
+"""
 UNSEEN = frozenset({
     "compile", "count", "encode", "endswith", "find", "fullmatch", "getattr", "index", "match", "partition",
     "removeprefix", "removesuffix", "replace", "rfind", "rpartition", "rsplit", "search", "split", "startswith",
     "strip", "sub",
 })  # fmt: skip
-"""Methods that take strings which nobody sees: patterns, separators, names of attributes."""
+"""Methods whose string arguments are never printed: patterns, separators, names of attributes."""
 
 _PATTERN = re.compile(r"\\[sSwb](?![a-z])|\\[.(]|\[\^|\(\?[:P]")
 _WORD = re.compile(r"[A-Za-z]{2,}")
@@ -54,7 +55,7 @@ def error_codes() -> dict[str, Code]:
 
 
 class Module:
-    """One module: its texts, and what its names stand for.
+    """A module of hardsim: its texts, and what its names stand for.
 
     A scope is the outermost function or method around a node, or the module.
     """
@@ -64,19 +65,19 @@ class Module:
         self.texts: dict[int, str] = {}
         """The texts that may be printed, in the order of the source, by the identity of their nodes."""
         self.codes: dict[int, set[Code]] = defaultdict(set)
-        """The exit codes of those texts that are handed to an error."""
+        """The exit codes of those texts that an error receives."""
         self.handed: set[tuple[int, Code]] = set()
-        """The expressions that are handed to an error."""
+        """The expressions that an error receives, with its exit code."""
         self.scopes: dict[int, ast.AST] = {}
         """The scope of each node that is a name."""
         self.assigned: dict[tuple[int, str], list[ast.expr]] = defaultdict(list)
         """The expressions that are assigned to each name of each scope."""
         self.nodes: list[ast.AST] = []
-        """The nodes that can tell what an error is."""
+        """The nodes that can determine the class of an error."""
         self._survey(tree, tree, shown=True)
 
     def _survey(self, node: ast.AST, scope: ast.AST, shown: bool) -> None:
-        """Note all that is below a node. `shown` is false where a string is nothing that anybody sees."""
+        """Record the names, texts and assignments below a node. `shown` is False where a string is never printed."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # a docstring
             return
         if isinstance(node, ast.Name):
@@ -95,7 +96,7 @@ class Module:
             self._survey(child, inside, shown and not hidden)
 
     def _assign(self, node: ast.AST, scope: ast.AST) -> None:
-        """Keep what a node assigns."""
+        """Record what a node assigns."""
         for target, value in assignments(node):
             for one in ast.walk(target):
                 if isinstance(one, ast.Name):
@@ -114,7 +115,7 @@ class Module:
 
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
-        """The module and the name there of each name that is imported from the package."""
+        """The module, and the name there, of each name that is imported from the package."""
         return {
             alias.asname or alias.name: (node.module, alias.name)
             for node in self.nodes
@@ -138,7 +139,7 @@ def assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def last_name(node: ast.AST) -> str:
-    """Return the name of what is called or annotated, without what stands before the last dot."""
+    """Return the last part of the dotted name that is called or annotated."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
@@ -198,7 +199,7 @@ class Package:
         return found
 
     def _hand(self, module: Module, call: ast.Call, parameters: dict[str, Code]) -> None:
-        """Mark the arguments of a call that makes an error."""
+        """Mark the arguments of a call that creates an error."""
         name = last_name(call.func)
         code = self.classes.get(name) or self.functions.get(name)
         if code is None and isinstance(call.func, ast.Name):
@@ -208,7 +209,7 @@ class Package:
                 self._mark(module, argument, code)
 
     def _mark(self, module: Module, argument: ast.expr, code: Code) -> None:
-        """Mark a text, and what is assigned to the names in it."""
+        """Mark a text with an exit code, and the expressions assigned to the names in it."""
         if (id(argument), code) in module.handed:
             return
         module.handed.add((id(argument), code))
@@ -232,7 +233,7 @@ class Package:
                     self._mark(self.modules[home], node.value, code)
 
     def _mark_name(self, module: Module, scope: ast.AST, name: str, code: Code) -> None:
-        """Mark what is assigned to a name, in the same scope, in the module, or where it is imported from."""
+        """Mark the expressions assigned to a name, in the same scope, in the module, or where it is imported from."""
         if values := module.assigned.get((id(scope), name)):
             for value in values:
                 self._mark(module, value, code)
@@ -272,7 +273,7 @@ def inner(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_message(text: str, coded: bool) -> bool:
-    """Return whether a text is prose of a few lines: of an error any words, of others at least two in a row."""
+    """Return True if a text is prose of a few lines: for an error any words, for other texts at least two in a row."""
     if text.count("\n") >= MOST_LINES or _PATTERN.search(text):
         return False
     return bool(_WORD.search(text) and " " in text.strip()) if coded else bool(_PROSE.search(text))
@@ -299,7 +300,7 @@ def parsed(path: Path) -> Module:
 def found_messages() -> list[str]:
     """Return the whole list, sorted by module, and in each module in the order of its text.
 
-    Collecting garbage among so many nodes of trees would take as long as all the rest.
+    Garbage collection is off: among so many tree nodes it would take as long as all the rest.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -312,6 +313,6 @@ def found_messages() -> list[str]:
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """Return what a text of the list looks like when it is printed."""
+    """Return a pattern that matches a text of the list when it is printed."""
     plain = text.encode("ascii").decode("unicode_escape")
     return re.compile(".*".join(map(re.escape, plain.split("{}"))), re.DOTALL)

@@ -1,7 +1,7 @@
-"""Write down what is found today: `python -m tests.golden.record [PART]...`, where a change is meant.
+"""Record the present results: `python -m tests.golden.record [PART]...`, after an intended change.
 
 The parts are `facts` and `digests`, which take minutes, and `answers`, `screens` and `messages`, which take seconds;
-all of them if none is named.
+without a name all are recorded.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from tests.golden import answers, digests, facts, messages, screens
 
 
 def write(path: Path, found: Iterable[tuple[str, facts.Facts]]) -> None:
-    """Write one line for each case, so that a change is seen where it is."""
+    """Write one line for each case, so that a difference shows the case."""
     lines = [f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in found]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def write_facts() -> None:
-    """Record what the commands find of each case."""
+    """Record the results of the commands on each case."""
     write(facts.RECORD, ((facts.label(case), facts.measured(case)) for case in facts.CASES))
 
 
 def write_digests() -> None:
-    """Record the digests of the files that are written of each case."""
+    """Record the digests of the files that are written for each case."""
     write(digests.RECORD, ((facts.label(case), digests.digested(case)) for case in facts.CASES))
 
 

@@ -1,7 +1,7 @@
-"""Run a command in this process for a record, and compare what it says with the record.
+"""Run a command in this process for a record, and compare its output with the record.
 
-The terminal has 80 columns and no colours, whatever the tests run in. Inputs go by the names of shipped files, so that
-no path of a machine is printed.
+The terminal has 80 columns and no colours, whatever runs the tests. Inputs are names of shipped files, so that no path
+of a machine is printed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tests.clusters import PATIENCE
 
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1"}
 UNSET = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "HARDSIM_DEBUG")
-"""Variables of the environment that would change what is printed."""
+"""Environment variables that would change what is printed."""
 
 
 def ran(*arguments: str | Path) -> Outcome:
-    """Return what a command leaves behind. A slow machine adds no remark on the time that is left."""
+    """Run a command and return its outcome; a slow machine adds no remark about the time left."""
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, TERMINAL),
@@ -42,7 +42,7 @@ def ran(*arguments: str | Path) -> Outcome:
 
 
 def changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return what differs between two lists of lines: a text for each line that changed, went or came."""
+    """Return a text for each line that changed, disappeared or was added between two lists of lines."""
     return [
         f"{before!r} was recorded, {after!r} is found"
         for kind, first, end, begin, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
@@ -55,5 +55,5 @@ def require_same(changes: Sequence[str], part: str) -> None:
     """Fail with the first change on one line, and with the command that records this part of the facts again."""
     if changes:
         more = f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
-        again = f"if that is meant: python -m tests.golden.record {part}"
+        again = f"if this is intended: python -m tests.golden.record {part}"
         pytest.fail(f"{changes[0]}{more}; {again}", pytrace=False)

@@ -70,7 +70,7 @@ SCREENS = (
     "heads since",
     "equiv since majority.ltl",
 )  # fmt: skip
-"""The commands, as they are typed."""
+"""The commands, as a user types them."""
 
 
 def path_of(line: str) -> Path:
@@ -79,7 +79,7 @@ def path_of(line: str) -> Path:
 
 
 def printed(line: str) -> str:
-    """Return what a command prints: both streams, and the exit code. The note on seconds is left out."""
+    """Return what a command prints, both streams, and the exit code; the note on seconds is left out."""
     found = ran(*split(line))
     err = TIMES.sub("", found.err)
     parts = [f"$ hardsim {line}", f"exit code {found.code}", OUT, found.out.rstrip("\n"), ERR, err.rstrip("\n")]

@@ -1,6 +1,7 @@
-"""Everything shipped, in every regime: what was found is found, and the file of a formula says what the formula says.
+"""Tests on everything shipped, in every regime: results are as recorded, and a formula's file agrees with the
+formula.
 
-The facts are in `facts.json`; `python -m tests.golden.record facts` writes it anew where a change is meant.
+The facts are in `facts.json`; after an intended change `python -m tests.golden.record facts` records them again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def test_what_was_found_is_found(case: Case) -> None:
 
 
 def test_what_was_found_is_right() -> None:
-    """Whatever is shipped agrees, and is proved for every length where the theory proves it."""
+    """Everything shipped agrees, and is proved for every length where the theory proves it."""
     for case in BUILT:
         facts = recorded()[label(case)]
         proofs = [facts[name] for name in ("prove", "sign") if name in facts and "refused" not in facts[name]]
@@ -70,7 +71,7 @@ def test_what_was_found_is_right() -> None:
 
 
 def check_formula(_: Case, proof: Facts) -> None:
-    """Proved for every length, with a margin that none of the first nine lengths falls below."""
+    """Require a proof for every length, with a margin that is no larger than that of the first nine lengths."""
     assert proof["reasons"] == []
     assert proof["reach"].startswith("every word of every length, from the weights: the network accepts exactly what")
     margin, every = (None if proof[key] is None else float(proof[key]) for key in ("margin~", "every~"))
@@ -79,8 +80,9 @@ def check_formula(_: Case, proof: Facts) -> None:
 
 
 def check_model(case: Case, proof: Facts) -> None:
-    """Proved by structure, which leaves it to a program's construction that hard attention is the program, or by every
-    word."""
+    """Require a proof by structure, which leaves the agreement of hard attention with the program to its construction,
+    or a proof by every word.
+    """
     name, said = case[0], "every word of length 1 to 3: softmax answers as hard attention does"
     structural = "rests on one construction per vector" in proof["reach"]
     assert proof["to"] == 3
@@ -97,9 +99,12 @@ def check_model(case: Case, proof: Facts) -> None:
 
 
 def require_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
-    """The file that `compile --hard` writes is checked as the formula is: the same verdict, words and numbers; but that
-    it is its own specification, so that there are no mismatches with another, and has no examples, of which the longer
-    ones are tried too: where one of them is the mismatch the file agrees."""
+    """Require that the file that `compile --hard` writes has the same verdict, words and numbers in `check` as the
+    formula.
+
+    The file is its own specification, so it has no mismatches with another one. It has no examples either: if one of
+    the formula's longer examples is the mismatch, the file agrees.
+    """
     assert command("compile", "--hard", *source, "-o", path)["exit_code"] == 0
     found = command("check", path, "--max-n", "3", *SAMPLE)
     (formula,), (file,) = document["results"], found["results"]

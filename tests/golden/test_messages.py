@@ -1,4 +1,4 @@
-"""The list of messages: what is found in the source text is what is on file, and the finder finds what it should."""
+"""Tests of the list of messages: the source text has the recorded messages, and the finder finds the right texts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ def test_the_list_is_on_file() -> None:
 
 
 def test_errors_that_are_printed_are_on_the_list() -> None:
-    """The line that says what is wrong, in each recorded screen, has a text of the list with its exit code. Errors of
-    usage are found by typer, and said in hardsim's words: these have no code in the list."""
+    """The error in each recorded screen is a text of the list with its exit code.
+
+    Errors of usage are found by typer and reworded by hardsim: these have no code in the list.
+    """
     listed = [(code, pattern(text)) for _, code, text in (line.split("  ", 2) for line in recorded())]
     patterns = [(code, found) for code, found in listed if len(found.pattern.replace(".*", "").strip()) >= 8]
     said = []
@@ -67,8 +69,9 @@ def found(source: str) -> list[str]:
 
 
 def test_messages_are_found() -> None:
-    """Texts are followed through names, constants, and functions that return errors or texts. What is compared is not
-    on the list, and no docstring is."""
+    """Texts are followed through names, constants, and functions that return errors or texts. Compared strings and
+    docstrings are not on the list.
+    """
     assert found(SOURCE) == [
         "m  2  Give a smaller number.",
         "m  -  This sentence is printed somewhere else.",
@@ -89,7 +92,7 @@ def test_renaming_changes_nothing() -> None:
     assert found(renamed) == found(SOURCE)
 
 
-def test_a_change_is_told_in_one_line() -> None:
+def test_a_change_is_reported_in_one_line() -> None:
     old = found(SOURCE)
     new = found(SOURCE.replace("no verdict", "no verdict yet"))
     assert changes(old, old) == []

@@ -1,6 +1,7 @@
-"""What commands write and print is what is on file: digests of files, JSON documents, and the text of the terminal.
+"""Tests that commands write and print what is recorded: digests of files, JSON documents, and the text of the
+terminal.
 
-`python -m tests.golden.record` writes the files anew where a change is meant.
+After an intended change `python -m tests.golden.record` records the files again.
 """
 
 from __future__ import annotations

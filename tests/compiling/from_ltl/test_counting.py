@@ -1,4 +1,4 @@
-"""Counting: every way of it against the oracle on all short words, what it declares, and what it refuses."""
+"""Tests of counting: every method against the oracle on all short words, its declarations, and its refusals."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.subjects import agree, evaluations
 
 METHODS: tuple[Method, ...] = ("lookup", "sign")
 
-# Which of `lookup` and `sign` there is in temperature and position, causal-temperature, causal-position. Without counts
-# to compare or to look up, the methods are one: `=`.
+# Which of `lookup` (L) and `sign` (S) exists in temperature and position, in causal-temperature, in causal-position.
+# Without counts to compare or to look up, both methods are the same: `=`.
 SUPPORTED = {
     ("LS", "LS", "S"): (
         "#L[a] > #L[b]; 3*#L[a] - 5*#L[b] + 2 >= 0; 2*#L[a] > pos; Y (#L[a] = 2); O (#L[a] = #L[b]) & ODD; #L[O b] < 3"
@@ -82,7 +82,7 @@ RUNS = [
 )
 @pytest.mark.parametrize(("text", "regime", "method"), RUNS)
 def test_counting_on_all_short_words(text: str, regime: str, method: Method, certain: int, observed: int) -> None:
-    """To one length with certainty, to another in mpmath, which is slow."""
+    """Words up to one length are certified; up to a shorter length mpmath, which is slow, runs as well."""
     subject = compiled(text, regime, None if supported(text, regime) == "=" else method)
     agree(subject, all_words("ab", certain))
     agree(subject, all_words("ab", observed), MPMATH)
@@ -108,7 +108,7 @@ def test_counts_read_at_the_first_position(at: str) -> None:
     file = replace(parse("#R[a] = 2 & #L[b] = 0"), at="first" if at == "first" else "last")
     subject = compile_formula(file, ModelOptions())
     for found in evaluations(subject, all_words("ab", 6)):
-        # At the first position: two a's in all, and no b there; at the last one: #R is at most 1.
+        # At the first position: two a's in all, and an a there; at the last position #R is at most 1.
         expected = found.word.count("a") == 2 and found.word[0] == "a" if at == "first" else False
         assert (found.oracle, found.hard, found.soft) == (expected,) * 3
 
@@ -140,7 +140,7 @@ def test_single_heads_change_nothing_but_the_layers(text: str, regime: str) -> N
     [
         # mean, "some" and the marker; 1/i by attention over the marker; the look-up
         ("#L[a] > 1", "temperature", "lookup", 3, 5),
-        ("#L[a] > 1", "temperature", "sign", 3, 4),  # no "some"
+        ("#L[a] > 1", "temperature", "sign", 3, 4),  # no head "some"
         ("#L[a] > 1", "causal-temperature", "lookup", 3, 5),
         ("#L[a] > 1", "causal-position", "sign", 3, 4),
         ("#R[a] > 1", "position", "lookup", 3, 5),
@@ -154,7 +154,7 @@ def test_single_heads_change_nothing_but_the_layers(text: str, regime: str) -> N
         ("pos > 2", "causal-position", None, 1, 0),  # the encoding is the count
         ("EVEN", "causal-position", None, 1, 0),
         ("2*#L[a] > pos", "temperature", "sign", 3, 4),
-        ("#L[#L[a] > 1] > 1", "temperature", "lookup", 5, 8),  # 1/i is there already: two layers more
+        ("#L[#L[a] > 1] > 1", "temperature", "lookup", 5, 8),  # 1/i is shared: two more layers
     ],
 )
 def test_depth_and_heads(text: str, regime: str, counting: Method | None, layers: int, heads: int) -> None:
@@ -220,7 +220,7 @@ def test_the_declared_gap_is_that_of_the_theory_and_kept(text: str, regime: str,
         declared = [expected.evaluate(i=i, n=n) for i in range(1, n + 1)]
         assert [head.promise.evaluate(i=i, n=n) for i in range(1, n + 1)] == declared
         for word in all_words("ab", n):
-            # the interpreter holds every row to it; n = 1 has no second position
+            # the interpreter checks it in every row; n = 1 has no second position
             gap = hard_run(found, word).gaps.get(head.name)
             assert (gap is None) == (len(word) == 1)
             if gap is not None:
@@ -228,7 +228,7 @@ def test_the_declared_gap_is_that_of_the_theory_and_kept(text: str, regime: str,
 
 
 def changed(found: Program, kinds: tuple[Kind, ...], **changes: Any) -> Program:
-    """The program with its heads of some kinds changed."""
+    """Return the program with its heads of some kinds changed."""
     layers = tuple(
         replace(layer, heads=tuple(replace(head, **changes) if head.kind in kinds else head for head in layer.heads))
         for layer in found.layers
@@ -256,7 +256,7 @@ def test_a_larger_promise_is_found_out(regime: str, counting: Method, field: str
 
 
 def test_a_sign_test_without_the_half_breaks_its_promise() -> None:
-    """With a = b it is the half alone that tells the parities apart."""
+    """With equal numbers of a and b only the half distinguishes the parities."""
     found = program("#L[a] > #L[b]", "temperature", "sign")
     (head,) = heads_of(found, Kind.SIGN)
     ((y, key),) = head.score
@@ -266,7 +266,7 @@ def test_a_sign_test_without_the_half_breaks_its_promise() -> None:
     for word in (("a", "b"), ("b", "a", "a")):
         trace = hard_run(program("#L[a] > #L[b]", "temperature", "sign"), word)
         assert trace.gaps[head.name] >= Fraction(1, len(word))
-    # Without (-1 + 1/2)/i the row of "ab" is flat: no second value, so no gap to hold, and the mean of both parities.
+    # Without (-1 + 1/2)/i the row of "ab" is flat: there is no second value, so no gap, and both parities are averaged.
     trace = hard_run(flat, ("a", "b"))
     assert trace.columns[head.out][1] == Fraction(1, 2)
     # Scaled down to a quarter, the gap at position 2 is 2 * 1/4 * 1/4 < 1/2.
@@ -276,15 +276,15 @@ def test_a_sign_test_without_the_half_breaks_its_promise() -> None:
 
 
 def test_average_hard_heads_give_the_mean_of_ties() -> None:
-    """Positions 2, 4 and 6 tie; reading [j = 4] among them gives a third."""
+    """Positions 2, 4 and 6 tie; the mean over them of [a], which is read in place of the parity, is two thirds."""
     found = program("#L[a] > 1", "temperature", "sign")
     (head,) = heads_of(found, Kind.SIGN)
     assert head.weighting is Weighting.AVERAGE
-    # y > 0 from position 2 on: even positions alone
+    # y > 0 from position 2 on: only even positions
     assert hard_run(found, "aaaaaa").columns[head.out] == [0, 1, 1, 1, 1, 1]
     assert hard_run(found, "bbbbbb").columns[head.out] == [0] * 6
     fourth = changed(found, (Kind.SIGN,), values=((head.out, Affine.coordinate("[a]")),))
-    # counts 1 2 2 3 4 4: from position 2 on the even positions up to i, of which 2 and 4 are a's and 6 is not
+    # counts 1 2 2 3 4 4: from position 2 on the even positions up to i; 2 and 4 are a's, 6 is not
     assert hard_run(fourth, "aabaab").columns[head.out] == [1, 1, 1, 1, 1, Fraction(2, 3)]
 
 

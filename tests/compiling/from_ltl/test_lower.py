@@ -1,4 +1,4 @@
-"""The shape of compiled programs: depth, sharing, refusals."""
+"""Tests of the shape of compiled programs: depth, sharing, refusals."""
 
 from __future__ import annotations
 

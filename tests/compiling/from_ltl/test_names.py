@@ -1,4 +1,4 @@
-"""Heads are named by what they compute in the user's own words: every operator, through every reduction to the core."""
+"""Tests of the names of heads: each says what the head computes in the user's own words, for every operator."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_operator_that_no_user_wrote_says_what_it_is_for() -> None:
     purposes = [head.purpose for head in heads_of("at: first\nF a")]
     assert purposes[-1] == OF_THE_FIRST
     assert f"F a, {UNTIL} a" in purposes
-    # Nothing else is called so.
+    # No other head has this name.
     assert OF_THE_FIRST not in [head.purpose for head in heads_of("F a")]
 
 

@@ -1,4 +1,4 @@
-"""Every operator against the oracle, on all short words, in every regime: hard attention and softmax."""
+"""Tests of every operator against the oracle, on all short words, in every regime: hard attention and softmax."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_hint_names_the_operators_of_the_past() -> None:
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("text", [*PAST, *FUTURE, *BOOLEAN.split("; ")])
 def test_operator_on_all_short_words(text: str, regime: str, at: str, certain: int, observed: int) -> None:
-    """To one length with certainty, to another in mpmath, which is slow."""
+    """Words up to one length are certified; up to a shorter length mpmath, which is slow, runs as well."""
     file = parse_expression(text, ["a", "b", "c"])
     options = ModelOptions(regime, at="first" if at == "first" else "last")
     if REGIMES[regime].causal and text in FUTURE:

@@ -1,4 +1,6 @@
-"""Formulas over sets of propositions against the oracle, on all short words, in every regime; what they compile to."""
+"""Tests of formulas over sets of propositions: against the oracle, on all short words, in every regime; and their
+networks.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ PQ = Valuations(["p", "q"])
 
 
 def prop_subject(text: str, regime: str = "temperature", **options: Any) -> Subject:
-    """A formula over the sets of p and q."""
+    """Compile a formula over the sets of p and q."""
     return compile_formula(parse_expression(text, None, props="p q"), ModelOptions(regime, **options))
 
 
@@ -116,7 +118,7 @@ def test_what_is_drawn_of_58_propositions_has_each_of_them_and_lacks_it() -> Non
     words = sample_words(Valuations(names), 3, 40, 0)
     assert len(set(words)) == 40
     sets = [set(symbol[1:-1].split(",")) for word in words for symbol in word]
-    # Of 120 sets, most of them drawn evenly, each proposition is in some and not in others (but for about 2^-50).
+    # Each proposition is in some of 120 sets and not in others (except with probability about 2^-50).
     assert all(0 < sum(name in some for some in sets) < len(sets) for name in names)
 
 
@@ -143,7 +145,7 @@ def test_compiled_files_of_58_propositions_list_nothing() -> None:
     text = f"props: {' '.join(names)}\nat-most-one: p1 p2\nG(p0 -> O(p1 & p57))\n"
     subject = compile_formula(parse_text(text), ModelOptions())
     words = [("{p0,p1,p57}", "{}"), ("{p0,p57}", "{p57}"), ("{p2}",), ("{p1,p57}",), ("{p0}",)]
-    words.sort(key=len)  # accepted unless the last position has p0, and nowhere p1 and p57 held together
+    words.sort(key=len)  # accepted unless the last position has p0 and no position has p1 and p57 together
     agree(subject, words)
     for document in (store_text(subject), store_program(subject)):
         assert len(document) < 40_000

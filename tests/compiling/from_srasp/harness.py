@@ -1,4 +1,6 @@
-"""Comparing a compiled program with the oracle, vector by vector, and its heads with what they declare."""
+"""Functions that compare a compiled program with the oracle, vector by vector, and its heads with their
+declarations.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ BATCH = 512
 
 @dataclass
 class Findings:
-    """What a comparison saw: words compared and out of range, and the smallest gap at each (padded) length."""
+    """The result of a comparison: words compared, words out of range, and the smallest gap at each (padded) length."""
 
     compared: int = 0
     out_of_range: int = 0
@@ -32,13 +34,13 @@ class Findings:
 
 
 def words_to(program: SraspProgram, longest: int, most: int = 10**9) -> Iterator[Word]:
-    """All words up to a length, at most so many of each."""
+    """Yield all words up to length `longest`, at most `most` of each length."""
     for n in range(1, longest + 1):
         yield from islice(product(program.alphabet, repeat=n), most)
 
 
 def batches(compiled: Compiled, words: Iterable[Word]) -> Iterator[list[Word]]:
-    """The words in batches of one padded length."""
+    """Yield the words in batches of one padded length."""
     groups: dict[int, list[Word]] = {}
     for word in words:
         group = groups.setdefault(len(padded_word(compiled.program, word)), [])
@@ -51,10 +53,10 @@ def batches(compiled: Compiled, words: Iterable[Word]) -> Iterator[list[Word]]:
 def agree(
     program: SraspProgram, words: Iterable[Word], compiled: Compiled | None = None, beyond: bool = False
 ) -> Findings:
-    """Assert that every vector is what the oracle says on every word in range, and that every declared gap holds.
+    """Assert that every vector agrees with the oracle on every word in range, and that every declared gap holds.
 
-    `beyond` asserts it of the words out of range, too: a number that is compared for equality with one in range matches
-    nothing there, as it should.
+    `beyond` asserts the same for words out of range: a number that is compared for equality with one in range must
+    match nothing there.
     """
     compiled = compiled or compile_program(program)
     model, oracle = ExactModel(compiled.model), ProgramOracle(program)
@@ -75,7 +77,9 @@ def agree(
 def check_word(
     compiled: Compiled, model: ExactModel, oracle: ProgramOracle, trace: HardTrace, number: int, word: Word
 ) -> None:
-    """One word of a batch: every vector, and the output as a user of the model would read it."""
+    """Assert that every vector of one word of a batch agrees with the oracle, and the output as a user of the model
+    reads it.
+    """
     expected = oracle.run(word)
     found = {name: compiled.vectors[name].values(trace, number) for name in expected}
     assert found == expected, f"{''.join(word)}: {found} instead of {expected}"
@@ -95,7 +99,10 @@ def check_word(
 
 
 def check_gaps(compiled: Compiled, trace: HardTrace, gaps: dict[int, Fraction]) -> None:
-    """Every head is uniform, or has a unique maximum (or says that several share) by at least the declared gap."""
+    """Assert that every head is uniform, or has a maximum that exceeds the next score by at least the declared gap.
+
+    The maximum is unique unless the head declares that several positions share it.
+    """
     for layer, run in zip(compiled.model.layers, trace.layers, strict=True):
         for head in layer.heads:
             assert head.weighting is Weighting.AVERAGE
@@ -105,7 +112,7 @@ def check_gaps(compiled: Compiled, trace: HardTrace, gaps: dict[int, Fraction]) 
 
 
 def _check_head(head: Head, run: LayerTrace, n: int) -> Fraction:
-    """The smallest gap of a head on a batch."""
+    """Return the smallest gap of a head in a batch."""
     rows = run.rows[head.name]
     assert head.shares or (rows.maxima == 1).all(), f"{head.name} is not tieless"
     assert head.gap is not None
@@ -119,7 +126,7 @@ def _check_head(head: Head, run: LayerTrace, n: int) -> Fraction:
 
 
 def raises_out_of_range(compiled: Compiled, word: Word) -> OutOfRange | None:
-    """The error for a word, if there is one."""
+    """Return the error for a word that leaves the range, else None."""
     trace = ExactModel(compiled.model).run([padded_word(compiled.program, word)])
     try:
         compiled.check_ranges([word], trace)

@@ -1,4 +1,4 @@
-"""The builder: layers by what is known when, shared heads, unread coordinates."""
+"""Tests of the builder: the layer of each computation, shared heads, unread coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every construction against the oracle: all vectors on all short words, every declared gap, a unique maximum."""
+"""Tests of every construction against the oracle: all vectors on all short words, every declared gap, a unique
+maximum.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from hardsim.lang.ast import SraspProgram
 from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 
-# c: how many a so far; s: a minus b so far; both are look-ups, s needs both signs. m is an integer with an offset.
+# c: a's so far; s: a's minus b's so far; both are look-ups, and s needs both signs. m is an integer with an offset.
 HEAD = """alphabet: a b
 rel pair = { 'a' 'b', 'b' 'b' }
 rel one = { 'a' }
@@ -95,7 +97,7 @@ def test_what_one_position_or_a_prefix_computes(text: str) -> None:
 
 
 def attending(masks: Sequence[str], *attentions: str) -> SraspProgram:
-    """A vector for every attention under every mask."""
+    """Return a program with a vector for every attention under every mask."""
     texts = (attention.replace("{mask}", mask) for attention in attentions for mask in masks)
     lines = [f"x{number}(i) := {text}\n" for number, text in enumerate(texts)]
     return parse_program(HEAD + "".join(lines) + "Y(i) := x0(i) = x0(i)\n")
@@ -113,7 +115,7 @@ def test_attention_under_every_mask(side: str, score: str) -> None:
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
 @pytest.mark.parametrize(("side", "masks"), [("leftmost", ("1", "j<i", "j<=i")), ("rightmost", ("1", "j>i", "j>=i"))])
 def test_order_inside_scores(side: str, masks: tuple[str, ...], op: str) -> None:
-    """m reaches -1 at least, and s every value of [-n, n]."""
+    """The vector m reaches -1 at least, and s takes every value in [-n, n]."""
     scores = (f"s(j) {op} m(i)] pos(j) : -3", f"s(i) {op} 0 - s(j)] in(j) : 'a'", f"pos(j) {op} c(i)] Q_a(j) : 0")
     program = attending(masks, *(f"{side}_j[{{mask}}, {score}" for score in scores))
     assert agree(program, words_to(program, 5)).compared == 62
@@ -149,7 +151,7 @@ def test_positions_are_squared_without_heads() -> None:
 
 
 def test_the_gap_of_an_equality_is_the_tie_of_its_matches() -> None:
-    """With u = v = 0 everywhere, neighbouring matches are 1/(8 n^3) apart, and nothing is closer."""
+    """With u = v = 0 everywhere, neighbouring matches are 1/(8 n^3) apart, and no two scores are closer."""
     program = parse_program(
         "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j) & pos(i) + pos(j) = pos(j) + pos(i)] Q_a(j) : 0\n"
     )

@@ -1,4 +1,4 @@
-"""Counts (`count_j`) against the oracle: all vectors on all short words, every declared gap; and what is refused."""
+"""Tests of counts (`count_j`) against the oracle: all vectors on all short words, every declared gap; and refusals."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_what_has_no_construction_is_refused_at_its_operator(mask: str, score: s
 
 
 def test_integers_of_a_small_range_have_no_limit() -> None:
-    """The value 3 is outside [-n, n] at n = 1 and 2, and is compared all the same."""
+    """The value 3 is outside [-n, n] at n = 1 and 2, but can be compared."""
     program = parse_program(
         "alphabet: a b\nv(i) := Q_a(i) ? 3 : -2\ne(i) := count_j[j<=i, v(i) = v(j)]\n"
         "l(i) := count_j[j>i, v(i) < v(j)]\nd(i) := count_j[1, v(i) != v(j)]\nY(i) := e(i) + l(i) > d(i)\n"
@@ -121,7 +121,9 @@ def test_a_count_says_which_integer_leaves_the_range() -> None:
 
 
 def test_what_is_known_without_running_holds_what_is_measured() -> None:
-    """Heads that share: how many maxima a row can have, and the means that they read."""
+    """For heads whose maximum is shared, the facts known without running bound the number of maxima and the gaps of
+    means.
+    """
     program = parse_program(
         f"{HEAD}x(i) := count_j[j>=i, p(j)]\nY(i) := count_j[1, Q_a(j)]\noutput: Z\nZ(i) := x(i) + Y(i) > 2\n"
     )

@@ -1,4 +1,6 @@
-"""Integer outputs: hard attention gives n times the coordinate exactly, and what is known without running holds."""
+"""Tests of integer outputs: hard attention gives n times the coordinate exactly, and the facts known without running
+hold.
+"""
 
 from __future__ import annotations
 
@@ -39,5 +41,5 @@ def test_integer_outputs(expression: str, pad: str) -> None:
         words = [(*word, *["#"] * (2 if pad else 0)) for word in words_to(program, n) if len(word) == n]
         size = len(words[0])
         measured, known = measure(model, words, ExactModel(model).run(words)), law_of(model).facts(size)
-        # an integer over n is half a step of 1/n away from where it would be another
+        # an integer over n is half a step of 1/n away from rounding to another integer
         assert measured.distance == known.distance == Fraction(1, 2 * size)

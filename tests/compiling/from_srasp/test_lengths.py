@@ -1,4 +1,4 @@
-"""Polynomials in positions and lengths: what is said to hold everywhere holds wherever one looks."""
+"""Tests of polynomials in positions and lengths: what is claimed everywhere holds at every position tried."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ coefficients = st.lists(st.integers(-3, 3), min_size=6, max_size=6)
 
 
 def pad(text: str | None) -> Arith | None:
-    """The length that a `pad:` line says."""
+    """Parse the length in a `pad:` line; None without such a line."""
     return None if text is None else parse_arith(text, ("len",))
 
 
 def polynomial(numbers: list[int], length: fmpq_mpoly) -> fmpq_mpoly:
-    """One with these coefficients of 1, i, L, i^2, i L and n."""
+    """Return the polynomial with these coefficients of 1, i, L, i^2, i L and n."""
     terms = (constant(1), POSITION, WORD, POSITION**2, POSITION * WORD, length)
     return sum((constant(number) * term for number, term in zip(numbers, terms, strict=True)), ZERO)
 
 
 def places(text: str | None, where: Where, longest: int = 9) -> list[tuple[int, int, int]]:
-    """(i, L, n) of all such positions of words up to a length."""
+    """Return (i, L, n) for all matching positions of words up to length `longest`."""
     found = []
     for length in range(1, longest + 1):
         given = pad(text)
@@ -65,7 +65,10 @@ def test_what_is_never_negative_is_so_everywhere(text: str | None, numbers: list
 @pytest.mark.parametrize("text", [text for text in PADS if text != "len+len div 2"])
 @pytest.mark.parametrize("inside", [True, False])
 def test_what_is_linear_in_i_is_decided(text: str | None, inside: bool) -> None:
-    """Then the ends decide, and these are polynomials in L, decided for every L; to length 20 as far as it matters."""
+    """A polynomial linear in i is decided at the ends, which are polynomials in L, decided for every L.
+
+    For these polynomials lengths up to 20 show every sign.
+    """
     lengths = Lengths(pad(text))
     where, seen = Where(inside), places(text, Where(inside), 20)
     for a, b, c in ((0, 0, 0), (1, -1, 0), (1, 0, -1), (2, -1, -1), (-1, 1, 1), (0, 2, -1), (3, -2, 0), (-8, 0, 1)):
@@ -74,11 +77,11 @@ def test_what_is_linear_in_i_is_decided(text: str | None, inside: bool) -> None:
 
 
 def test_a_polynomial_that_is_negative_between_integers() -> None:
-    """(2L - 3)(2L - 5) is 3 at 1, -1 at 2 (the integers 2 alone between its zeros); (2L - 3)^2 - 1 is 0 at 1 and 2."""
+    """(2L - 3)(2L - 5) is 3 at 1 and -1 at 2, the only integer between its zeros; (2L - 3)^2 - 1 is 0 at 1 and 2."""
     lengths = Lengths(None)
     assert not lengths.never_negative((2 * WORD - 3) * (2 * WORD - 5), Where(True))
     assert lengths.never_negative((2 * WORD - 3) ** 2 - 1, Where(True))
-    # 65 is too far for what is tried one by one, and nothing is said
+    # integers up to 65 are too many to try one by one, so nothing is claimed
     assert not lengths.never_negative((WORD - 65) * (WORD - 66), Where(True))
 
 

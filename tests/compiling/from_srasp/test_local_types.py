@@ -1,4 +1,6 @@
-"""Integers of programs: bounds by local types hold on every word, and what leaves [-n, n] is not shown not to."""
+"""Tests of bounds by local types for integers of programs: they hold on every word, and integers that leave [-n, n] are
+not claimed to stay.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,21 @@ from tests.subjects import FORMULAS
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
 PADS = (None, None, "len", "2*len", "len+1", "len*len", "len*(len+1)/2", "len+len div 2")
-"""Lengths that words are filled up to; the last is no polynomial."""
+"""Lengths to which words are padded; the last is no polynomial."""
 NOTHING = Fraction(-(10**9))
-"""Below all integers of these programs: the largest value of what does not occur."""
+"""A number below all integers of these programs: the largest value of what does not occur."""
 
 
 def reference(program: ast.SraspProgram, name: str) -> ast.Ref:
-    """A vector of integers, at i."""
+    """Return a reference to a vector of integers, at i."""
     assert program.vectors[name].sort is ast.Sort.INT
     return ast.Ref(name, "i", ast.Sort.INT)
 
 
 class Claims:
-    """What is claimed of the integer vectors of a program: which stay in range, and bounds, of which by type each
-    holds."""
+    """The claims about the integer vectors of a program: which vectors stay in range, and bounds, each of which holds
+    for a type of positions.
+    """
 
     def __init__(self, program: ast.SraspProgram) -> None:
         self.names = [one.name for one in program.statements if one.sort is ast.Sort.INT]
@@ -52,7 +55,9 @@ class Claims:
             self._bounds[name, sign, inside] = found
 
     def above(self, name: str, sign: int, i: int, length: int, n: int) -> Fraction | None:
-        """The least number that a vector (or its negation) is claimed to be at most, None if there is none."""
+        """Return the least number that a vector (or its negation, `sign` -1) is claimed not to exceed, None without a
+        claim.
+        """
         types = self._bounds[name, sign, i <= length]
         if not all(types):
             return None
@@ -64,14 +69,14 @@ class Claims:
 
 
 def words(program: ast.SraspProgram, most: int, longest: int) -> Iterator[list[tuple[str, ...]]]:
-    """All words of each length, as long as there are not more of them than so many."""
+    """Yield all words of each length that has at most `most` words."""
     for length in range(1, longest + 1):
         if len(program.alphabet) ** length <= most:
             yield list(product(program.alphabet, repeat=length))
 
 
 def require(program: ast.SraspProgram, most: int = 40, longest: int = 4) -> Claims:
-    """Assert of all these words that the integers are what is claimed."""
+    """Assert on all these words that the integers satisfy the claims."""
     claims, oracle = Claims(program), ProgramOracle(program)
     for some in words(program, most, longest):
         runs = [oracle.run(word) for word in some]
@@ -98,7 +103,7 @@ def test_what_is_shipped_stays_in_range(name: str) -> None:
 
 
 def test_the_depth_of_brackets_is_bounded_by_what_it_can_be() -> None:
-    """After i brackets that open it is i; where i brackets close, the last of them is at depth -(i - 1)."""
+    """After i opening brackets the depth is i; where i brackets close, the last of them is at depth -(i - 1)."""
     program = parse_program((FORMULAS / "dyck2.srasp").read_bytes(), "dyck2.srasp")
     claims, oracle = Claims(program), ProgramOracle(program)
     for n in range(1, 6):
@@ -122,7 +127,9 @@ MANY = Shape(vectors=7, output=ast.Sort.INT)
 
 @st.composite
 def sums(draw: st.DrawFn) -> ast.SraspProgram:
-    """Programs rich in sums and counts, in integers that attention reads, and in gates and weights by what it finds."""
+    """Draw programs with many sums and counts, attention that reads integers, and gates and weights that use its
+    results.
+    """
     known: dict[str, list[str]] = {"bool": [], "int": [], "symbol": []}
 
     def pick(*options: str) -> str:
@@ -162,7 +169,7 @@ def sums(draw: st.DrawFn) -> ast.SraspProgram:
                 return pick(*leaves)
 
     def number(x: str, depth: int = 2) -> str:
-        """The same as all of a value: alone, 0 and 1 would be truths."""
+        """Draw an integer as the whole value of a vector: alone, 0 and 1 would be truth values."""
         text = integer(x, depth)
         return f"{text} + 0" if text in ("0", "1") else text
 
@@ -214,12 +221,12 @@ def test_many_random_programs(program: ast.SraspProgram, pad: str | None) -> Non
 # ---- one rule each, and what it must not show ----
 
 CASES = {
-    # A bracket that closes has its own term, 1, where the sum is less by one; here it has it where the sum is more.
+    # A closing bracket adds 1 where the sum is less by one; the wrong program adds 1 where the sum is greater by one.
     "joint types": (
         "s(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)\nv(i) := s(i) + (Q_a(i) ? 0 : 1)",
         "s(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)\nv(i) := s(i) + (Q_a(i) ? 1 : 0)",
     ),
-    # Sums over j < i, over all j, and over 1..i: of a in the whole word and of b so far there are n at most.
+    # Sums over j < i, over all j, and over 1..i: a's in the whole word and b's so far are at most n together.
     "several masks": (
         "a(i) := psum_j[j<=i] Q_a(j)\nb(i) := psum_j[j<=i] Q_b(j)\nall(i) := rightmost_j[1, 1] a(j) : 0\n"
         "v(i) := all(i) + b(i)",
@@ -311,7 +318,7 @@ CASES = {
 
 
 def program_of(lines: str) -> ast.SraspProgram:
-    """Of a and b, with a vector v."""
+    """Parse a program over a and b with a vector v."""
     return parse_program(f"alphabet: a b\n{lines}\n")
 
 
@@ -348,7 +355,7 @@ def test_what_is_too_large_is_not_shown_anything(line: str) -> None:
 
 
 def test_what_leaves_the_range_is_still_watched() -> None:
-    """In each of the two places where it matters: a prefix sum, and a side of a comparison in a score."""
+    """A guard remains in both places that need one: a prefix sum, and a side of a comparison in a score."""
     for rule, (right, wrong) in CASES.items():
         last = "Y(i) := leftmost_j[1, v(j) = pos(i)] 1 : 0"
         assert compile_program(program_of(f"{right}\n{last}")).guards == (), rule

@@ -1,4 +1,4 @@
-"""Means (`mean_j`) against the oracle: all vectors on all short words, every declared gap; and what is refused."""
+"""Tests of means (`mean_j`) against the oracle: all vectors on all short words, every declared gap; and refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 from tests.mistakes import raised
 
-# s is in [-n, n]; the sums of m and l leave that range, and are compared all the same.
+# s is in [-n, n]; the sums of m and l leave that range, but means of them can be compared.
 HEAD = """alphabet: a b
 s(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)
 k(i) := mean_j[{mask}] Q_a(j)
@@ -76,7 +76,7 @@ x(i) := Q_a(i) & s(i) >= 0
 
 
 def selected(mask: str, number: int, score: str, part: Random) -> str:
-    """A program with two means by scores and one without, compared with each other and with constants."""
+    """Return a program with means with and without scores, compared with each other and with constants."""
     masks = ["1", "j<i", "j<=i", "j>i", "j>=i"]
     text = f"{PARTS}m(i) := mean_j[{mask}, {score}] {VALUES[number % 6]} : {part.choice(DEFAULTS)}\n"
     text += f"l(i) := mean_j[{mask}, {score}] {part.choice(VALUES)} : {part.choice(DEFAULTS)}\n"
@@ -126,7 +126,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("right", "message", "place"), REFUSED)
 def test_scores_without_a_construction_are_refused_and_run(right: str, message: str, place: str) -> None:
-    """At the user's own operator, with what works; the oracle runs it."""
+    """The error points at the user's own operator and names an alternative; the oracle runs the program."""
     text = f"{PARTS}u(i) := mean_j[1] Q_a(j)\nm(i) := {right}\nY(i) := m(i) > 0\n"
     program = parse_program(text)
     error = raised(Unsupported, compile_program, program, match=message)
@@ -145,14 +145,14 @@ def test_scores_without_a_construction_are_refused_and_run(right: str, message: 
     ],
 )
 def test_the_order_of_positions_is_a_mask(score: str, mask: str) -> None:
-    """The message for a score names the mask, which is compiled and says the same."""
+    """The hint for a score names the mask, if there is one."""
     program = parse_program(f"{PARTS}m(i) := mean_j[1, {score}] Q_a(j) : 0\nY(i) := m(i) > 0\n")
     error = raised(Unsupported, compile_program, program)
     assert error.hint.startswith(f"The order of positions is the mask {mask}." if mask else "'=' works in means")
 
 
 def test_means_over_different_positions_are_compared() -> None:
-    """Two shares have two denominators; the prefix and the whole word are such, too."""
+    """Two shares have two denominators; so do the prefix and the whole word."""
     head = HEAD.format(mask="1")
     text = f"{head}f(i) := mean_j[j<=i] Q_a(j)\ng(i) := mean_j[j>=i] s(j)\nx(i) := k(i) > f(i)\nY(i) := f(i) = g(i)\n"
     program = parse_program(text)

@@ -1,4 +1,4 @@
-"""The shipped programs as hard attention, Dyck-2 in depth, and random programs."""
+"""Tests of the shipped programs as hard attention, Dyck-2 in depth, and random programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.srasp_strategies import Shape, programs
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_shipped_programs(name: str, longest: int, of_square: int, most: int) -> None:
-    """Every word to a length, or the drawn ones where there are more; no shipped program leaves its range."""
+    """Every word to a length, or random words where there are more; no shipped program leaves its range."""
     program = program_of(name)
     words = list(words_of(program, of_square if name == "marked_square" else longest, most))
     found = agree(program, words)
@@ -50,10 +50,10 @@ def test_a_compiled_program_can_be_written_and_read(name: str) -> None:
 
 
 def test_dyck_2() -> None:
-    """Right on all 5,460 words to length 6, in 6 layers of which 5 attend, with gap 1/(8 n^3) from n = 3.
+    """Dyck-2 is right on all 5,460 words to length 6, in 6 layers of which 5 attend, with gap 1/(8 n^3) from n = 3.
 
-    Two of the depths in one word are equal at different places from n = 3 on, and then the tie-break of neighbouring
-    places decides: (1/n^2)(1/n)/8.
+    From n = 3 on a word can have two equal depths at different positions, and then the tie-break of neighbouring
+    positions decides: (1/n^2)(1/n)/8.
     """
     compiled = compile_program(program_of("dyck2"))
     layers = compiled.model.layers
@@ -76,7 +76,7 @@ def test_dyck_2() -> None:
 
 
 def test_dyck_2_on_long_words() -> None:
-    """Random words, balanced ones and ones with a wrong symbol, to length 64."""
+    """Random words to length 64, balanced ones and ones with a wrong symbol."""
     compiled = compile_program(program_of("dyck2"))
     model = ExactModel(compiled.model)
     members = 0
@@ -128,7 +128,7 @@ def test_random_programs(shape: Shape, examples: int, words: int) -> None:
 
 @pytest.mark.slow
 def test_random_programs_without_integers_always_compile() -> None:
-    """B-RASP: nothing is refused, nothing can leave a range."""
+    """In B-RASP nothing is refused, and nothing can leave a range."""
 
     @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs(Shape(integers=False)))

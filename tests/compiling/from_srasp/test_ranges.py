@@ -1,4 +1,4 @@
-"""Integers that leave [-n, n]: the static warnings, and the error with word, position and vector."""
+"""Tests of integers that leave [-n, n]: the static warnings, and the error with word, position and vector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOUBLE = "alphabet: a b\nd(i) := psum_j[j<=i] (Q_a(j) ? 2 : 0)\nY(i) := d(i) = 2
 
 
 def text_of(compiled: Compiled, word: str) -> str:
-    """The error for a word, if there is one."""
+    """Return the message of the error for a word that leaves the range, else an empty text."""
     error = raises_out_of_range(compiled, tuple(word))
     return "" if error is None else error.message
 
@@ -77,7 +77,7 @@ def test_an_integer_that_is_ordered(score: str, word: str, value: int, position:
 
 
 def test_integers_that_are_equal_outside() -> None:
-    """2 c(i) = 4 = pos(j) + c(j) at i = j = n = 2 is what the network cannot see; each side alone is refused, too."""
+    """The network cannot see that 2 c(i) = 4 = pos(j) + c(j) at i = j = n = 2; each side alone is refused, too."""
     text = "alphabet: a b\nc(i) := psum_j[j<=i] Q_a(j)\nY(i) := leftmost_j[1, 2 * c(i) = pos(j) + c(j)] 1 : 0\n"
     program = parse_program(text)
     compiled = compile_program(program)
@@ -102,8 +102,10 @@ def test_no_warning_where_nothing_can_leave() -> None:
 
 
 def test_the_first_word_outside_is_named_with_its_place() -> None:
-    """d is twice the number of a: 2 at a, of length 1. e is never outside, as n is 2 or more where
-    it is 2, and is not known to be."""
+    """d is twice the number of a's: 2 on the word a, of length 1.
+
+    e is never outside, as n is at least 2 where e is 2, but the analysis does not know that.
+    """
     (limit,) = compile_program(parse_program(DOUBLE)).limits()
     assert limit == (
         "line 2: the prefix sum of the vector d may leave [-n, n] on some words, which is then an error; first at "
@@ -116,7 +118,7 @@ def test_the_first_word_outside_is_named_with_its_place() -> None:
     assert "on no word up to length 7\n" in limit
 
 
-def test_what_an_earlier_limit_hides_is_not_said_to_be_in_range() -> None:
+def test_what_an_earlier_limit_hides_is_not_reported_as_in_range() -> None:
     text = f"{DOUBLE.rpartition('Y(i)')[0]}Y(i) := leftmost_j[1, d(i) = pos(j) + d(j)] 1 : 0\n"
     first, second = compile_program(parse_program(text)).limits()
     assert "first at length 1, on the word 'a'" in first

@@ -1,4 +1,6 @@
-"""What has no construction is refused at the place, with the reason and what works; the oracle runs it."""
+"""Tests of refusals without a construction: each names the place, the reason and an alternative; the oracle runs the
+program.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ p(i) := pos(i) > 2
 
 
 def refusal(statement: str) -> str:
-    """The error for a program with this statement, after the oracle has run it."""
+    """Return the error for a program with this statement, after the oracle has run it."""
     program = parse_program(f"{HEAD}{statement}\nY(i) := x(i) = x(i)\n", "test.srasp")
     assert len(ProgramOracle(program).run("abaab")["x"]) == 5
     with pytest.raises(Unsupported) as caught:
@@ -27,7 +29,7 @@ def refusal(statement: str) -> str:
 
 
 def caret(message: str) -> str:
-    """What the caret of an error points at."""
+    """Return the text that the caret of an error marks."""
     _, line, marks, *_ = message.splitlines()
     return line[marks.index("^") : marks.rindex("^") + 1]
 
@@ -91,7 +93,7 @@ def test_integers_that_mix_both_positions() -> None:
 
 
 def test_the_number_of_cases_is_limited() -> None:
-    """Nine Booleans at i, each beside its own at j, have 2^9 cases; eight have 256, which is the limit."""
+    """Nine Booleans at i, each with its own at j, have 2^9 cases; eight have 256, which is the limit."""
 
     def program(count: int) -> SraspProgram:
         vectors = "".join(f"v{number}(i) := pos(i) = {number}\n" for number in range(count))
@@ -105,7 +107,7 @@ def test_the_number_of_cases_is_limited() -> None:
 
 
 def test_what_is_constant_or_reads_one_position_is_no_obstacle() -> None:
-    """Comparisons that read one position, or fold away, are not inside the score any more."""
+    """Comparisons that read one position, or are constant, are not part of the score."""
     program = parse_program(
         f"{HEAD}x(i) := rightmost_j[j<i, c(j) > 1 | p(i) & c(i) < 2] 1 : 0\n"
         "y(i) := rightmost_j[j<i, (c(j) > pos(i) & false) | Q_a(j)] 1 : 0\n"
