@@ -78,7 +78,7 @@ class ExportResult(Record):
     output: str
     """Path of the export, as given."""
     files: tuple[str, ...]
-    """Names of the files written there."""
+    """Names of the files of the export."""
     sha256: Digest
     """SHA-256 of the weights, or of the ONNX file."""
     max_n: Natural | None

@@ -119,7 +119,9 @@ class FormatRow(Record):
     by itself.
     """
     safe_in_order: Natural
-    """The largest such length for evaluations that sum from the left, as the emulated ones do."""
+    """The greatest length up to which every evaluation that sums from the left, as the emulated ones do, is right on
+    every judged word.
+    """
     fails_at: Positive | None
     """The least length at which an emulated word was found to be wrong; null: none was found."""
     word: Word | None
@@ -135,7 +137,7 @@ class FormatRow(Record):
     layer: Positive | None
     """The first layer whose reading differs from that of the exact network, from 1."""
     head: str | None
-    """The head whose reading differs there; null: a hidden unit, or nothing was found."""
+    """The head of this layer whose reading differs; null: a hidden unit differs, or nothing was found."""
     closed: bool
     """True if the length after `safe_in_order` is the one that fails, or if all lengths up to the largest are safe
     with sums from the left.

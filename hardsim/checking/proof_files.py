@@ -20,7 +20,7 @@ from hardsim.proof.smt import smt_text, writer
 from hardsim.proof.smt_program import program_text, program_writer
 
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
-"""The options that name such a file, with a description of the file."""
+"""The options that name a file with a proof, each with a description of the file."""
 
 
 def written_down(

@@ -740,9 +740,9 @@ class Parting(Record):
     position: Natural
     """The query's position; 0 is the beginning of the sequence."""
     hard: Measured
-    """The value that hard attention reads there."""
+    """The value that the head reads at this position with hard attention."""
     soft: Measured
-    """The value that softmax reads there, the middle of its enclosure."""
+    """The value that the head reads at this position with softmax: the middle of its enclosure."""
     allowed: Measured | None
     """The largest error that the clip which reads this value rounds away if the other heads are right; None where no
     clip differs.

@@ -59,8 +59,8 @@ class Extreme:
         return Extreme(sign, outer, bounds, word, inner)
 
     def join(self, other: Extreme) -> Extreme:
-        """Return the extreme of the words of both, where the words of `other` come later. The first word stands for
-        both, unless the other is certainly more extreme.
+        """Return the extreme over the words of both extremes, where the words of `other` come later. The first word
+        stands for both, unless the other is certainly more extreme.
         """
         pick, (low, high), (other_low, other_high) = min if self.sign > 0 else max, self.bounds, other.bounds
         first = other if (other_high < low if self.sign > 0 else other_low > high) else self
