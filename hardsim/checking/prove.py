@@ -398,7 +398,7 @@ def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) 
         return f"every word of {span}, from the weights: {what}. Not proved for every length: {general.reason}"
     return (
         f"not proved for every length: {general.reason}; every word of {span} is proved. "
-        f"Next: --all-n with --max-n {proof.span[1]} asks for these lengths too, or leave out --all-n"
+        f"Next: --all-n with --max-n {proof.span[1]} proves these lengths, and so does leaving out --all-n"
     )
 
 
@@ -421,8 +421,8 @@ def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) 
     unproved = f"not proved, which does not say that it is wrong: {searched}"
     if link.cases and not link.limit:
         return (
-            f"{unproved}. Positions are given their worst types independently of each other, which no word may do. "
-            f"Next: `hardsim check` tries more words; {beta} leaves more room"
+            f"{unproved}. The proof takes the worst type at each position independently, and perhaps no word has all "
+            f"of them. Next: `hardsim check` tries more words; {beta} leaves more room"
         )
     fewer = "fewer lengths (--min-n, --max-n); " if link.limit else ""
     reason = link.reason or ""
@@ -548,7 +548,9 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
 
 def _every_length(subject: Subject, argument: ProgramArgument) -> str:
     """Return the sentence for a proof of every length from structure."""
-    rest = " (that hard attention is the program rests on one construction per vector)" * (subject.kind == "srasp")
+    rest = " (that hard attention computes the program rests on one construction per vector)" * (
+        subject.kind == "srasp"
+    )
     claim = f"softmax answers as hard attention does{rest}"
     return f"every word of every length: {claim}, at the temperature {argument.temperature}"
 
@@ -747,7 +749,7 @@ def _conclude(
         if how == {"every word"}:
             claim += ", and hard attention as the program says"
         elif how:
-            claim += " (that hard attention is the program rests on one construction per vector)"
+            claim += " (that hard attention computes the program rests on one construction per vector)"
         return Verdict.PROVED, f"every word of {span_text(*span)}: {claim}"
     before, after = "", ". Next:"
     if first.n > span[0]:

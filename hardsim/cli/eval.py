@@ -133,7 +133,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: External) 
     undecided, wrong = sum(not one.decided for one in found), sum(one.right is False for one in found)
     if undecided:
         say(
-            f"{subject.name}: {undecided} of {len(found)} words are undecided: {next_arithmetic(engine, external=True)}"
+            f"{subject.name}: {undecided} of {len(found)} words are undecided. {next_arithmetic(engine, external=True)}"
         )
     if wrong:
         say(f"{subject.name}: {wrong} of {len(found)} words have another answer than {subject.against} expects")

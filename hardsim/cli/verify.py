@@ -117,7 +117,9 @@ def _target_of(request: Request) -> CertifiedTarget:
     made = stored.made
     if made is None:
         _ = stored.file  # what is no formula at all says so
-        raise InputError(f"{model} is not a compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
+        raise InputError(
+            f"{model} is not a compiled model", "Make a compiled model with: hardsim compile FILE -o NAME.model.json"
+        )
     return replace(target, model=(made, model))
 
 

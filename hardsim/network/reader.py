@@ -90,6 +90,8 @@ class Reader:
     def refusal(self, reason: str, question: str = "") -> InputError:
         """Return the error with this reason for this place. `question` is a hint that suggests a correction."""
         place = self.path or "the top level"
+        if question and question[-1] not in ".?":
+            question += "."
         return InputError(f"{self.name}: at {place}: {reason}", f"{question} {self.advice}".strip())
 
     def refusals(self) -> Iterator[InputError]:

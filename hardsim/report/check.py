@@ -365,7 +365,7 @@ def print_facts(
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
         screen.facts([("growth", f"{fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")])
     if rests_on is not None:
-        every = "gap and sizes of all words of each length: no assumption"
+        every = "gap and sizes measured on all words of each length: no assumption is needed"
         screen.facts([("bounds", f"Theorem 26, with {rests_on or every}")])
 
 
@@ -487,17 +487,17 @@ def next_arithmetic(engine: str, external: bool = False) -> str:
     """Return advice on a word for which no answer was reached. `external`: the network is an external one."""
     if engine == FLOAT64:
         return (
-            f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} continues in ball "
+            f"float64 cannot tell on which side of a threshold a value lies. Next: --engine {AUTO} continues in ball "
             "arithmetic."
         )
     if external:
         return (
-            "Next: two outputs are equal, or one is on its threshold, or they are too close for ball arithmetic to "
-            "separate."
+            "Two outputs are equal, or one is on its threshold, or they are too close for ball arithmetic to separate. "
+            "Next: `assume:` in a specification leaves such words open."
         )
     return (
-        "Next: a value lies on a threshold, or too close to it for ball arithmetic to separate; a slightly different "
-        "temperature moves it."
+        "A value lies on a threshold, or too close to it for ball arithmetic to separate. Next: a slightly different "
+        "temperature moves the value."
     )
 
 

@@ -83,7 +83,7 @@ def _print_tie(screen: Screen, head: HeadPattern, alphabet: Sequence[str]) -> No
     ties = f"ties at {count(head.ties)} of {count(head.queries)} queries"
     screen.line((f"layer {head.layer}, head {head.name}", "bold"), f": {ties} ({', '.join(kinds)})")
     screen.word(
-        f"  first at position {head.tie.query}, between {_listed(head.tie.keys, ', ')}, of the word",
+        f"  first at position {head.tie.query}, between the keys {_listed(head.tie.keys, ', ')}, of the word",
         head.tie.word,
         alphabet,
     )

@@ -42,7 +42,7 @@ VERSIONS = f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VE
 """The values of schema_version that are read, in words."""
 LARGEST_FILE = 16 * 2**20
 """The most bytes of a certificate."""
-MAKE_ONE = "Make one with: hardsim prove FILE --certificate NAME.cert.json"
+MAKE_ONE = "Make a certificate with: hardsim prove FILE --certificate NAME.cert.json"
 """What to do about a file that is not a certificate, or is one of an old version."""
 
 

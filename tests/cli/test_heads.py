@@ -30,7 +30,9 @@ def test_a_row_for_each_head_and_its_first_tie(hardsim: Cli, net: Path) -> None:
     (row,) = [line for line in found.out.splitlines() if " uniform " in line]
     cells = row.split()
     assert (cells[0], cells[2:]) == ("1", ["uniform", "all", "63", "–", "1", "63"])
-    found.prints("ties at 63 of 63 queries (63 of them exact)", "first at position 1, between 0, 1, of the word")
+    found.prints(
+        "ties at 63 of 63 queries (63 of them exact)", "first at position 1, between the keys 0, 1, of the word"
+    )
     assert found.out.rstrip().splitlines()[-1].split() == ["a", "a"]
 
 
@@ -101,7 +103,7 @@ def test_heads_in_python(since: Path) -> None:
     assert "the patterns of heads are searched in external networks only" in str(
         raised(InputError, api.load(since).heads)
     )
-    assert "there are none" in str(raised(InputError, model.heads, words=[]))
+    assert "words is empty" in str(raised(InputError, model.heads, words=[]))
 
 
 def test_ctrl_c_in_python_has_the_partial_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def by_words(tmp_path: Path) -> Path:
 
 def test_a_model_that_softmax_simulates(hardsim: Any, by_words: Path) -> None:
     outcome = hardsim("check", by_words, "--max-n", "4")
-    outcome.clean("CERTIFIED ", "all 30 words up to length 4, in float64", "no assumption")
+    outcome.clean("CERTIFIED ", "all 30 words up to length 4, in float64", "no assumption is needed")
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
     # All 2^n words but bbb... have an a; the score gap is 1 wherever two scores differ.
     assert [row[:6] for row in rows] == [

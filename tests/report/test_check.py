@@ -354,7 +354,10 @@ def test_a_block_has_tables_facts_and_verdict() -> None:
     assert said in message
     assert "abb" in lines
     assert "growth gap ~ n^-1.00 (fitted to lengths 2 to 4) " in message
-    assert "bounds Theorem 26, with gap and sizes of all words of each length: no assumption " in message
+    assert (
+        "bounds Theorem 26, with gap and sizes measured on all words of each length: no assumption is needed "
+        in message
+    )
     assert lines[:2] == ["CERTIFIED  model.ahat.json", "  28 words"]
     assert "1.5" in text
     assert "margin" not in text

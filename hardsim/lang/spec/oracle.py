@@ -261,8 +261,13 @@ class Lines(_Sent):
         if len(holding) == 1:
             return holding[0]
         some = " and ".join(f"output {name}" for name in holding[:3]) + " ..." * (len(holding) > 3)
-        hint = "Under argmax exactly one output line must hold at each position that is judged (assume: selects these)."
-        raise self._error(word, place, f"{some} hold" if holding else "no line output holds", hint)
+        hint = "Under argmax exactly one output line must be true at each judged position; assume: selects positions."
+        raise self._error(
+            word,
+            place,
+            f"{some} are {'both' if len(holding) == 2 else 'all'} true" if holding else "no output line is true",
+            hint,
+        )
 
     @cached_property
     def _names(self) -> list[str | None]:

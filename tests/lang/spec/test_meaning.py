@@ -90,8 +90,8 @@ def test_argmax_wants_the_output_whose_line_holds() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("output x: a\noutput y: b & Y b\n", "x.spec: on the word ab, position 2, no line output holds"),
-        ("output x: a\noutput y: a | b\n", "x.spec: on the word ab, position 1, output x and output y hold"),
+        ("output x: a\noutput y: b & Y b\n", "x.spec: on the word ab, position 2, no output line is true"),
+        ("output x: a\noutput y: a | b\n", "x.spec: on the word ab, position 1, output x and output y are both true"),
     ],
 )
 def test_argmax_needs_exactly_one_line(lines: str, message: str) -> None:
