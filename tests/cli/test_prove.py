@@ -133,7 +133,7 @@ def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, si
         3,
         "UNDECIDED ",
         "not proved for every length: 2^(-n) is not recognised",
-        "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 asks for these",
+        "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 proves these lengths",
     ).lacks("PROVED")
     result = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").result
     assert (result["verdict"], result["confirmed"]["longest"]) == ("UNDECIDED", 64)
