@@ -38,7 +38,7 @@ MAX_N = 1
 """The longest length with a bracket of its own, except for multiples of it."""
 
 
-# ---- what is derived ----
+# ---- derived closed forms ----
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ TARGET = Target(6)
 REPEATS = 9
 EPSILON = Fraction(1, 100_000)
 SOUND = 1e-9
-"""How far a plain result may lie outside an enclosure, relative to the largest output: the plain pass rounds, too."""
+"""The greatest distance of a plain result outside an enclosure, relative to the largest output: the plain pass
+rounds, too.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ ROWS = 81
 BOS, EOS = "<bos>", "<eos>"
 DEPTH = 36
 SHARPNESS = 8.0
-"""How much lower the score of the positions next to the selected one is."""
+"""Difference between the score of the selected position and that of its neighbours."""
 DECAY = 1.0
-"""How much lower the score is at each position further back."""
+"""Difference between the score of a position and that of the one before."""
 BLOCKS, PERIOD = 3, 4
 """A word of simple shape has at most `BLOCKS` blocks, each of which repeats a word of at most `PERIOD` symbols."""
 TRIES = 10_000

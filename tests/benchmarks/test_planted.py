@@ -27,7 +27,7 @@ from tests.dense_networks import made
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {case.name: case.subject for case in cases()}
 BLANK = DECAY * ROWS + 20
-"""How much lower the score of a blank is than that of another symbol."""
+"""Difference between the scores of another symbol and of a blank."""
 FAULTS = {
     # At row r the depth k is k / (r + 1), compared with (DEPTH - 1/2) times a share that is now 2 % too large: only the
     # full depth is below it.

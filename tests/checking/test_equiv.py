@@ -148,7 +148,7 @@ def test_the_words_depend_on_the_seed_alone() -> None:
     assert words(1) == words(1) != words(2)
 
 
-# ---- what is refused, and what is left ----
+# ---- refusals and interruptions ----
 
 
 def test_alphabets_are_the_same_set(tmp_path: Path) -> None:

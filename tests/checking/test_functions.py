@@ -55,7 +55,7 @@ class Tensor:
         return self.values
 
 
-# ---- what is not judged ----
+# ---- words and positions without an expected answer ----
 
 
 def first_alone(marker: Any, kind: Callable[[list[Any]], Any] = list) -> Callable[[Word], Any]:
@@ -162,7 +162,7 @@ def test_what_is_no_reference(function: Any, options: Any, message: str) -> None
     assert error.message == message
 
 
-# ---- what no output can say ----
+# ---- values that no output has ----
 
 
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])

@@ -1,4 +1,4 @@
-"""Tests of schedules with log, sqrt and exp: checks, proofs, reports, brackets, files, and what is refused."""
+"""Tests of schedules with log, sqrt and exp: checks, proofs, reports, brackets, files, and refusals."""
 
 from __future__ import annotations
 

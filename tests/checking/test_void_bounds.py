@@ -1,4 +1,4 @@
-"""Tests that compare the void error bounds with a run of every word, position by position."""
+"""Tests of void error bounds: they are compared with a run of every word, position by position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES = (
     ("O (#L[O a] >= 2)", "temperature", "3/2"),
     ("equal", "none", "3"),
 )
-"""Formulas, or names of shipped ones, with regimes and betas of which some are too small."""
+"""Formulas, or names of shipped ones, with regimes and betas; some betas are too small."""
 
 
 def made(text: str, regime: str, beta: str) -> Subject:
@@ -47,8 +47,10 @@ def voids(text: str, regime: str, beta: str, n: int) -> frozenset[str]:
 
 
 def wrong_reads(subject: Subject, n: int) -> set[str]:
-    """Return the heads that read another value than hard attention on some word of a length. After rounding, a value
-    is off either by 0 or by more than 10^-20."""
+    """Return the heads that read another value than hard attention on some word of a length.
+
+    After rounding, a value is off either by 0 or by more than 10^-20.
+    """
     found: set[str] = set()
     for word in product(subject.alphabet, repeat=n):
         traced = trace_of(subject, word)
@@ -68,7 +70,7 @@ def test_a_bound_is_void_where_a_head_reads_something_wrong(text: str, regime: s
             heads: tuple[Any, ...] = length.heads
             assert {head.name for head in heads if head.void} == expected
             assert all((head.void_after is not None) == head.void for head in heads)
-            # What is not void is never exceeded.
+            # A bound that is not void is never exceeded.
             assert all(head.void or head.error <= head.bound for head in heads)
             assert length.void or length.error <= length.bound
     assert checked.failed_first == bounds.failed_first
@@ -81,8 +83,9 @@ def test_a_bound_is_void_where_a_head_reads_something_wrong(text: str, regime: s
     [*CASES[:2], ("weak_yesterday", "temperature", "7/10"), ("weak_yesterday", "none", "7/5")],
 )
 def test_the_head_that_failed_first(text: str, regime: str, beta: str) -> None:
-    """The head is at the shortest length with a void bound, in the first layer with a wrong clip, on a word that
-    shows it."""
+    """The head that failed first belongs to the shortest length with a void bound, to the first layer with a wrong
+    clip, and to a word that shows the failure.
+    """
     subject = made(text, regime, beta)
     first = check_subject(subject, CheckOptions(max_n=MAX_N)).failed_first
     assert first is not None
@@ -91,7 +94,7 @@ def test_the_head_that_failed_first(text: str, regime: str, beta: str) -> None:
     wrong = [value.layer for value in trace_of(subject, first.word).values if value.margin and max(value.error) > 0]
     assert min(wrong) == first.layer
     head = next(head for head in trace_of(subject, first.word).heads if head.name == first.head)
-    # Rounding forgives 1/4.
+    # A clip rounds errors of up to 1/4 away.
     assert max(read.error or 0 for read in head.reads) > Fraction(1, 4)
 
 

@@ -1,4 +1,6 @@
-"""Which words are tried: distinct, deterministic, as many as promised, and near the boundary of the language."""
+"""Tests of the words that are tried: distinct, deterministic, as many as promised, and near the boundary of the
+language.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,7 @@ def test_the_same_words_in_another_process() -> None:
 
 
 def test_samples_vary_in_density_and_in_run_length() -> None:
-    """Among 300 words of length 60 are even ones, strongly biased ones, and ones of few long runs."""
+    """300 words of length 60 include even ones, strongly biased ones, and ones of few long runs."""
     words = sample_words("abcd", 60, 300, seed=5)
     shares = [max(word.count(symbol) for symbol in "abcd") / 60 for word in words]
     runs = [len(list(groupby(word))) for word in words]
@@ -141,7 +143,7 @@ def test_samples_vary_in_density_and_in_run_length() -> None:
 
 
 def test_samples_of_a_sparse_language_have_members_and_near_misses() -> None:
-    """One word in 2^20 is in (ab)+ at length 40; the sample finds it and neighbours of it."""
+    """At length 40 (ab)+ has a single word; the sample finds it and its neighbours."""
     accepts, alphabet = LANGUAGES["(ab)+"]
     words = sample_words(alphabet, 40, 40, seed=3, accepts=accepts, seeds=[("a", "b")])
     member = ("a", "b") * 20
@@ -172,7 +174,7 @@ def test_pairs_differ_in_one_symbol_and_in_acceptance(name: str, n: int) -> None
 def test_a_pair_is_found_between_any_two_words_that_differ_in_acceptance(
     ends: tuple[list[str], list[str]], seed: int
 ) -> None:
-    """The hardest language there is: a single accepted word, so one end of every pair is known."""
+    """A language with a single word is the hardest: that word is one end of every pair."""
     accepted, other = tuple(ends[0]), tuple(ends[1])
     pairs = boundary_pairs([other, accepted], "abc", lambda word: word == accepted, Random(seed), 3)
     if other != accepted:
@@ -270,7 +272,7 @@ def test_a_plan_takes_the_examples_of_its_length() -> None:
 
 
 def test_a_plan_may_turn_out_to_hold_every_word() -> None:
-    """2^4 words, 10 structured ones and 8 more: nothing is left out, and the plan says so."""
+    """The 10 structured words and 8 more would be more than all 2^4 words: the plan is exhaustive, and says so."""
     plan = plan_words("ab", 4, Effort(0, 8), 0, lambda word: True)
     assert plan.exhaustive
     assert sorted(plan.words) == sorted(product("ab", repeat=4))

@@ -1,4 +1,4 @@
-"""Tests of `hardsim export`: what is written, and how it ends if nothing is."""
+"""Tests of `hardsim export`: the files that it writes, and refusals that leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of `hardsim heads`: what is printed, what is refused, and its results on the networks beside the project."""
+"""Tests of `hardsim heads`: its output, its refusals, and its results on the networks beside the project."""
 
 from __future__ import annotations
 

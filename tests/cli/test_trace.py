@@ -1,4 +1,4 @@
-"""Tests of `hardsim trace`: what is printed, drawn and refused."""
+"""Tests of `hardsim trace`: its output, its pictures and its refusals."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_an_invalid_certificate_stays_1(hardsim: Cli, since: Path, tmp_path: Pat
     [(), *(pytest.param(one, marks=pytest.mark.slow) for one in (("--format", "junit"), ("--json", "-"), ("-q",)))],
 )
 def test_results_that_cannot_be_printed(since: Path, more: tuple[str, ...]) -> None:
-    """Nobody can read the mismatch on standard output, so standard error names it, once."""
+    """The mismatch cannot be written to standard output, so standard error names it, once."""
     with Path(FULL).open("w") as full:
         given: dict[str, Any] = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
         wrong = process("check", since, *WRONG["check"], *more, **given)

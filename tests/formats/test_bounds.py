@@ -136,7 +136,7 @@ def test_squares_of_positions_are_beyond_float16() -> None:
     }  # fmt: skip
 
 
-# ---- what is called safe is right ----
+# ---- safe lengths are right ----
 
 
 def hard(made: Export, n: int, rng: Random, size: int) -> Iterator[tuple[str, ...]]:

@@ -126,7 +126,7 @@ def test_means_are_those_of_a_word(name: str) -> None:
         assert table[m, sum(bits)] == found[0]
 
 
-# ---- what is held is so ----
+# ---- claims hold ----
 
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("float8_e4m3", "float16")]
@@ -189,7 +189,7 @@ def test_look_ups_that_are_alike_may_matter_at_different_positions() -> None:
             assert wrong_words(made, FromLeft(made.layout, "bfloat16", rng=Random(n)), words) == []
 
 
-# ---- what is not ----
+# ---- nothing is claimed ----
 
 
 def test_counts_of_both_sides_are_not_known_together() -> None:

@@ -1,4 +1,4 @@
-"""Tests of polynomials in positions and lengths: what is claimed everywhere holds at every position tried."""
+"""Tests of polynomials in positions and lengths: claims about all positions hold at every position tried."""
 
 from __future__ import annotations
 
