@@ -1,8 +1,9 @@
-"""Small hard-attention models whose softmax values are known in closed form, as the documents of `.ahat.json`.
+"""Small hard-attention models whose softmax values are known in closed form, as `.ahat.json` documents.
 
-`some_a` accepts the words with an a: the score is 1 at an a and 0 elsewhere, the value is the same. With k of n
-symbols an a, softmax gives `k / (k + (n - k) e^(-1/tau))`: exactly 0 for k = 0, and least above 0 for k = 1. Held
-against a threshold of 3/4 it is right iff `(n - 1) e^(-1/tau) < 1/3`, so iff tau is below `1/ln(3 (n - 1))`.
+`some_a` accepts the words that contain an a. The score and the value are 1 at an a and 0 elsewhere. If k of n symbols
+are a, softmax gives `k / (k + (n - k) e^(-1/tau))`: exactly 0 for k = 0, and its least positive value for k = 1. The
+output is compared with the threshold 3/4. It is right iff `(n - 1) e^(-1/tau) < 1/3`, so iff tau is below `1/ln(3 (n -
+1))`.
 """
 
 from __future__ import annotations
@@ -43,38 +44,44 @@ _DOCUMENT: Document = {
 
 
 def critical(n: int) -> float:
-    """The temperature from which on `some_a` is wrong at length n >= 2: on the words with one a."""
+    """Return the temperature from which on `some_a` is wrong at length n >= 2, on the words with one a."""
     return 1 / log(3 * (n - 1))
 
 
 def some_a(**changes: Any) -> Document:
-    """The model with other values at its top level."""
+    """Return the document of the model; `changes` replace values at its top level."""
     return deepcopy(_DOCUMENT) | changes
 
 
 def some_a_by_words(**changes: Any) -> Document:
-    """The model with a coordinate that nothing reads and that is no rational function of the length. So nothing is
-    derived from its structure, and a length is proved by running all its words."""
+    """Return the same model with a coordinate that nothing reads and that is no rational function of the length.
+
+    So nothing can be derived from its structure, and a length is proved by running all its words.
+    """
     encodings = [{"coordinate": "unknown", "value": "2^(-n)"}]
     return some_a(coordinates=["1", "a", "found", "unknown"], encodings=encodings, **changes)
 
 
 def with_head(document: Document | None = None, **changes: Any) -> Document:
-    """The model with other values in its head."""
+    """Return the model with `changes` of the attributes of its head."""
     changed = deepcopy(some_a() if document is None else document)
     changed["layers"][0]["heads"][0] |= changes
     return changed
 
 
 def majority() -> Document:
-    """The share of a by uniform attention, held against 1/2: as many a as b is neither accepted nor rejected."""
+    """Return a model that compares the share of a, by uniform attention, with 1/2.
+
+    With as many a as b the output is the threshold: neither accepted nor rejected.
+    """
     return with_head(some_a(threshold="1/2", title="More a than b"), w_q=[], w_k=[])
 
 
 def sided(weighting: str) -> Document:
-    """Accepts if the first (leftmost) or last (rightmost) of the positions with the largest score is an a.
+    """Return a model that accepts if, of the positions with the largest score, the first (leftmost) or last
+    (rightmost) is an a.
 
-    The score is 1 at a or b and 0 at c, so that two letters are a tie, and the value is 1 at a.
+    The score is 1 at a or b and 0 at c, so that two letters are a tie; the value is 1 at a.
     """
     document = with_head(some_a(threshold="1/2"), weighting=weighting, w_k=[{"letter": "1"}])
     letters = {"a": {"1": "1", "a": "1", "letter": "1"}, "b": {"1": "1", "letter": "1"}, "c": {"1": "1"}}
@@ -82,10 +89,10 @@ def sided(weighting: str) -> Document:
 
 
 def shares() -> Document:
-    """The mean over all prefixes of the share of a among a and b, held against 1/2 + 1/(4n).
+    """Return a model that compares with 1/2 + 1/(4n) the mean, over all prefixes, of the share of a among a and b.
 
-    A prefix without a and b has its share of a among all, 0. The output is the threshold itself on baacca: the shares
-    are 0, 1/2, 2/3, 2/3, 2/3, 3/4, whose mean is 13/24 = 1/2 + 1/24.
+    A prefix without a and b counts with its share of a among all symbols, 0. On baacca the output is exactly the
+    threshold: the shares are 0, 1/2, 2/3, 2/3, 2/3, 3/4, whose mean is 13/24 = 1/2 + 1/24.
     """
     document = with_head(some_a(threshold="1/2"), mask="future", w_k=[{"letter": "1"}], w_v={"share": {"a": "1"}})
     mean = {"name": "mean", "mask": "none", "weighting": "average", "w_q": [], "w_k": [],
@@ -101,7 +108,7 @@ def shares() -> Document:
 
 
 def write(directory: Path, document: Document, name: str = "model.ahat.json") -> Path:
-    """The document as a file."""
+    """Write the document to a file in a directory; return its path."""
     path = directory / name
     path.write_text(json.dumps(document), encoding="utf-8")
     return path

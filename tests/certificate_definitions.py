@@ -1,7 +1,8 @@
-"""What a certificate claims, word by word, from its JSON alone; shares no code with the checker.
+"""An evaluator of certificates, written from the definitions: it reads the JSON alone and shares no code with the
+checker.
 
-Expressions are read by Python's own parser and evaluated in Fractions (log, sqrt and exp to the digits of the context);
-the network runs in decimals of 60 digits.
+Expressions are read by Python's own parser and evaluated in Fractions (log, sqrt and exp to the digits of the
+context); the network runs in decimals of 60 digits.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {"log": Decimal.ln, "sqrt":
 
 
 class NoValueError(Exception):
-    """The expression has no exact value."""
+    """Error: the expression has no exact value."""
 
 
 def value_of(text: str, **names: int) -> Fraction | bool:
-    """The exact value of an expression: a Fraction, or a bool.
+    """Return the exact value of an expression: a Fraction, or a bool.
 
     Raises:
-        NoValueError: if it has none, or mixes numbers and truths.
+        NoValueError: if the expression has no exact value, or mixes numbers and truth values.
     """
     return _value(_parsed(text), {name: Fraction(value) for name, value in names.items()})
 
@@ -124,11 +125,11 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 Symbol = str | frozenset[str]
-"""A symbol, or the set of propositions that hold."""
+"""A symbol, or the set of propositions that are true at a position."""
 
 
 def holds(formula: dict[str, Any], word: tuple[Symbol, ...]) -> bool:
-    """Whether the root holds at the last position, by the definitions."""
+    """Return True if the root of the formula is true at the last position of the word, by the definitions."""
     n, columns = len(word), list[list[bool]]()
 
     def value(lit: list[Any], i: int) -> bool:
@@ -166,14 +167,14 @@ def holds(formula: dict[str, Any], word: tuple[Symbol, ...]) -> bool:
 
 
 def output(model: dict[str, Any], word: tuple[Symbol, ...]) -> Decimal:
-    """The network's output at the last position, to about 60 digits."""
+    """Return the network's output at the last position, to about 60 digits."""
     with localcontext() as context:
         context.prec = 60
         return _output(model, word)
 
 
 def real(value: Any) -> Decimal:
-    """A rational in the precision of the context."""
+    """Convert a rational to a Decimal in the precision of the context."""
     exact = Fraction(value)
     return Decimal(exact.numerator) / Decimal(exact.denominator)
 
@@ -205,14 +206,14 @@ def _output(model: dict[str, Any], word: tuple[Symbol, ...]) -> Decimal:
 
 
 def embedded(model: dict[str, Any], column: Any, symbol: Symbol) -> Decimal:
-    """A coordinate of a symbol."""
+    """Return the embedding of a symbol in one coordinate."""
     if isinstance(symbol, str):
         return real(column[model["alphabet"].index(symbol)])
     return sum((real(value) for name, value in column.items() if not name or name in symbol), Decimal(0))
 
 
 def reals(row: dict[str, str]) -> dict[str, Decimal]:
-    """A row of a matrix."""
+    """Convert the numbers of a matrix row to Decimals."""
     return {k: real(a) for k, a in row.items()}
 
 
@@ -233,7 +234,7 @@ def _attended(head: dict[str, Any], temperature: str, form: Any, i: int, n: int)
 
 
 def false_on(document: dict[str, Any], longest: int = 4) -> list[str]:
-    """The words of the certificate's lengths, up to `longest`, on which its claim does not hold."""
+    """Return the words, of the certificate's lengths up to `longest`, on which its claim is false."""
     formula = document["formula"]
     alphabet: list[Symbol] = formula.get("alphabet", [])
     for size in range(3 if "props" in formula else 0):

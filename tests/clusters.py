@@ -1,4 +1,7 @@
-"""A dask cluster of two worker processes on loopback, in processes of its own, and what became of processes."""
+"""A dask cluster of two worker processes on loopback, and helpers that watch processes.
+
+The cluster runs in processes of its own.
+"""
 
 from __future__ import annotations
 
@@ -31,25 +34,25 @@ if __name__ == "__main__":
 
 T = TypeVar("T")
 PATIENCE = 120.0
-"""Seconds after which something is taken to hang: many times what it takes on a busy machine."""
+"""Seconds after which an operation is taken to hang: many times its duration on a busy machine."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The address of a scheduler with two workers, that of one without any, and the process that has both."""
+    """Addresses of a scheduler with two workers and of one without any, and the process that runs both."""
 
     address: str
     empty: str
     process: psutil.Process
 
     def workers(self) -> list[psutil.Process]:
-        """The processes of the workers."""
+        """Return the processes of the workers."""
         return [one for one in living(self.process) if "spawn_main" in " ".join(one.cmdline())]
 
 
 @contextmanager
 def local_cluster(directory: str) -> Iterator[Cluster]:
-    """Both schedulers, while the block runs; `directory` holds a script and what workers write."""
+    """Run both schedulers while the block runs; `directory` receives a script and the files that workers write."""
     path = f"{directory}/cluster.py"
     with open(path, "w", encoding="utf-8") as file:
         file.write(SCRIPT)
@@ -71,14 +74,14 @@ def local_cluster(directory: str) -> Iterator[Cluster]:
 
 
 def living(process: psutil.Process) -> list[psutil.Process]:
-    """The descendants of a process."""
+    """Return the descendants of a process that still run."""
     with suppress(psutil.NoSuchProcess):
         return [one for one in process.children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
     return []
 
 
 def workers_of(process: psutil.Process) -> list[psutil.Process]:
-    """The worker processes that joblib started for a process."""
+    """Return the worker processes that joblib started for a process."""
     found = []
     for one in living(process):
         with suppress(psutil.NoSuchProcess):
@@ -88,7 +91,7 @@ def workers_of(process: psutil.Process) -> list[psutil.Process]:
 
 
 def awaited(ask: Callable[[], T]) -> T:
-    """What is found when something is found; what is not there after PATIENCE never comes."""
+    """Call `ask` until its result is true or PATIENCE seconds have passed; return the last result."""
     end = time.monotonic() + PATIENCE
     while not (found := ask()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -96,24 +99,24 @@ def awaited(ask: Callable[[], T]) -> T:
 
 
 def gone(processes: list[psutil.Process]) -> bool:
-    """Whether all of some processes end."""
+    """Wait for processes to end; return True if all of them did."""
     return awaited(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes))
 
 
 def two_workers(process: int) -> list[psutil.Process]:
-    """The worker processes of a process once there are two."""
+    """Return the worker processes of a process once there are two, else an empty list."""
     found = workers_of(psutil.Process(process))
     return found if len(found) == 2 else []
 
 
 def kept_in(checkpoint: Path) -> dict[str, str]:
-    """What a file of `--resume` holds of each input in each regime, as JSON."""
+    """Return, as JSON, the entries of a `--resume` file for each input in each regime."""
     with closing(sqlite3.connect(checkpoint)) as database:
         return dict(database.execute("SELECT name, value FROM kept WHERE kind = 'run'"))
 
 
 def words_done(checkpoint: Path) -> int:
-    """How many words a file of `--resume` has; many for a result."""
+    """Return the number of words that a `--resume` file has stored; a finished result counts as 10^6."""
     runs = kept_in(checkpoint).values() if checkpoint.exists() else ()
     kept = [json.loads(one) for one in runs]
     return sum(one["words"] if one["result"] is None else 10**6 for one in kept)

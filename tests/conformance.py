@@ -35,17 +35,17 @@ class Row:
     data: dict[str, Any]
 
     def file(self, at: At = "last") -> ast.FormulaFile:
-        """A formula file for the row, as the parser reads its text."""
+        """Return a formula file for the row, as the parser reads its text."""
         alphabet = tuple(self.data["alphabet"])
         return ast.FormulaFile(alphabet, parse_expression(self.data["text"], alphabet, name=self.name).formula, at=at)
 
     @property
     def has_future(self) -> bool:
-        """Whether a future operator occurs (then no causal model can compute the formula)."""
+        """Return True if the formula has a future operator; then no causal model can compute it."""
         return bool(self.data["class"] != "past")
 
     def answers(self, at: At, longest: int | None = None) -> dict[Word, bool]:
-        """What is right of every word of length 1 to `longest` (the row's own by default)."""
+        """Return the expected answer for every word of length 1 to `longest` (by default the longest of the row)."""
         words = all_words(self.data["alphabet"], self.data["maxlen"])
         digits = self.data[f"sig_{at}"]
         assert len(digits) == (len(words) + 3) // 4, f"{self.name}: {len(digits)} digits for {len(words)} words"
@@ -73,7 +73,8 @@ _OPERATORS: dict[str, Callable[..., ast.Formula]] = {
 
 
 def formula_of(tree: Any) -> ast.Formula:
-    """The surface syntax of a row's tree: nested lists with the operator first, as in `["U", ["ap", "a"], ...]`.
+    """Return the surface syntax of a row's tree, which is nested lists with the operator first: `["U", ["ap",
+    "a"], ...]`.
 
     Conjunctions directly below conjunctions become one n-ary node, as in the syntax of formula files.
     """

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and selection of tests that apply to the whole suite."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from zlib import crc32
 import pytest
 from hypothesis import settings
 
-# How long one example takes depends on coverage and on what else the machine does: it is no property of the code.
-# `make test` draws the same examples each time, and so costs the same; `make slow` (with the profile "new") looks for
-# others, and for more where a test does not say how many.
+# No deadline: the time of an example depends on coverage and on the load of the machine, not on the code. `make test`
+# draws the same examples each time, and so costs the same; `make slow` (with the profile "new") draws others, and more
+# where a test sets no number.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=12)
 settings.register_profile("new", deadline=None, derandomize=False, max_examples=400)
 settings.load_profile("same")
 
-# Whoever starts the tests may ignore these signals, as shells do for what they run in the background, and processes
-# inherit that.
+# The parent may ignore these signals, as shells do for background jobs, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
@@ -24,8 +23,10 @@ for number in (signal.SIGTERM, signal.SIGHUP):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With new random examples every random test is one for `make slow`; so is a sweep, but for one in `every` of its
-    cases. Which one is decided by the name, so that no regime or file is left out as one of a pattern."""
+    """Mark as slow every test with new random examples, and every sweep except one in `every` of its cases.
+
+    The case that stays is chosen by a hash of the name, so that no pattern leaves out a regime or a file.
+    """
     new = settings.get_current_profile_name() == "new"
     sweeps: dict[str, list[pytest.Item]] = {}
     for item in items:

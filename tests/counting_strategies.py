@@ -22,7 +22,7 @@ COMPARISONS: tuple[ast.CompareOp, ...] = ("<", "<=", "=", "!=", ">=", ">")
 CHAINS: tuple[ast.NaryOp, ...] = ("&", "|", "^")
 ARROWS: tuple[ast.ArrowOp, ...] = ("->", "<->")
 MODULI = (*(2, 3, 4) * 5, 1)
-"""Modulus 1, which makes a congruence true, is rare but there."""
+"""Moduli to draw from. Modulus 1, which makes a congruence true, is rare but present."""
 SIGNS: tuple[Literal["+", "-"], ...] = ("+", "+", "-")
 ALL_SIDES: tuple[ast.CountSide, ...] = ("L", "R", "")
 
@@ -34,23 +34,23 @@ def counting_formulas(
     predicates: bool = True,
     coefficients: int = 5,
 ) -> st.SearchStrategy[ast.Formula]:
-    """Formulas with a comparison of counts, a congruence or a numerical predicate in them, beside temporal operators.
+    """Draw formulas with a comparison of counts, a congruence or a numerical predicate, beside temporal operators.
 
-    Their text is read back as the same tree. More than half of them are true at some positions of the binary words of
+    Parsing their text gives the same tree. More than half of them are true at some positions of the binary words of
     length 6 or less and false at others.
 
     Args:
         alphabet: the symbols.
         nesting: how deep counts may stand inside counts, 1 or more.
         sides: the sides of counts. With `("L",)` nothing looks ahead: no future operator, no `last` and no `len`.
-        predicates: whether there are numerical predicates and congruences, not comparisons alone.
+        predicates: include numerical predicates and congruences, not comparisons alone.
         coefficients: the largest coefficient and constant of a comparison, 1 or more.
     """
     return _Grammar(tuple(alphabet), tuple(sides), predicates, coefficients).formula(nesting)
 
 
 def _likely(*choices: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
-    """One of these; what stands several times is likelier."""
+    """Draw from one of these strategies; one that is listed several times is likelier."""
     return st.integers(0, len(choices) - 1).flatmap(lambda number: choices[number])
 
 
@@ -59,14 +59,14 @@ def _joined(node: Callable[..., ast.Formula], ops: Sequence[str], pair: Pair) ->
 
 
 def _chain(op: ast.NaryOp, *args: ast.Formula) -> ast.Nary:
-    """A chain; one directly below a chain of the same operator is the same node."""
+    """Return a chain of an operator; an operand that is a chain of the same operator is merged into it."""
     parts = (arg.args if isinstance(arg, ast.Nary) and arg.op == op else (arg,) for arg in args)
     return ast.Nary(op, tuple(chain.from_iterable(parts)))
 
 
 @dataclass(frozen=True)
 class _Grammar:
-    """What formulas are made of."""
+    """Strategies for the parts of counting formulas."""
 
     alphabet: tuple[str, ...]
     sides: tuple[ast.CountSide, ...]
@@ -88,7 +88,7 @@ class _Grammar:
         return _joined(ast.Binary, PAST_BINARY + (FUTURE_BINARY if self.future else ()), pair)
 
     def plain(self) -> Formulas:
-        """A formula without counts: a symbol, or one operator over symbols and, rarely, `first` and `last`.
+        """Draw a formula without counts: a symbol, or one operator over symbols and, rarely, `first` and `last`.
 
         There is no `true` and no `false`: they would make too many formulas constant.
         """
@@ -99,7 +99,7 @@ class _Grammar:
         return _likely(leaf, leaf, st.builds(ast.Not, leaf), unary, unary, *joined)
 
     def formula(self, nesting: int) -> Formulas:
-        """A counting atom alone, under an operator, or beside another formula."""
+        """Draw a counting atom alone, under an operator, or beside another formula."""
         atom, plain = self.atom(nesting), self.plain()
         pair = st.tuples(atom, _likely(plain, plain, atom)).flatmap(st.permutations)
         unary, binary = self.unary(atom), self.binary(pair)
@@ -107,7 +107,7 @@ class _Grammar:
         return _likely(atom, atom, st.builds(ast.Not, atom), unary, unary, *joined)
 
     def count(self, nesting: int) -> st.SearchStrategy[ast.Count]:
-        """A count of positions with a formula without counts or, inside `nesting` - 1 more counts, with them."""
+        """Draw a count of positions; its formula has no counts or, inside `nesting` - 1 more counts, some."""
         plain = self.plain()
         inner = plain if nesting == 1 else _likely(plain, plain, self.formula(nesting - 1))
         return st.builds(ast.Count, st.sampled_from(self.sides), inner)
@@ -122,7 +122,7 @@ class _Grammar:
 
 @st.composite
 def _comparison(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formula:
-    """One to three counts, sometimes the position or the length, and a constant, on two sides."""
+    """Draw a comparison: one to three counts, sometimes the position or the length, and a constant, on two sides."""
     terms: list[ast.Term] = draw(_distinct(count, 3))
     if draw(st.booleans()):
         terms.append(draw(st.sampled_from(grammar.measures)))
@@ -139,7 +139,9 @@ def _comparison(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formul
 
 @st.composite
 def _congruence(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formula:
-    """Of one or two counts with coefficients up to 3, sometimes the position or the length, and a constant."""
+    """Draw a congruence of one or two counts with coefficients up to 3, sometimes the position or the length, and a
+    constant.
+    """
     terms: list[ast.Term] = draw(_distinct(count, 2))
     if draw(st.integers(0, 3)) == 0:
         terms.append(draw(st.sampled_from(grammar.measures)))
@@ -152,7 +154,7 @@ def _congruence(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formul
 
 @st.composite
 def _predicate(draw: st.DrawFn, count: Counts) -> ast.Formula:
-    """A numerical predicate of the position or of one count; MOD of a count is a congruence."""
+    """Draw a numerical predicate of the position or of one count; MOD of a count is a congruence."""
     term = draw(_likely(count, count, st.none()))
     if draw(st.integers(0, 4)):
         return ast.Predicate(draw(st.sampled_from(PREDICATES)), (), term)
@@ -171,9 +173,9 @@ def _times(coefficient: int, term: ast.Term) -> ast.Term:
 
 @st.composite
 def _sum(draw: st.DrawFn, terms: Sequence[ast.Term]) -> ast.Term:
-    """The terms added and subtracted, grouped to the left as the parser does."""
+    """Add and subtract the terms at random, grouped to the left as the parser does."""
     first = terms[0]
-    # a sign before a product is read as the sign of its first factor
+    # the parser reads a sign before a product as the sign of its first factor
     negative = len(terms) > 1 and not isinstance(first, ast.Product) and draw(st.integers(0, 5)) == 5
     total: ast.Term = ast.Signed("-", first) if negative else first
     for term in terms[1:]:

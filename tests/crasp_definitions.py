@@ -1,6 +1,6 @@
-"""C-RASP programs at random, and what they mean from the definitions, written without hardsim's readers and oracles.
+"""Random C-RASP programs and their evaluation from the definitions, without hardsim's readers and oracles.
 
-A program is a tree of tuples: its text is made of the tree, and its value at a position (from 0) by recursion.
+A program is a tree of tuples. Its text is made from the tree, and its value at a position (from 0) by recursion.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OF_ONE: Mapping[str, tuple[str, Callable[[int], bool]]] = {
 
 
 def value(tree: Tree, word: Sequence[str], i: int) -> int:
-    """What a Boolean (0 or 1) or a count is at a position."""
+    """Return the value of a Boolean (0 or 1) or of a count at position i (from 0)."""
     kind, *parts = tree
     match kind:
         case "symbol":
@@ -75,7 +75,7 @@ def value(tree: Tree, word: Sequence[str], i: int) -> int:
 
 
 def text_of(tree: Tree) -> str:
-    """An expression with all its brackets."""
+    """Return the text of an expression with all its brackets."""
     kind, *parts = tree
     match kind:
         case "symbol":
@@ -108,7 +108,7 @@ HEAD = "\n".join(
 
 
 def booleans(depth: int, names: Sequence[Tree] = ()) -> Trees:
-    """Booleans; `names` are those of earlier lines."""
+    """Draw Booleans; `names` are those of earlier lines."""
     leaves = st.sampled_from(
         [("symbol", "a"), ("symbol", "b"), ("true",), ("false",), *(("is", name) for name in OF_ONE), *names]
     )
@@ -127,7 +127,7 @@ def booleans(depth: int, names: Sequence[Tree] = ()) -> Trees:
 
 
 def counts(depth: int) -> Trees:
-    """Counts."""
+    """Draw counts."""
     leaves = st.sampled_from([("integer", "0"), ("integer", "1"), ("integer", "3"), ("#", "", ("symbol", "a"))])
     if depth == 0:
         return leaves
@@ -143,7 +143,7 @@ def counts(depth: int) -> Trees:
 
 @st.composite
 def programs(draw: st.DrawFn, depth: int = 3) -> tuple[str, Tree]:
-    """The text of a program over a and b of three lines, the last of which reads the others, and the tree of it."""
+    """Draw a program over a and b of three lines, the last of which reads the others; return its text and its tree."""
     first, number = draw(booleans(depth)), draw(counts(depth))
     names = [("named", "A", first), ("compare", ">=", ("named", "C", number), ("#", "", ("named", "A", first)))]
     answer = draw(booleans(depth, names))
@@ -152,7 +152,7 @@ def programs(draw: st.DrawFn, depth: int = 3) -> tuple[str, Tree]:
 
 
 def conditions() -> st.SearchStrategy[str]:
-    """Conditions of i and j that have a construction, in the notation of `pred` lines."""
+    """Draw conditions of i and j that have a construction, in the notation of `pred` lines."""
     number, modulus = st.integers(-4, 4), st.integers(1, 3)
     comparison = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
     atoms = st.one_of(

@@ -1,4 +1,4 @@
-"""Damage to JSON documents: what an editor, another program or somebody hostile may leave behind."""
+"""Damage to JSON documents, as an editor, another program or an attacker may cause it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 10**30, 0.5, 1e300, [], {}, [[]], [None], ["1"], {"1": "1"}, {"a": 1},
 )  # fmt: skip
 DEEP = ("deep 100", "deep 1000", "deep 10000")
-"""Texts in place of values that are nested so deeply."""
+"""Placeholders for values that are nested as deeply as the number says; `text_of` writes them out."""
 KEYS = ("", "1", "name", "reading", "scale", "bias", "hardmax", "gap", "\x1b]0;x\x07", "weighting", "threshold", "bos")
 
 
 def places(document: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths of all values in a document, itself first."""
+    """Yield the paths of all values in a document, the document itself first."""
     yield path
     if isinstance(document, dict | list):
         for key, value in document.items() if isinstance(document, dict) else enumerate(document):
@@ -33,14 +33,14 @@ def places(document: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def at(document: Any, path: Path) -> Any:
-    """The value at a path."""
+    """Return the value at a path."""
     for key in path:
         document = document[key]
     return document
 
 
 def edited(document: Any, path: list[str | int], value: Any) -> Any:
-    """The document itself with another value at a path, or none there for `...`."""
+    """Replace the value at a path in place, or remove it for `...`; return the document."""
     place, key = at(document, tuple(path[:-1])), path[-1]
     if value is ...:
         del place[key]
@@ -50,14 +50,15 @@ def edited(document: Any, path: list[str | int], value: Any) -> Any:
 
 
 def replaced(document: Any, path: Path, value: Any) -> Any:
-    """A copy of the document, edited."""
+    """Return a copy of the document with another value at a path."""
     return edited(copy.deepcopy(document), [*path], value)
 
 
 @st.composite
 def damaged(draw: st.DrawFn, document: Any) -> Any:
-    """A document with one to three values deleted, repeated, retyped, renamed, exchanged or replaced; or with other
-    numbers, names and choices alone, which a reader may well accept."""
+    """Draw a document with one to three values deleted, repeated, retyped, renamed, exchanged or replaced; or with
+    only numbers, names and choices changed, which a reader may well accept.
+    """
     whole = copy.deepcopy(document)
     gentle = draw(st.booleans())
     for _ in range(draw(st.integers(1, 3))):
@@ -76,7 +77,7 @@ def damaged(draw: st.DrawFn, document: Any) -> Any:
 
 
 def _plain(value: Any) -> bool:
-    """Whether a value is no object and no array."""
+    """Return True if a value is neither an object nor an array."""
     return not isinstance(value, dict | list)
 
 
@@ -103,7 +104,7 @@ def _change(draw: st.DrawFn, whole: Any, parent: Any, key: str | int) -> None:
 
 
 def numbers(value: Any) -> st.SearchStrategy[Any]:
-    """Numbers of the kind that a value is: integers for integers, rationals in strings for strings."""
+    """Draw numbers of the kind that a value is: integers for integers, rationals in strings for strings."""
     whole = st.one_of(st.integers(-3, 3), st.integers(-(10**20), 10**20))
     if isinstance(value, int):
         return whole
@@ -111,7 +112,7 @@ def numbers(value: Any) -> st.SearchStrategy[Any]:
 
 
 def text_of(document: Any) -> bytes:
-    """A document as a file has it: lone surrogates stay escapes, and what stands for deep nesting is nested."""
+    """Return a document as the bytes of a file: lone surrogates stay escapes, and placeholders of DEEP are nested."""
     text = json.dumps(document)
     for number, mark in enumerate(DEEP):
         depth = 10 ** (number + 2)

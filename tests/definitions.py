@@ -1,4 +1,4 @@
-"""The definition of every operator, quantifier by quantifier: slow, and shares nothing with the oracle it judges."""
+"""The definition of every operator, quantifier by quantifier: slow, and independent of the oracles that it tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hardsim.lang import ast
 
 Word = tuple[str, ...] | tuple[frozenset[str], ...]
-"""Symbols, or the sets of propositions that hold."""
+"""A word of symbols, or of the sets of propositions that are true at each position."""
 At = Callable[[int], bool]
 
 LENS: dict[ast.CountSide, Callable[[int, int], range]] = {
@@ -18,7 +18,7 @@ LENS: dict[ast.CountSide, Callable[[int, int], range]] = {
 
 
 def formula_holds(node: ast.Node, word: Word, i: int) -> bool:
-    """The definition of every operator at position i, quantifier by quantifier, with no column and no sharing."""
+    """Return the value of a node at position i, by its definition: no columns, no shared results."""
     n = len(word)
 
     def here(sub: ast.Node) -> At:
@@ -78,7 +78,10 @@ BINARY: dict[str, Callable[[At, At, int, int], bool]] = {
     "S": lambda phi, psi, i, n: any(psi(j) and all(phi(k) for k in range(j + 1, i + 1)) for j in range(1, i + 1)),
     "T": lambda phi, psi, i, n: all(psi(j) or any(phi(k) for k in range(j + 1, i + 1)) for j in range(1, i + 1)),
 }
-"""The duals by their own quantifiers: psi at every j up to a position, if any, at which phi released it."""
+"""Binary operators by their quantifiers.
+
+The duals have quantifiers of their own: psi at every j up to a position, if any, at which phi released it.
+"""
 
 
 Within = Callable[[At, At, int, int, int, int], bool]

@@ -1,4 +1,4 @@
-"""Random dense networks of every kind."""
+"""Random dense networks of every kind that external formats have."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ SEEN = (Mask.FUTURE, Mask.NONE, Mask.PAST)
 
 @dataclass(frozen=True)
 class Shape:
-    """What a random network is like: `weights` are Fractions, or floats of so many bits; `size` scales all weights and
-    `cold` the scores."""
+    """Parameters of a random network: with `fractions` weights are Fractions, else floats of type `dtype`; `size`
+    scales all weights, and `cold` the scores.
+    """
 
     d: int = 8
     layers: int = 2
@@ -40,7 +41,7 @@ class Shape:
 
 
 class Maker:
-    """Arrays of a shape, from a seed."""
+    """Draws the parts of a network of a shape, from a seed."""
 
     def __init__(self, shape: Shape, seed: int) -> None:
         self.shape, self.rng = shape, np.random.default_rng(seed)
@@ -48,7 +49,7 @@ class Maker:
         self.embedding_scale = scales[seed % 4]
 
     def array(self, *size: int, spread: float = 1.0) -> Dense:
-        """Random weights."""
+        """Draw random weights."""
         if self.shape.fractions:
             numbers = self.rng.integers(-7, 8, size=size)
             found = np.empty(size, dtype=object)
@@ -57,11 +58,11 @@ class Maker:
         return (self.rng.normal(size=size) * spread * self.shape.size).astype(self.shape.dtype).astype(np.float64)
 
     def bias(self, *size: int) -> Dense | None:
-        """Random biases, if there are any."""
+        """Draw random biases; None if the shape has none."""
         return self.array(*size, spread=0.2) if self.shape.biases else None
 
     def norm(self) -> Norm | None:
-        """A norm, if there is one."""
+        """Draw a norm; None if the shape has none."""
         if self.shape.norm is None:
             return None
         bare = self.rng.random() < 0.2
@@ -69,7 +70,7 @@ class Maker:
         return Norm(self.shape.norm, self.shape.epsilon, weight, None if bare else self.bias(self.shape.d))
 
     def head(self, name: str) -> NetworkHead:
-        """A head with values one wider than keys."""
+        """Draw a head with values one coordinate wider than keys."""
         d, k = self.shape.d, self.shape.k
         v = k + 1
         w_q, w_k = self.array(d, k, spread=d**-0.5), self.array(d, k, spread=d**-0.5)
@@ -79,7 +80,7 @@ class Maker:
         return NetworkHead(name, self.shape.mask, scale, w_q, w_k, w_v, w_o, *biases)
 
     def layer(self, number: int) -> NetworkLayer:
-        """A layer."""
+        """Draw a layer."""
         shape = self.shape
         d, width = shape.d, shape.mlp
         mlp = None
@@ -90,7 +91,7 @@ class Maker:
         return NetworkLayer(heads, mlp, self.bias(d), self.norm(), self.norm(), shape.post)
 
     def network(self) -> Network:
-        """The network."""
+        """Draw the network."""
         shape = self.shape
         positions = self.array(shape.rows, shape.d, spread=0.5) if shape.rows is not None else ()
         return Network(
@@ -107,5 +108,5 @@ class Maker:
 
 
 def made(shape: Shape | None = None, seed: int = 0, **changes: Any) -> Network:
-    """A random network."""
+    """Return a random network; `changes` replace parameters of the shape."""
     return Maker(replace(shape or Shape(), **changes), seed).network()

@@ -1,4 +1,4 @@
-"""The schema of the documents that commands write, as it is committed."""
+"""Validation of JSON documents against `docs/schema.json`, as it is committed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 def validator_of(name: str) -> Draft202012Validator:
-    """What holds a part of a document against its definition, which is named as its class is."""
+    """Return a validator for one part of a document; `name` is the name of its class."""
     return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
 
 
 def valid(record: Record) -> Any:
-    """A record as a reader has it, after it was held against the schema."""
+    """Return the document of a record, after validating it against the schema."""
     found = record.to_dict()
     validator_of(type(record).__name__).validate(found)
     return found
 
 
 def exact(number: Any) -> Fraction:
-    """An exact number, which its rounded value is close to."""
+    """Return an exact number of a document, after checking that its rounded value is close to it."""
     found = Fraction(number["exact"])
     assert number.keys() == {"value", "exact"}
     assert abs(Fraction(number["value"]) - found) <= abs(found) / 10**15

@@ -1,4 +1,4 @@
-"""Networks by hand whose answers are known."""
+"""Hand-made external networks whose answers are known."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ AT_THE_END = Readout()
 
 
 def exact(rows: list[Any]) -> Any:
-    """An array of Fractions."""
+    """Return an array of Fractions."""
     return np.array([[Fraction(value) for value in row] for row in rows], dtype=object)
 
 
 def mean_of_a(
     bias: Fraction = Fraction(-1, 2), rows: int | None = None, readout: Readout = AT_THE_END, **more: Any
 ) -> Network:
-    """Over a and b: the only output is the share of a's among the positions that are seen, plus `bias`. Coordinate 0 is
-    1 at an a, coordinate 1 holds what the head makes of it."""
+    """Return a network over a and b whose only output is the share of a's among the visible positions, plus `bias`.
+
+    Coordinate 0 is 1 at an a; coordinate 1 receives the output of the head.
+    """
     tokens: tuple[Token, ...] = more.pop("tokens", ("a", "b"))
     embedding = np.zeros((len(tokens), 2))
     embedding[0, 0] = 1.0
@@ -49,19 +51,23 @@ def mean_of_a(
 
 
 def falling(start: Fraction, by: Fraction, rows: int) -> Network:
-    """Over a and b: the only output is `start` less `by` for each symbol of the word, and more by the share of a's."""
+    """Return a network over a and b whose only output is `start`, less `by` for each symbol of the word, plus the
+    share of a's.
+    """
     table = exact([[0, -by * (row + 1)] for row in range(rows)])
     return replace(mean_of_a(start, rows), positions=table)
 
 
 def model_of(network: Network, name: str = "net") -> Model:
-    """The network as if it had been read."""
+    """Return the network as a model that was read from a file of this name."""
     return Model(of_network(network, name, "0" * 64, "by hand"))
 
 
 def hooked_folder(path: Path, bias: float, rows: int = 12, outputs: int = 1) -> Path:
-    """The network of `mean_of_a` over a, b and pad, as TransformerLens stores it; all but one of several outputs are
-    -9 everywhere."""
+    """Write the network of `mean_of_a` over a, b and pad as TransformerLens stores it; return the folder.
+
+    Of several outputs, all but one are -9 everywhere.
+    """
     path.mkdir(parents=True)
     head = "blocks.0.attn."
     tensors = {

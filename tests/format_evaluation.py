@@ -1,7 +1,9 @@
-"""Networks evaluated in number formats, at random: sums in any order, products fused or not, exp off by two units.
+"""Random evaluation of networks in number formats: sums in any order, products fused or not, exp off by up to two
+units.
 
-It shares no code with `hardsim.formats`: numbers of a format are those of numpy's and ml_dtypes' types, and each result
-is the nearest of what the type says and its neighbours."""
+It shares no code with `hardsim.formats`: numbers of a format are those of numpy's and ml_dtypes' types, and each
+result is the nearest among the converted value and its neighbours.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,10 @@ ACTIVATED: dict[str, Callable[[Floats], Floats]] = {
 
 
 def nearest(x: Floats, name: str) -> Floats:
-    """The nearest numbers of a type, ties to the one whose last bit is 0. What ml_dtypes converts a float64 to may be
-    rounded twice, so that its neighbours are looked at too."""
+    """Round to the nearest numbers of a type, ties to even.
+
+    ml_dtypes may round a float64 twice, so the neighbours of its result are tried too.
+    """
     kind = TYPES[name]
     with np.errstate(all="ignore"):
         found = x.astype(kind)
@@ -54,7 +58,7 @@ def nearest(x: Floats, name: str) -> Floats:
 
 
 def to_odd(a: Floats, b: Floats) -> Floats:
-    """a + b in float64, rounded to odd where it is not exact: rounded again to a narrower type it is rounded once."""
+    """Return a + b in float64, rounded to odd if inexact; rounding this to a narrower type then rounds only once."""
     with np.errstate(all="ignore"):
         s = a + b
         part = s - a
@@ -66,7 +70,7 @@ def to_odd(a: Floats, b: Floats) -> Floats:
 
 @dataclass
 class RandomEvaluation:
-    """One evaluation of model.py, another one each time."""
+    """One random evaluation of a network, as model.py may compute it; each instance makes other choices."""
 
     layout: ExportLayout
     form: str
@@ -82,22 +86,22 @@ class RandomEvaluation:
 
     @property
     def random(self) -> Random:
-        """What decides."""
+        """The random generator that makes the choices."""
         assert self.rng is not None
         return self.rng
 
     def round(self, x: Any) -> Floats:
-        """To the format."""
+        """Round to the format."""
         return nearest(np.asarray(x, dtype=np.float64), self.form)
 
     def inner(self, x: Floats) -> Floats:
-        """To what sums are accumulated in."""
+        """Round to the format in which sums are accumulated."""
         return nearest(x, self.accumulate or self.form)
 
     # ---- sums ----
 
     def summed(self, parts: Sequence[tuple[Floats, Floats]]) -> Floats:
-        """The sum of products x y in an order, each rounded or fused."""
+        """Sum the products x y in a random order, each product rounded or fused."""
         rng, style = self.random, self.random.choice(["left", "right", "tree", "pairs", "any", "any"])
         left = list(parts)
         if style == "right":
@@ -119,22 +123,22 @@ class RandomEvaluation:
         return self.round(values[0])
 
     def matmul(self, x: Floats, w: Floats) -> Floats:
-        """x w over the last axis of x and the last but one of w."""
+        """Multiply x and w over the last axis of x and the last but one of w."""
         return self.summed([(x[..., :, k, None], w[..., None, k, :]) for k in range(x.shape[-1])])
 
     def total(self, x: Floats) -> Floats:
-        """The sum over the last axis."""
+        """Sum over the last axis."""
         one = np.ones_like(x[..., 0])
         return self.summed([(x[..., k], one) for k in range(x.shape[-1])])[..., None]
 
     def unit(self, x: Floats) -> Floats:
-        """The unit in the last place."""
+        """Return the unit in the last place of each number."""
         with np.errstate(divide="ignore"):
             power = 2.0 ** np.floor(np.log2(np.maximum(x, self.normal)))
         return power * self.eps
 
     def exp(self, t: Floats) -> Floats:
-        """Within two units of exp; 1 at 0, at most 1, 0 where it vanishes."""
+        """Return a value within two units of exp: 1 at 0, at most 1, and 0 where it underflows."""
         rng = np.random.default_rng(self.random.randrange(2**32))
         exact = np.exp(t)
         unit = self.unit(exact)
@@ -147,15 +151,15 @@ class RandomEvaluation:
     # ---- the network ----
 
     def plus(self, x: Floats, bias: str) -> Floats:
-        """With a bias if there is one."""
+        """Add a bias, if the network has one of this name."""
         return self.round(x + self.arrays[bias]) if bias in self.arrays else x
 
     def product(self, x: Floats, weight: str, bias: str) -> Floats:
-        """x W + b."""
+        """Return x W + b."""
         return self.plus(self.matmul(x, self.arrays[weight]), bias)
 
     def outputs(self, tokens: NDArray[Any]) -> Floats:
-        """The outputs, (words, tokens, outputs)."""
+        """Return the outputs, of shape (words, tokens, outputs)."""
         description, layout = self.layout.description, self.layout
         m = tokens.shape[1]
         n = m - layout.fixed
@@ -178,7 +182,7 @@ class RandomEvaluation:
             return self.product(x, "unembedding", "unembedding_bias")
 
     def layer(self, prefix: str, description: Any, x: Floats, scales: Any) -> Floats:
-        """A layer."""
+        """Run a layer."""
         after = description["norms"] == "after"
         if description["heads"] or f"{prefix}b_o" in self.arrays:
             y = x if after else self.norm(description.get("norm_1"), f"{prefix}norm_1.", x)
@@ -198,7 +202,7 @@ class RandomEvaluation:
         return x
 
     def head(self, prefix: str, mask: str, y: Floats, scale: Sequence[Any]) -> Floats:
-        """What a head adds."""
+        """Return the contribution of a head to the residual stream."""
         q, k, v = (self.product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
         factor = self.round(list(map(nearest_float, scale)))
         m = y.shape[1]
@@ -212,7 +216,7 @@ class RandomEvaluation:
         return self.matmul(self.matmul(weights, v), self.arrays[f"{prefix}w_o"])
 
     def norm(self, description: Any, prefix: str, x: Floats) -> Floats:
-        """A norm."""
+        """Apply a norm; return x if there is none."""
         if description is None:
             return x
         d = self.round(float(x.shape[-1]))
@@ -227,10 +231,10 @@ class RandomEvaluation:
 
 
 class FromLeft(RandomEvaluation):
-    """Summed from the left, each product and each partial sum rounded; exp off by two units at most."""
+    """An evaluation that sums from the left and rounds each product and partial sum; exp is off by up to two units."""
 
     def summed(self, parts: Any) -> Any:
-        """The sum of products."""
+        """Sum the products from the left."""
         total = np.zeros(1)
         for x, y in parts:
             total = self.inner(total + self.inner(x * y))
@@ -238,8 +242,8 @@ class FromLeft(RandomEvaluation):
 
 
 class Plainly(FromLeft):
-    """With exp to nearest besides: what words are emulated with."""
+    """An evaluation from the left with exp rounded to nearest, as words are emulated."""
 
     def exp(self, t: Any) -> Any:
-        """exp, rounded once."""
+        """Return exp, rounded once."""
         return self.round(np.exp(t))

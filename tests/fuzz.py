@@ -1,7 +1,7 @@
-"""Texts near valid ones, and what a run on hostile input may do: conventions of all tests that fuzz.
+"""Texts near valid ones, and the outcomes that are allowed on hostile input: conventions of all fuzzing tests.
 
-A run is tame if it ends with exit code 0, 1, 2 or 3, says something wherever that is not 0, and shows no traceback. The
-long tests give it LIMIT bytes of memory and PATIENCE seconds, in a process of its own.
+A run is tame if it ends with exit code 0, 1, 2 or 3, prints a message wherever that is not 0, and shows no traceback.
+The long tests give a run LIMIT bytes of memory and PATIENCE seconds, in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from random import Random
 
 LIMIT = 2 * 2**30
 PATIENCE = 120.0
-"""A hundred times what the cases of one process take: only what hangs is not done by then."""
+"""Seconds for one process: a hundred times what its cases take, so that only a run that hangs exceeds them."""
 
 PIECES = (
     "", " ", *"\n\r\t\0\u2028\u202e\ufeff\udcff", "\x1b[2J", *"éε𝔸'\"()[]{}!-+*/^%&|=<:,.01XYSUFGOHin", "#[", "#L[",
@@ -29,8 +29,9 @@ PIECES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One run: arguments, and the bytes of files by name (in the working directory) and of standard input, as text with
-    lone surrogates for what is not UTF-8."""
+    """One run: arguments, and the contents of files by name (in the working directory) and of standard input, as text
+    with lone surrogates for bytes that are not UTF-8.
+    """
 
     arguments: tuple[str, ...]
     files: tuple[tuple[str, str], ...] = ()
@@ -38,12 +39,14 @@ class Case:
 
 
 def raw(text: str) -> bytes:
-    """The bytes that a text with lone surrogates stands for."""
+    """Return the bytes that a text with lone surrogates stands for."""
     return text.encode("utf-8", "surrogatepass" if any("\ud800" <= c < "\udc80" for c in text) else "surrogateescape")
 
 
 def mutated(text: str, random: Random, pieces: Sequence[str] = PIECES) -> str:
-    """A text after one to four small changes: a part removed, repeated, moved or replaced, or a piece put in."""
+    """Return a text after one to four small changes: a part removed, repeated, moved or replaced, or a piece
+    inserted.
+    """
     for _ in range(random.choice((1, 1, 1, 2, 2, 4))):
         start = random.randrange(len(text) + 1)
         end = min(len(text), start + random.choice((0, 0, 1, 1, 2, 5, 40)))
@@ -63,7 +66,7 @@ def mutated(text: str, random: Random, pieces: Sequence[str] = PIECES) -> str:
 
 
 def require_tame(case: object, code: int, err: str) -> None:
-    """Assert that a run ended as it may."""
+    """Assert that a run was tame, from its exit code and its standard error."""
     assert code in (0, 1, 2, 3), (case, code, err[-2000:])
     assert code == 0 or err.strip() or code in (1, 3), (case, code)
     assert "Traceback" not in err, (case, err[-2000:])
@@ -71,7 +74,7 @@ def require_tame(case: object, code: int, err: str) -> None:
     assert not any(char in err for char in "\x1b\0\x07"), (case, err[-2000:])
 
 
-# One process runs many cases: what it prints before a case tells which one killed it.
+# One process runs many cases; the line printed before each case identifies the one that killed it.
 CHILD = """
 import contextlib, io, json, os, sys, tempfile
 from tests.fuzz import Case, raw

@@ -1,4 +1,4 @@
-"""Exact hard attention on single words, by `ahat.exact` and held to what its heads declare."""
+"""Exact hard attention on single words, by `ExactModel`, with a check of the gaps that heads declare."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hardsim.program.regimes import REGIMES
 
 @dataclass(frozen=True)
 class HardRun:
-    """What a program did on one word of length n.
+    """The run of a program on one word of length n.
 
-    `columns` holds every coordinate at the end at every position, `winners` the attended position of each row of each
-    hard head, `gaps` the least score gap of each head over the rows with more than one visible position (of leftmost
-    and rightmost heads 0 where the maximum is not unique).
+    `columns` has the final value of every coordinate at every position, `winners` the attended position of each row of
+    each hard head, `gaps` the least score gap of each head over the rows with more than one visible position (0 for a
+    leftmost or rightmost head whose maximum is not unique).
     """
 
     accepted: bool
@@ -34,23 +34,23 @@ class HardRun:
 
 
 def since(regime: str = "temperature") -> Program:
-    """a S b over three letters: one hard head."""
+    """Return the program of a S b over three letters, which has one hard head."""
     return lower(desugar(parse_expression("a S b", ["a", "b", "c"])), REGIMES[regime])
 
 
 def with_head(program: Program, **changes: Any) -> Program:
-    """The program with its only head changed."""
+    """Return the program with attributes of its only head changed."""
     layer = program.layers[0]
     return replace(program, layers=(replace(layer, heads=(replace(layer.heads[0], **changes),)),))
 
 
 def hard_run(program: Program, word: Sequence[str]) -> HardRun:
-    """One word alone."""
+    """Run a program on one word."""
     return hard_runs(program, [word])[0]
 
 
 def hard_runs(program: Program, words: Sequence[Sequence[str]]) -> list[HardRun]:
-    """Words of one length."""
+    """Run a program on words of one length."""
     exact = ExactModel(program)
     trace = exact.run(words)
     require_promises(program, trace)
@@ -74,7 +74,7 @@ def hard_runs(program: Program, words: Sequence[Sequence[str]]) -> list[HardRun]
 
 
 def least_gap(head: Head, rows: Rows, word: int) -> Fraction | None:
-    """The least score gap of a head on one word."""
+    """Return the least score gap of a head on one word; None if no row has a gap."""
     gaps = rows.gap[word]
     if head.weighting is not Weighting.AVERAGE:
         gaps = np.where(rows.maxima[word] > 1, 0, gaps)
@@ -83,6 +83,6 @@ def least_gap(head: Head, rows: Rows, word: int) -> Fraction | None:
 
 
 def outputs_of(program: Program, trace: HardTrace) -> list[Fraction]:
-    """The output coordinate at the reading position, by word."""
+    """Return the output coordinate at the reading position, by word."""
     column, place = trace.columns[program.output], program.reading_index(trace.n)
     return [column.at(word, place) for word in range(column.whole.shape[0])]

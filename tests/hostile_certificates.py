@@ -1,4 +1,4 @@
-"""Certificates for tests: of shipped formulas, made by hand, and with bounds and digests that fit what is in them."""
+"""Certificates for tests: of shipped formulas, made by hand, and with bounds and digests recomputed after a change."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _text(name: str, regime: str, max_n: int | None, beta: Fraction | None) -> s
 
 
 def made(name: str, regime: str, max_n: int | None = 3, beta: Fraction | None = None) -> dict[str, Any]:
-    """The certificate of a shipped formula, as it is read back; of every length, if that is asked for by None."""
+    """Return the certificate of a shipped formula, read back from its text; `max_n` None means every length."""
     document: dict[str, Any] = json.loads(_text(name, regime, max_n, beta))
     return document
 
 
 def sealed(document: dict[str, Any]) -> str | None:
-    """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
+    """Recompute the bounds and digests of a document; return the reason why it is rejected, None if it is valid."""
     reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
     document["digests"] |= digests(document)
     message = verify(document)
@@ -54,7 +54,7 @@ def sealed(document: dict[str, Any]) -> str | None:
 
 
 def handmade(nodes: list[Any], root: list[Any], n: int | None, **model: Any) -> dict[str, Any]:
-    """A certificate about words over {a, b} of length n, or of every length (None)."""
+    """Return a certificate about words over {a, b} of length n, or of every length (None)."""
     meaning = {"coordinates": model.pop("coordinates", {}), "heads": model.pop("heads", {})}
     network = {"embedding": {}, "encodings": {}, "temperature": "1", "layers": []} | model
     labels = {"version": "1", "source": {"name": "", "sha256": "", "text": ""}, "formula": "", "at": "last",

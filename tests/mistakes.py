@@ -1,4 +1,4 @@
-"""What is raised, and where the carets of an error stand."""
+"""Helpers for errors: the exception of a call, and the text that an error marks with carets."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ T = TypeVar("T")
 
 
 def raised(kind: type[E], call: Callable[..., object], *arguments: Any, match: str | None = None, **named: Any) -> E:
-    """The exception of this kind that a call ends in."""
+    """Return the exception of this kind that a call raises; fail if it raises none."""
     with pytest.raises(kind, match=match) as caught:
         call(*arguments, **named)
     return caught.value
 
 
 def read_or_refused(read: Callable[[], T]) -> T | SourceError:
-    """What a call returns, or the error that refuses its text; anything else that is raised is a defect."""
+    """Return the result of a call, or the SourceError that it raises; any other exception is a defect and passes
+    through.
+    """
     try:
         return read()
     except SourceError as error:
@@ -29,7 +31,7 @@ def read_or_refused(read: Callable[[], T]) -> T | SourceError:
 
 
 def marked(error: SourceError) -> str:
-    """The text above the carets (a space past the end of the line)."""
+    """Return the text above the carets (a space past the end of the line)."""
     shown, carets = str(error).split("\n")[1:3]
     start = carets.index("^")
     assert set(carets[start:]) == {"^"}

@@ -1,4 +1,4 @@
-"""Random networks, and a dense forward pass written from the definition, for every engine to be held against."""
+"""Random networks, and a dense forward pass written from the definition with which every engine is compared."""
 
 from __future__ import annotations
 
@@ -24,36 +24,40 @@ from tests.reals import mp_value
 
 ALPHABET = ("a", "b", "c")
 D = 5
-"""Symbols, coordinates (5), key rows (2) and hidden units (7 at most) differ, so a transposed matrix cannot pass."""
+"""Number of coordinates. It differs from the numbers of symbols, key rows (2) and hidden units (7 at most), so that a
+transposed matrix cannot pass.
+"""
 
 
 def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
-    """The network ready to run in mpmath."""
+    """Return a forward pass of the network in mpmath, with `dps` digits."""
     return Forward(model, MpArithmetic(dps))
 
 
 def number(value: RealNumber) -> Any:
-    """A number of mpmath."""
+    """Convert a real number to mpmath."""
     return mp_value(value)
 
 
 def fraction(value: Any) -> Fraction:
-    """The rational that an mpmath number is."""
+    """Return the rational that an mpmath number is."""
     mantissa, exponent = (int(part) for part in value.man_exp)
     size = mantissa * Fraction(2, 1) ** exponent
     return -size if value < 0 else size
 
 
 def softmax(logits: Sequence[Fraction]) -> list[Any]:
-    """The definition, at 60 digits."""
+    """Return softmax by its definition, at 60 digits."""
     weights = [context.exp(number(x - max(logits))) for x in logits]
     total = context.fsum(weights)
     return [weight / total for weight in weights]
 
 
 def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
-    """Section 3.1 of the paper, entry by entry: the final activations, n x d, or n + 1 x d with a beginning of
-    sequence."""
+    """Return the final activations by Section 3.1 of the paper, entry by entry.
+
+    The shape is n x d, or n + 1 x d with a beginning of sequence.
+    """
     n, size = len(word), len(word) + model.bos
     start = 0 if model.bos else 1
     embedding = model.embedding.dense()
@@ -90,7 +94,7 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
 
 
 def put(matrix: Matrix, row: int, column: int, value: Rational) -> Matrix:
-    """A matrix with one entry put in the place of another."""
+    """Return a matrix with one entry replaced."""
     return Matrix.of(*matrix.shape, {**{(r, c): v for r, c, v in matrix.entries}, (row, column): value})
 
 
@@ -99,7 +103,7 @@ def scaled(matrix: Matrix, factor: Rational) -> Matrix:
 
 
 def edited_head(model: Transformer, number: int, **changes: Any) -> Transformer:
-    """A network with other attributes of the head of a number in `model.heads`."""
+    """Return a network with changed attributes of one head; `number` is its index in `model.heads`."""
     head = model.heads[number]
     layers = (replace(layer, heads=tuple(replace(one, **changes) if one is head else one for one in layer.heads))
               for layer in model.layers)  # fmt: skip
@@ -115,14 +119,17 @@ class HardNetwork:
 
     @cached_property
     def program(self) -> Program:
-        """The same by the names of its coordinates, which are in the same order."""
+        """The model as a program whose forms use the names of the coordinates, in the same order."""
         return program_of(self.network, list(self.heads))
 
 
 @dataclass
 class HardLayer:
-    """A layer by the definition, position by position: the residual stream after attention and at the end, and of
-    every head the visible scores of each query by key index, and what it reads at each key."""
+    """A layer by the definition, position by position.
+
+    It has the residual stream after attention and at the end, and for every head the visible scores of each query by
+    key index, and the value at each key.
+    """
 
     attended: list[list[Fraction]]
     final: list[list[Fraction]]
@@ -131,7 +138,7 @@ class HardLayer:
 
 
 def dense_hard(hard: HardNetwork, word: Sequence[str]) -> list[HardLayer]:
-    """Hard attention as `dense_forward` has softmax: entry by entry, in rationals."""
+    """Run hard attention entry by entry, in rationals: the counterpart of `dense_forward`."""
     model, weightings = hard.network, iter(hard.heads)
     n, size, start = len(word), len(word) + model.bos, 0 if model.bos else 1
     embedding = model.embedding.dense()
@@ -195,7 +202,7 @@ def matrices(rows: int, columns: int) -> st.SearchStrategy[Matrix]:
 
 @st.composite
 def ffns(draw: st.DrawFn) -> FeedForward:
-    """Free hidden units, and sometimes a clip `relu(z) - relu(z - 1)` among them."""
+    """Draw free hidden units, and sometimes a clip `relu(z) - relu(z - 1)` among them."""
     m = draw(st.sampled_from([0, 3, 7]))
     w1, w2 = draw(matrices(m, D)), draw(matrices(D, m)) if m else Matrix((D, 0))
     b1 = [draw(RATIONALS) for _ in range(m)]
@@ -214,7 +221,7 @@ HARD = (Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 @st.composite
 def transformers(draw: st.DrawFn, bos: bool | None = None) -> Transformer:
-    """Random networks; `bos` says whether they have a beginning of sequence (None: some have)."""
+    """Draw random networks; `bos` chooses whether they have a beginning of sequence (None: some have)."""
     bos = draw(st.booleans()) if bos is None else bos
     heads = st.builds(
         AttentionHead,
@@ -242,7 +249,7 @@ def transformers(draw: st.DrawFn, bos: bool | None = None) -> Transformer:
 
 @st.composite
 def hard_transformers(draw: st.DrawFn) -> HardNetwork:
-    """Hard-attention models: small numbers, so that scores are often tied."""
+    """Draw hard-attention models with small numbers, so that scores are often tied."""
     model = replace(draw(transformers()), threshold=draw(RATIONALS), reading=draw(st.sampled_from(READINGS)))
     return HardNetwork(model, tuple((draw(st.sampled_from(HARD)), None) for _ in model.heads))
 
@@ -262,7 +269,7 @@ TEMPERATURES = ("1", "1/n", "1/10^302", "1/10^400", "10^307", "2^700", "1/2^1060
 
 @st.composite
 def hostile_transformers(draw: st.DrawFn, bos: bool | None = None) -> Transformer:
-    """Random networks in which some numbers are extreme."""
+    """Draw random networks in which some numbers are extreme."""
     model = draw(transformers(bos=bos))
 
     def number(value: int | Fraction) -> int | Fraction:
@@ -290,7 +297,7 @@ def hostile_transformers(draw: st.DrawFn, bos: bool | None = None) -> Transforme
 
 
 def one_head(temperature: str = "1") -> Transformer:
-    """Position i attends over its past by the score 3 i j; value [a]."""
+    """Return a network in which position i attends to its past by the score 3 i j; the value is [a]."""
     head = AttentionHead(
         "h", Mask.FUTURE, Matrix.of(1, 4, {(0, 1): 3}), Matrix.of(1, 4, {(0, 1): 1}), Matrix.of(4, 4, {(2, 0): 1})
     )
@@ -307,7 +314,7 @@ def one_head(temperature: str = "1") -> Transformer:
 
 
 def clipped_at(threshold: Fraction, temperature: str = "1") -> Transformer:
-    """`one_head` with the clip `2 (x - threshold)`."""
+    """Return the network of `one_head` followed by the clip `2 (x - threshold)`."""
     model = one_head(temperature)
     layer = model.layers[0]
     bias = -2 * threshold

@@ -1,4 +1,4 @@
-"""Pages and parts of pages, taken apart by the parser of Python."""
+"""A parser for HTML pages and fragments, based on the one of Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ VOID = {"meta", "br"}
 
 
 class Page(HTMLParser):
-    """The elements of a page; each that is opened is closed, in order."""
+    """The elements of a page, after checking that each that is opened is closed, in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

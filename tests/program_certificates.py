@@ -1,5 +1,7 @@
-"""Certificates of programs for tests, and what they claim, from the definitions: softmax and hard attention are run by
-the judge of mutants, which reads the certificate's network alone."""
+"""Certificates of programs for tests, and their claims by the definitions.
+
+The judge of the mutants runs softmax and hard attention; it reads the certificate's network alone.
+"""
 
 from __future__ import annotations
 
@@ -33,23 +35,26 @@ def _text(name: str, max_n: int | None) -> str:
 
 
 def made(name: str, max_n: int | None = None) -> dict[str, Any]:
-    """The certificate of a shipped program or model, of lengths up to one or of every length, as it is read back."""
+    """Return the certificate of a shipped program or model, read back from its text.
+
+    It is about lengths up to `max_n`, or about every length (None).
+    """
     document: dict[str, Any] = json.loads(_text(name, max_n))
     return document
 
 
 def sealed(document: dict[str, Any]) -> str | None:
-    """Why a document is rejected when its digests are made to fit; None if it is not."""
+    """Recompute the digests of a document; return the reason why it is rejected, None if it is valid."""
     with suppress(KeyError, TypeError, ValueError):
         document["digests"] |= digests(document)
     return verify(document)
 
 
-# ---- what is claimed ----
+# ---- claims ----
 
 
 def network(document: dict[str, Any]) -> dict[str, Any]:
-    """The network as the judge reads it."""
+    """Return the network of a certificate as a document for the judge."""
     model, layers = document["model"], list[dict[str, Any]]()
     names = sorted({*model["embedding"], *model["encodings"], *_written(model)})
     rows = [*model["alphabet"], *(["BOS"] if model["bos"] else [])]
@@ -83,7 +88,7 @@ def _written(model: dict[str, Any]) -> Iterator[str]:
 
 
 def lengths_of(document: dict[str, Any], most: int) -> Iterator[tuple[int, str]]:
-    """The lengths that are claimed, up to one, with their temperatures."""
+    """Yield the claimed lengths up to `most`, with their temperatures."""
     tau = document["temperature"]
     for place, n in enumerate(document["lengths"]):
         if n <= most:
@@ -93,7 +98,10 @@ def lengths_of(document: dict[str, Any], most: int) -> Iterator[tuple[int, str]]
 
 
 def wrong_word(document: dict[str, Any], most: int = 3, words: Sequence[Word] | None = None) -> Word | None:
-    """A word on which softmax certainly does not answer as hard attention, up to a length, or among some."""
+    """Return a word on which softmax certainly answers differently from hard attention; None if none is found.
+
+    All words up to length `most` are tried, or `words` if given.
+    """
     data = network(document)
     for n, tau in lengths_of(document, most):
         hard, soft = Judge(data, hard=True), Judge(data, tau=tau)
@@ -122,7 +130,7 @@ def _differ(model: dict[str, Any], hard: Judge, soft: Judge, word: Word) -> bool
 
 
 def _apart(model: dict[str, Any], hard: Fraction, soft: arb, n: int) -> bool:
-    """Whether an output certainly means something else than that of hard attention."""
+    """Return True if the softmax output certainly has another meaning than the output of hard attention."""
     if model["integers"]:
         return bool(abs(soft * n - arb(round(hard * n))) > arb("0.5"))
     if model["threshold"] is None:
@@ -134,7 +142,7 @@ def _apart(model: dict[str, Any], hard: Fraction, soft: arb, n: int) -> bool:
     return bool(off < 0 if hard > goal else off > 0)
 
 
-# ---- made by hand ----
+# ---- handmade certificates ----
 
 NUMBERS = {
     "0": [0, 0, 0, 0, None],
@@ -142,12 +150,15 @@ NUMBERS = {
     "0 or 1": [0, 1, 0, 1, None],
     "0 to 1": [0, 1, 0, None, None],
 }
-"""Spans of what is read, by their numbers: of functions 0 and 1, which are 0 and 1."""
+"""Spans that a head may read, by name; their numbers refer to functions 0 and 1, which are the constants 0 and 1."""
 
 
 def handmade(score: str, functions: Sequence[str], rows: Sequence[Any], **other: Any) -> dict[str, Any]:
-    """A certificate about words of a's: one head finds the largest `score`, which is functions 2 to 4 at the first
-    position, between and at the last, and reads whether that is the last position; digests are left out."""
+    """Return a certificate about words of a's, without digests.
+
+    Its one head finds the largest `score`, whose values at the first position, between, and at the last are functions
+    2 to 4. The head reads 1 at the last position and 0 elsewhere.
+    """
     reads = [[*NUMBERS].index(name) for name in other.pop("reads", ("0 or 1",) * 3)]
     form = {"mask": other.pop("mask", "none"), "query": [{"1": "1"}], "key": [{"score": "1"}]}
     head = {"name": "h", **form, "values": {"out": {"last": "1"}}}
@@ -178,10 +189,10 @@ def handmade(score: str, functions: Sequence[str], rows: Sequence[Any], **other:
 
 
 def row(groups: list[list[int]], inner: list[Any], *pairs: list[Any]) -> dict[str, Any]:
-    """What is claimed of the scores at one kind of position; rules and pairs name functions by number."""
+    """Return the claims about the scores at one kind of position; rules and pairs name functions by number."""
     return {"groups": groups, "inner": inner, "pairs": list(pairs)}
 
 
 def rising(**other: Any) -> dict[str, Any]:
-    """The score is the position itself, so that the last one is found: the claim is true."""
+    """Return the certificate whose score is the position itself, so that the last one is found: the claim is true."""
     return handmade("i", ["1", "i", "n", "j"], [row([[1, 2, 3]], [["lattice", 0, 5]])] * 3, **other)

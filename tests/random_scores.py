@@ -1,5 +1,6 @@
-"""Random scores over letters, an earlier head and positions, worked out by definition, and what is claimed of their
-rows, held against that."""
+"""Random scores over letters, an earlier head and positions, computed by definition, and a check of claims about
+rows.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +23,14 @@ SEEN: dict[Mask, Callable[[int, int], bool]] = {
     Mask.STRICT_PAST: lambda i, j: j > i,
 }
 FORMS = ("a", "b", "c", "one", "edge", "ab", "first a")
-"""Coordinates of random scores: letters, 1, [i = 1], a or b, and whether position 1 holds a."""
+"""Coordinates of random scores: the letters, 1, [i = 1], a or b, and [position 1 holds a]."""
 
 
 @dataclass(frozen=True)
 class RandomScore:
-    """A score as (coordinate of the query, coordinate of the key, factor), with what its head reads by letter."""
+    """A random score as a sum of (coordinate of the query, coordinate of the key, factor), and the value of each
+    letter.
+    """
 
     bos: bool
     mask: Mask
@@ -37,7 +40,7 @@ class RandomScore:
 
     @property
     def program(self) -> Program:
-        """Layer 1 works out `first a` and `ab`, and layer 2 has the head `h`."""
+        """The program of the score: layer 1 computes `first a` and `ab`, and layer 2 has the head `h`."""
         pairs = [(Affine.coordinate(q), Affine.of({k: factor})) for q, k, factor in self.terms]
         pairs.append((Affine.coordinate("one"), Affine.of({"i/n": self.tie})))
         first = Head(
@@ -59,13 +62,13 @@ class RandomScore:
         )
 
     def at(self, word: str, i: int) -> dict[str, int]:
-        """The coordinates of a position, by definition."""
+        """Return the coordinates of position i, by definition."""
         held = {letter: int(i > 0 and word[i - 1] == letter) for letter in LETTERS}
         own = {"one": 1, "edge": int(i == 1), "ab": held["a"] + held["b"], "first a": int(word[0] == "a")}
         return held | own
 
     def rows(self, word: str) -> Iterator[tuple[int, dict[int, Fraction]]]:
-        """Each query with the scores of the keys that it sees."""
+        """Yield each query with the scores of the keys that it sees."""
         n = len(word)
         places = [self.at(word, i) for i in range(n + 1)]
         for i in range(1 - self.bos, n + 1):
@@ -79,12 +82,12 @@ class RandomScore:
             )
 
     def read(self, word: str, j: int) -> int:
-        """What the head reads at a key."""
+        """Return the value that the head reads at key j."""
         return sum(value * self.at(word, j)[letter] for letter, value in zip(LETTERS, self.values, strict=True))
 
 
 def random_score(random: Random) -> RandomScore:
-    """A few products of coordinates, sometimes with a tie-break."""
+    """Return a score of a few products of coordinates, sometimes with a tie-break."""
     terms = tuple(
         (random.choice(FORMS), random.choice(FORMS), random.choice((-2, -1, 1, 1, 2, 3)))
         for _ in range(random.randint(1, 4))
@@ -96,14 +99,15 @@ def random_score(random: Random) -> RandomScore:
 
 
 def order_of(i: int, n: int) -> int:
-    """The order of the place of a position."""
+    """Return the number of the kind of position i: 0 beginning of sequence, 1 first, 2 between, 3 last."""
     return 0 if not i else 1 if i == 1 else 3 if i == n else 2
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of the rows of queries at a place: the least gap at a position of a length (None: all scores are
-    equal), and whether the values of all maxima are one number."""
+    """Claims about the rows of queries at one kind of position: the least gap at position i of length n (None: all
+    scores are equal), which keys are largest, and whether the values of all maxima are one number (`agreed`).
+    """
 
     gap: Callable[[int, int], Fraction | None]
     unique: bool
@@ -114,7 +118,7 @@ class Claim:
 
 
 def require(score: RandomScore, claims: Mapping[int, Claim], word: str) -> None:
-    """What is claimed of rows is true on one word."""
+    """Assert that the claims about rows are true on one word."""
     n = len(word)
     for i, scores in score.rows(word):
         claim = claims[order_of(i, n)]

@@ -1,4 +1,4 @@
-"""Real numbers in mpmath, at 60 digits, by walking the expressions that they are."""
+"""Real numbers of expressions in mpmath, at 60 digits, by a walk over the tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ context.dps = 60
 
 
 def mp_value(value: RealNumber) -> Any:
-    """The number that an expression is."""
+    """Return the value of an expression in mpmath."""
     if not isinstance(value, Real):
         return context.mpf(value.numerator) / value.denominator
     arguments = [mp_value(one) for one in value.args]
@@ -32,6 +32,6 @@ def mp_value(value: RealNumber) -> Any:
 
 
 def between(low: Fraction, value: Any, high: Fraction) -> bool:
-    """Whether a number of mpmath is between rationals, as far as its 60 digits tell."""
+    """Return True if a number of mpmath lies between rationals, as far as its 60 digits show."""
     slack = abs(value) * context.mpf(10) ** -55 + context.mpf(10) ** -55
     return bool(mp_value(low) - slack <= value <= mp_value(high) + slack)

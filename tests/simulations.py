@@ -1,4 +1,4 @@
-"""Random hard-attention models, and how far their softmax counterparts really are from them, in balls."""
+"""Random hard-attention models, and measured distances of their softmax counterparts from them, in balls."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from hardsim.sharpening.measure import LengthFacts, measure
 
 LONGEST = 6
 D = 4
-"""Coordinates: a constant, the symbol, a position encoding, and one that starts at 0."""
+"""Number of coordinates: a constant, the symbol, a position encoding, and one that starts at 0."""
 BITS = 192
-"""Of the balls. Weights and logits of these models lose a few tens of them."""
+"""Precision of the balls. Weights and logits of these models lose a few tens of these bits."""
 SMALL = [Fraction(k, 2) for k in (-3, -2, -1, 1, 2, 3)]
 BIASES = [Fraction(0)] * 3 + [Fraction(1), Fraction(-1, 2)]
 TAU = parse_arith("1", ("n",), "test")
@@ -38,8 +38,11 @@ def binary_words(n: int) -> list[tuple[str, ...]]:
 
 
 def random_model(random: Random, tied: bool = False) -> Program:
-    """One to three layers of one or two heads. Unless `tied`, keys have a term that grows with the position, which
-    often makes maxima unique; else they are made of symbols, which makes them shared."""
+    """Return a model of one to three layers of one or two heads.
+
+    Unless `tied`, keys have a term that grows with the position, which often makes maxima unique. With `tied`, keys
+    are made of symbols alone, which makes maxima shared.
+    """
     bos = random.random() < 0.3
     encoding = random.choice(["i/n", "i", "(-1)^i/(i+1)", "1/(i+1)"])
     weightings: list[Weighting] = []
@@ -62,7 +65,7 @@ def random_model(random: Random, tied: bool = False) -> Program:
 
 
 def random_layer(random: Random, number: int, bos: bool, tied: bool, weightings: list[Weighting]) -> Layer:
-    """A layer; `weightings` gets those of its heads."""
+    """Return a layer; append the weightings of its heads to `weightings`."""
     found = [random_head(random, f"{number}.{k}", bos, tied) for k in range(random.randint(1, 2))]
     weightings += [weighting for _, weighting in found]
     return Layer(tuple(head for head, _ in found), random_ffn(random))
@@ -90,7 +93,7 @@ def random_head(random: Random, name: str, bos: bool, tied: bool) -> tuple[Atten
 
 
 def random_ffn(random: Random) -> FeedForward:
-    """Up to two clips and two free hidden units."""
+    """Return up to two clips and two free hidden units."""
     w1: dict[tuple[int, int], Fraction | int] = {}
     w2: dict[tuple[int, int], Fraction | int] = {}
     b1: list[Fraction | int] = []
@@ -111,7 +114,7 @@ def random_ffn(random: Random) -> FeedForward:
 
 @dataclass(frozen=True)
 class Measured:
-    """One length of a hard model, over all binary words."""
+    """The run of a hard model on all binary words of one length, with its measured facts."""
 
     words: Sequence[Word]
     trace: HardTrace
@@ -119,7 +122,7 @@ class Measured:
 
 
 def run_hard(model: Program, longest: int = LONGEST) -> list[Measured]:
-    """All binary words, length by length."""
+    """Run a hard model on all binary words up to length `longest`, length by length."""
     exact, found = ExactModel(model), []
     for n in range(1, longest + 1):
         words = binary_words(n)
@@ -129,12 +132,12 @@ def run_hard(model: Program, longest: int = LONGEST) -> list[Measured]:
 
 
 def tieless(lengths: Sequence[Measured]) -> bool:
-    """Whether every head that is not uniform has one maximum in every row of every word."""
+    """Return True if every head that is not uniform has one maximum in every row of every word."""
     return all(head.most == [1] * len(head.most) for length in lengths for head in length.facts.heads.values())
 
 
 def unique(model: Program) -> Program:
-    """The heads renamed by layer, as a file must have them."""
+    """Return the model with heads renamed by layer, since names in a file must be unique."""
     layers = tuple(
         replace(layer, heads=tuple(replace(head, name=f"{number}.{head.name}") for head in layer.heads))
         for number, layer in enumerate(model.layers)
@@ -145,7 +148,7 @@ def unique(model: Program) -> Program:
 def models(
     count: int, seed: int, tied: bool, expected: Callable[[Sequence[Measured]], bool]
 ) -> list[tuple[Program, list[Measured]]]:
-    """The first `count` random models of a kind that has at least one head with scores."""
+    """Return the first `count` random models that fulfil `expected` and have at least one head with scores."""
     random = Random(seed)
     found: list[tuple[Program, list[Measured]]] = []
     while len(found) < count:
@@ -159,12 +162,14 @@ def models(
 
 
 Errors = list[tuple[dict[str, arb], dict[str, arb]]]
-"""By layer, after attention and at its end: by coordinate, a ball of the largest |soft - hard|."""
+"""By layer, after attention and at its end: for each coordinate a ball of the largest |soft - hard|."""
 
 
 def soft_errors(model: Program, taus: Sequence[Fraction], lengths: Sequence[Measured]) -> list[Errors]:
-    """Length by length, the largest distance of the softmax model's activations from the hard ones. The balls are
-    to be read in the precision that made them, which only their ends (`lower`, `upper`) do not depend on."""
+    """Return, length by length, the largest distances of the softmax activations from the hard ones.
+
+    The balls must be read in the precision that made them; only their ends (`lower`, `upper`) do not depend on it.
+    """
     arithmetic = BallArithmetic(BITS)
     forward = Forward(assemble(model, LengthTable(tuple(taus))), arithmetic)
     found: list[Errors] = []
@@ -183,7 +188,7 @@ def soft_errors(model: Program, taus: Sequence[Fraction], lengths: Sequence[Meas
 
 
 def farther(known: arb, soft: Column, hard: Exact, word: int, arithmetic: BallArithmetic) -> arb:
-    """The larger of a distance known and those of one column from the hard one."""
+    """Return the larger of a known distance and the distances of a soft column from the hard one on a word."""
     expected = hard.values(word)
     if soft.exact and soft.values == expected:
         return known
@@ -199,9 +204,10 @@ def farther(known: arb, soft: Column, hard: Exact, word: int, arithmetic: BallAr
 def one_head(
     query: Sequence[int], key: Sequence[int], mask: Mask, weighting: Weighting, gap: str | None = None
 ) -> Program:
-    """One head and no feed-forward network; coordinates as above, the position itself for an encoding.
+    """Return a model of one head without a feed-forward network; its encoding is the position itself.
 
-    `query` and `key` name a coordinate for each row of W_Q and W_K. The value is [a], added to the last coordinate.
+    Coordinates are those of D. `query` and `key` name a coordinate for each row of W_Q and W_K. The value is [a],
+    added to the last coordinate.
     """
     w_q = Matrix.of(len(query), D, dict.fromkeys(enumerate(query), 1))
     w_k = Matrix.of(len(key), D, dict.fromkeys(enumerate(key), 1))

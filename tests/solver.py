@@ -1,4 +1,4 @@
-"""An SMT solver for tests: what z3 says to queries."""
+"""An SMT solver for tests: z3's answers to queries."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from hardsim.proof.smt import Query
 
 Z3 = Path(sys.executable).with_name("z3")
-"""What z3-solver installs beside Python."""
+"""The executable that z3-solver installs beside Python."""
 
 
 def answers(text: str, directory: Path) -> list[str]:
-    """What z3 says to each query."""
+    """Return z3's answer to each query of an SMT file."""
     file = directory / "queries.smt2"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run([Z3, "-T:600", file], capture_output=True, text=True, check=False)
@@ -22,7 +22,7 @@ def answers(text: str, directory: Path) -> list[str]:
 
 
 def by_kind(steps: Sequence[Query], text: str, directory: Path) -> dict[str, set[str]]:
-    """What z3 says to the queries of each kind."""
+    """Return the set of z3's answers to the queries of each kind."""
     found: dict[str, set[str]] = {}
     message = answers(text, directory)
     assert len(message) == len(steps)

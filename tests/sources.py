@@ -1,4 +1,4 @@
-"""Files of formulas and programs, opened without the rest of the house."""
+"""Readers of formula and program files that use nothing but `hardsim.lang`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hardsim.lang.srasp.srasp_parser import parse_program
 
 
 def load(path: Path | str) -> FormulaFile:
-    """A `.ltl` file."""
+    """Read a `.ltl` file."""
     return parse_text(read_bytes(path, LARGEST_TEXT), str(path))
 
 
 def load_program(path: Path | str) -> SraspProgram:
-    """A `.srasp` file."""
+    """Read a `.srasp` file."""
     return parse_program(read_bytes(path, LARGEST_TEXT), str(path))

@@ -1,4 +1,4 @@
-"""A second evaluation of programs, by arrays over all pairs of positions: for comparison with the oracle."""
+"""A second evaluation of S-RASP programs, by arrays over all pairs of positions, to compare with the oracle."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from hardsim.lang import ast
 
 Table: TypeAlias = NDArray[Any]
-"""Values at pairs (i, j), or something that broadcasts to them: shape (n, n), (n, 1), (1, n) or (1, 1)."""
+"""Values at pairs (i, j), or an array that broadcasts to them: shape (n, n), (n, 1), (1, n) or (1, 1)."""
 
 
 def run_by_tables(program: ast.SraspProgram, word: Sequence[str]) -> dict[str, list[bool | int | str | Fraction]]:
-    """Every vector of a program on a word that is padded already; lists of length n."""
+    """Return every vector of a program as a list of length n, on a word that is padded already."""
     tables = _Tables(program, np.array(word, dtype=object))
     for statement in program.statements:
         tables.vectors[statement.name] = tables.statement(statement.right)

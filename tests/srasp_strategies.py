@@ -1,4 +1,4 @@
-"""Random well-typed programs for property-based tests, and all that is needed to say which."""
+"""Random well-typed S-RASP programs for property-based tests, and their parameters."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ _EQUALITY: tuple[ast.CompareOp, ...] = ("=", "!=")
 
 @dataclass(frozen=True)
 class Shape:
-    """What random programs may have in them.
+    """Parameters of random programs.
 
-    `vectors` is the largest number of statements, `depth` the levels of operators in an expression. Without
-    `integers` there are Boolean and symbol vectors only (B-RASP); `psum_of_booleans` keeps totals within 0..n;
-    `scaled` allows constant multiples, `counts` vectors by `count_j`, `means` by `mean_j`, `selective_means` those with
-    a score. `allow_integer_scores` allows comparisons of integers inside scores, `=` only unless `allow_order_scores`
-    (which adds `!=` and the order).
-    `output` is the sort of the last vector, both if None.
+    `vectors` is the largest number of statements, `depth` the levels of operators in an expression. Without `integers`
+    there are Boolean and symbol vectors only (B-RASP); `psum_of_booleans` keeps totals within 0..n; `scaled` allows
+    constant multiples, `counts` vectors by `count_j`, `means` by `mean_j`, `selective_means` those with a score.
+    `allow_integer_scores` allows comparisons of integers inside scores, `=` only unless `allow_order_scores` (which
+    adds `!=` and the order). `output` is the sort of the last vector; None allows both.
     """
 
     alphabet: tuple[str, ...] = ("a", "b")
@@ -57,7 +56,7 @@ class Shape:
 
 @dataclass
 class _Maker:
-    """Draws the parts of one program. `vectors` are those so far."""
+    """Draws the parts of one program. `vectors` are the vectors defined so far."""
 
     draw: st.DrawFn
     shape: Shape
@@ -96,7 +95,7 @@ class _Maker:
         return ast.Statement(name, right)
 
     def _mean(self) -> ast.MatchMean:
-        """With a score and a default, or over all that a mask allows."""
+        """Draw a mean: with a score and a default, or over all positions of a mask."""
         mask: ast.Mask = self.pick(("1", "j<=i", "j>=i"))
         score: ast.Expression = ast.Truth(True)
         default: ast.Expression = ast.RationalConstant(Fraction(0))
@@ -110,7 +109,7 @@ class _Maker:
         return ast.MatchMean(mask, score, value, default)
 
     def _default(self) -> ast.Expression:
-        """A constant, or an integer expression that is not one number."""
+        """Draw a default: a constant, or an integer expression that is not a single number."""
         constant = ast.RationalConstant(self.pick([Fraction(value) for value in ("0", "1", "1/2", "-2/3", "3")]))
         found = constant if self.draw(st.booleans()) else self.expression(Sort.INT)
         return ast.RationalConstant(Fraction(found.value)) if isinstance(found, ast.Integer) else found
@@ -193,7 +192,7 @@ class _Maker:
         return ast.Not(self.expression(Sort.BOOL, depth))
 
     def _nary(self, depth: int) -> ast.Expression:
-        """A chain; an operand that is a chain of the same operator is opened, as reading a text would do."""
+        """Draw a chain; an operand that is a chain of the same operator is merged into it, as the parser does."""
         op: ast.NaryOp = self.pick(("&", "|", "^"))
         args: list[ast.Expression] = []
         for _ in range(self.draw(st.integers(2, 3))):
@@ -209,7 +208,7 @@ class _Maker:
         return ast.Compare(self.pick(ops), self.expression(sort, depth), self.expression(sort, depth))
 
     def _compare_means(self) -> ast.Expression:
-        """Of a mean and a constant, or of two means at one position."""
+        """Draw a comparison of a mean with a constant, or of two means at one position."""
         index = self.pick(self.indices)
         means = [ast.Ref(name, index, sort) for name, sort in self.vectors.items() if sort is Sort.RATIONAL]
         constants = [ast.RationalConstant(Fraction(value)) for value in ("1/2", "-1/3", "0", "2", "1", "5/4")]
@@ -234,7 +233,7 @@ class _Maker:
 
 @st.composite
 def programs(draw: st.DrawFn, shape: Shape = Shape()) -> ast.SraspProgram:
-    """Well-typed programs of a shape, as parsing their text would give them."""
+    """Draw well-typed programs of a shape, equal to the parse of their text."""
     maker = _Maker(draw, shape)
     sorts = [
         Sort.BOOL,

@@ -1,7 +1,8 @@
-"""Programs as text: ASCII operators, every argument written out, and only the brackets and quotes that are needed.
+"""S-RASP programs as text: ASCII operators, every argument written out, and only the brackets and quotes that are
+needed.
 
-Reading the text again gives the same program, spans aside. The constants 0 and 1 are written so that inference finds
-the sort they have: `+1` is the integer where `1` would be Boolean, `true` the Boolean where `1` would be an integer.
+Parsing the text gives the same program, spans aside. The constants 0 and 1 are written so that inference finds
+their sort: `+1` is the integer where `1` would be Boolean, `true` the Boolean where `1` would be an integer.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ NARY = {"|": OR, "^": XOR, "&": AND}
 MASKS = {"1": "1", "j<i": "j < i", "j<=i": "j <= i", "j>i": "j > i", "j>=i": "j >= i"}
 
 Place: TypeAlias = Literal["open", "joined", "number", "counted"]
-"""What inference knows of an expression from where it stands.
+"""Knowledge of type inference about an expression, from its place.
 
-`open`: nothing, or that it is Boolean. `joined`: it has the sort of something else, which is integer if it is.
-`number`: it is an operand of arithmetic. `counted`: it is an operand of arithmetic, and a Boolean.
+`open`: nothing, or that it is Boolean. `joined`: it has the same sort as another expression, which is an integer if
+this one is. `number`: it is an operand of arithmetic. `counted`: it is an operand of arithmetic, and a Boolean.
 """
 
 
 def format_program(program: ast.SraspProgram) -> str:
-    """The text of a program: title, header, examples, relations and statements, each on lines of its own."""
+    """Return the text of a program: title, header, examples, relations and statements, each on lines of its own."""
     return "\n".join(_lines(program)) + "\n"
 
 
@@ -57,7 +58,7 @@ def _lines(program: ast.SraspProgram) -> Iterator[str]:
 
 
 def format_right_hand_side(right: ast.RightHandSide) -> str:
-    """The text of a statement after its `:=`."""
+    """Return the text of a statement after its `:=`."""
     match right:
         case ast.PositionWise(expr):
             return _text(expr, CONDITIONAL, "open")
@@ -77,20 +78,22 @@ def format_right_hand_side(right: ast.RightHandSide) -> str:
 
 
 def _is_bit(node: ast.Node) -> bool:
-    """Whether inference alone would not know that an integer expression is one: 0, 1 and conditionals between them."""
+    """Return True if inference alone would not find that an integer expression is one: 0, 1 and conditionals of
+    these.
+    """
     if isinstance(node, ast.Conditional):
         return _is_bit(node.then) and _is_bit(node.otherwise)
     return isinstance(node, ast.Integer) and node.value in (0, 1)
 
 
 def _text(node: ast.Node, level: int, place: Place) -> str:
-    """The text of an expression at a place that asks for a tightness."""
+    """Return the text of an expression, in brackets if it binds less tightly than `level`."""
     own, text = _arithmetic(node, place) if isinstance(node, ast.IntegerNode) else _logic(node, place)
     return text if own >= level else f"({text})"
 
 
 def _logic(node: ast.Node, place: Place) -> tuple[int, str]:
-    """How tightly an expression binds, and its text."""
+    """Return how tightly an expression binds, and its text."""
     match node:
         case ast.Conditional(test, then, otherwise):
             if place != "counted" and node.sort is ast.Sort.INT and not (place == "open" and _is_bit(node)):
@@ -130,7 +133,7 @@ def _logic(node: ast.Node, place: Place) -> tuple[int, str]:
 
 
 def _arithmetic(node: ast.IntegerNode, place: Place) -> tuple[int, str]:
-    """`_logic` of numbers."""
+    """Return how tightly a numerical expression binds, and its text."""
     match node:
         case ast.AsInteger(arg) if place == "number":
             return _logic(arg, "counted")

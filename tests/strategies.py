@@ -16,7 +16,9 @@ FUTURE_BINARY: tuple[ast.BinaryOp, ...] = ("U", "R", "W", "M")
 
 
 def formulas(alphabet: Sequence[str], depth: int, future: bool = True) -> st.SearchStrategy[ast.Formula]:
-    """Formulas of temporal logic with at most `depth` levels of operators; past operators only if not `future`."""
+    """Draw formulas of temporal logic with at most `depth` levels of operators; without `future`, past operators
+    only.
+    """
     markers: list[ast.Formula] = [ast.Marker("first"), *([ast.Marker("last")] if future else [])]
     atoms: st.SearchStrategy[ast.Formula] = st.sampled_from(
         [*map(ast.Symbol, alphabet), *map(ast.Symbol, alphabet), ast.Truth(True), ast.Truth(False), *markers]
@@ -40,5 +42,5 @@ def formulas(alphabet: Sequence[str], depth: int, future: bool = True) -> st.Sea
 
 
 def all_words(alphabet: Sequence[str], longest: int) -> list[tuple[str, ...]]:
-    """Every word of length 1 to `longest`, shortest first."""
+    """Return every word of length 1 to `longest`, shortest first."""
     return [word for n in range(1, longest + 1) for word in product(alphabet, repeat=n)]

@@ -1,4 +1,4 @@
-"""Things to check, made in one line: formulas, programs and models."""
+"""Subjects to check, each made in one line: formulas, programs and models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def known(value: T | None) -> T:
-    """A value that must be there."""
+    """Return a value that must not be None."""
     assert value is not None
     return value
 
@@ -40,18 +40,18 @@ def known(value: T | None) -> T:
 def compiled(
     text: str, regime: str = "temperature", beta: Fraction | None = None, letters: str = "ab", **options: Any
 ) -> Subject:
-    """A formula in a regime."""
+    """Compile a formula in a regime."""
     return compile_formula(parse_expression(text, list(letters)), ModelOptions(regime, beta, **options))
 
 
 def stated_to_be(subject: Subject, text: str) -> Subject:
-    """A compiled formula that is said to be another one."""
+    """Return a compiled formula whose specification is replaced by another formula."""
     formula = parse_expression(text, list(subject.alphabet))
     return replace(subject, formula=formula, oracle=Accepts(formula))
 
 
 def in_regimes(file: FormulaFile, regimes: Iterable[str] = PROVEN) -> Iterator[Subject]:
-    """A formula in every regime that has a construction."""
+    """Yield a formula compiled in every regime that has a construction."""
     for regime in regimes:
         try:
             yield compile_formula(file, ModelOptions(regime))
@@ -60,46 +60,47 @@ def in_regimes(file: FormulaFile, regimes: Iterable[str] = PROVEN) -> Iterator[S
 
 
 def shipped(name: str, **options: Any) -> Subject:
-    """A formula, program or model that the project ships."""
+    """Return a formula, program or model that the project ships."""
     return read_input(str(FORMULAS / name)).compile(ModelOptions(**options))
 
 
 def subject_of(directory: Path, document: Document) -> Subject:
-    """A hard-attention model, from its file."""
+    """Write a hard-attention model to a file and read it."""
     return read_input(str(write(directory, document))).compile(ModelOptions())
 
 
 def program_of(directory: Path, text: str) -> Subject:
-    """An S-RASP program, from its file."""
+    """Write an S-RASP program to a file and read it."""
     path = directory / "program.srasp"
     path.write_text(text, encoding="utf-8")
     return read_input(str(path)).compile(ModelOptions())
 
 
 def at_temperature(subject: Subject, tau: str | None = None, epsilon: Fraction | None = None) -> Subject:
-    """A program or model at a temperature of its own, or at Theorem 26's for an error."""
+    """Return a program or model with a temperature of its own, or with Theorem 26's for an error `epsilon`."""
     return replace(subject, schedule=None if tau is None else parse_arith(tau), epsilon=epsilon)
 
 
 def judge_of(subject: Subject, engine: str = AUTO, dps: int | None = None) -> Judge:
-    """What answers of a formula at every length."""
+    """Return the judge of a formula for every length."""
     return Judge(subject, subject.program, None, dps, engine)
 
 
 def evaluations(subject: Subject, words: Iterable[Word], engine: str = MPMATH) -> list[Evaluation]:
-    """All answers on each word."""
+    """Return all answers on each word."""
     return list(evaluate(subject, list(words), CheckOptions(engine=engine)))
 
 
 def proof_of(subject: Subject, max_n: int, min_n: int = 1) -> Proof:
-    """The proof of a formula for some lengths."""
+    """Return the proof of a formula for lengths `min_n` to `max_n`."""
     return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file), min_n)
 
 
 def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
-    """The semantics, hard attention and softmax answer every word alike, with a margin; a batch of each length.
+    """Assert that semantics, hard attention and softmax answer every word alike, with a margin; one batch for each
+    length.
 
-    Softmax is asked in the arithmetic of an engine: by default what it answers is certain, in mpmath it is observed.
+    The engine runs softmax. Its answers are certain by default; with mpmath they are only observed.
     """
     judge = judge_of(subject, engine)
     for _, same_length in groupby(words, len):
@@ -115,5 +116,5 @@ def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
 
 
 def general_proof(subject: Subject, model: Transformer | None = None) -> Proof:
-    """The proof of a formula for every length, of its own network or of another."""
+    """Return the proof of a formula for every length, of its own network or of another."""
     return prove_general(model or subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))

@@ -57,7 +57,7 @@ LEFT_OUT = {
     "require": "of the exit code: a verdict can be asked what it reaches",
     "output": "Model.save",
 }
-"""The options that only a command has, each with the reason."""
+"""Options that only a command has, each with the reason."""
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def since() -> Model:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict[str, Path]:
-    """A file of each of the four kinds."""
+    """Write a file of each of the four kinds; return the paths by kind."""
     for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json"):
         shutil.copy(SHIPPED / name, tmp_path)
     network = tmp_path / "since.model.json"
@@ -81,7 +81,7 @@ Command = Callable[..., Any]
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """The only result in the JSON document of a command."""
+    """Return a function that runs a command and returns the only result in its JSON document."""
 
     def result(*arguments: object) -> Any:
         capsys.readouterr()
@@ -95,7 +95,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 EACH = pytest.mark.parametrize("kind", ["formula", "program", "model", "network"])
 
 
-# ---- the same as on the command line ----
+# ---- the same results as on the command line ----
 
 
 @EACH
@@ -189,8 +189,8 @@ def test_a_network_answers_as_its_formula(since: Model) -> None:
     assert (found.lengths, found.verdict) == (expected.lengths, expected.verdict)
 
 
-def test_what_is_said_is_right(since: Model) -> None:
-    # A word is accepted if it ends in b, ba, baa, ...
+def test_the_results_are_right(since: Model) -> None:
+    # The formula accepts words that end in b, ba, baa, ...
     expected = [word for word in all_words("abc", 3) if "".join(word).rstrip("a").endswith("b")]
     assert list(since.words(max_n=3)) == list(since.words(max_n=3, by="soft", regime="position")) == expected
     accepted, rejected = since.eval("cba", ["b", "c"])
@@ -236,7 +236,7 @@ def test_a_check_is_resumed_from_its_file(inputs: dict[str, Path], tmp_path: Pat
     given = hardsim.load(str(inputs["formula"]))
     first = given.check(max_n=4, resume=kept)
     assert given.check(max_n=4, resume=str(kept)) == first
-    # It is the file of the command.
+    # The Python method writes the same file as the command.
     assert first.to_dict() == command("check", inputs["formula"], "--max-n", 4, "--resume", kept)
     raised(InputError, given.check, max_n=5, resume=kept, match="another request: max_n=4 there, 5 here")
     raised(InputError, given.check, resume=inputs["formula"], match="would overwrite the input")
@@ -267,7 +267,7 @@ def test_text_alphabet_and_position_go_together(tmp_path: Path) -> None:
     text = "G(a -> X b)"
     first = hardsim.load(text, props="a b", at="first")
     assert first.check(max_n=3).verdict == "PROVED"
-    # G(a -> X b) at the first position: each a has a b right after it. At the last: no a stands there.
+    # G(a -> X b) at the first position: each a is followed by b. At the last position: the last symbol is no a.
     words = [({"a"}, {"b"}), ({"a"}, set())]
     assert [one.oracle for one in first.eval(*words).words] == [True, False]
     assert [one.oracle for one in first.eval(*words, at="last").words] == [True, True]
@@ -319,12 +319,12 @@ def test_a_method_takes_the_options_of_its_command(name: str) -> None:
 
     options = [option for option in manual.fields if option not in LEFT_OUT]
     expected = {called(option): manual.defaults.get(option, DEFAULTS[option]) for option in options}
-    if name == "prove":  # there it makes a difference whether a largest length was asked for
+    if name == "prove":  # a stated max_n selects the other kind of proof
         assert expected["max_n"] == api.PROVED_TO
         expected["max_n"] = None
-    if name == "check":  # on the command line there is no choice of words
+    if name == "check":  # the command has no option for words
         expected["words"] = None
-    if "against" in expected:  # nor a function, which may mark what is not judged
+    if "against" in expected:  # nor a function, which may return `unjudged`
         expected["unjudged"] = None
     method = getattr(Model, name)
     assert defaults(method) == expected
@@ -335,7 +335,7 @@ def test_a_method_takes_the_options_of_its_command(name: str) -> None:
 
 
 def defaults(method: Callable[..., object]) -> dict[str, Any]:
-    """The options of a method."""
+    """Return the defaults of a method's options."""
     found = inspect.signature(method).parameters.values()
     return {one.name: one.default for one in found if one.kind is one.KEYWORD_ONLY and one.name != "progress"}
 
@@ -475,7 +475,7 @@ def test_what_only_python_can_say_is_refused_with_advice(since: Model, options: 
 HIGH = mpmath.MPContext()
 HIGH.dps = 60
 NEARLY = HIGH.mpf(7) / 2 + HIGH.mpf(10) ** -30
-"""Not 7/2, and of 10^-30 only the nearest binary number."""
+"""A number of high precision that is not 7/2; only its binary value is near 7/2 + 10^-30."""
 
 
 @pytest.mark.parametrize("option", ["beta", "tau", "epsilon"])
@@ -500,7 +500,7 @@ def test_exact_numbers_of_more_digits_are_taken(since: Model) -> None:
 
 
 class Unequal(str):
-    """Text that is like no other."""
+    """A string that is equal to no other."""
 
     __hash__ = str.__hash__
 
@@ -512,7 +512,7 @@ class Unequal(str):
 
 
 class Silent:
-    """What cannot be shown."""
+    """An object whose repr raises."""
 
     def __repr__(self) -> str:
         raise RuntimeError("nothing to see")
@@ -599,8 +599,8 @@ def test_a_network_has_its_own_options(since: Model) -> None:
     assert network.check(max_n=2, regime="position", beta=4).agreed
 
 
-def test_a_label_that_masks_is_told_apart_from_a_token() -> None:
-    """A value that no output has is a mismatch; of the usual mask a remark says how it is declared."""
+def test_a_label_that_masks_is_distinguished_from_a_token() -> None:
+    """An unknown output is a mismatch. If it is the usual mask, a remark shows how to declare it."""
     mirror = hardsim.load("reverse")
     with pytest.warns(Remark, match="give unjudged=-100"):
         assert mirror.check(against=lambda word: ["-100"] * len(word), max_n=1).verdict == "REFUTED"
@@ -609,7 +609,7 @@ def test_a_label_that_masks_is_told_apart_from_a_token() -> None:
         assert mirror.check(against=lambda word: ["z"] * len(word), max_n=1).verdict == "REFUTED"
 
 
-# ---- what is opened ----
+# ---- opening inputs ----
 
 
 def test_text_is_a_formula_with_its_alphabet(since: Model) -> None:
@@ -622,7 +622,7 @@ def test_text_is_a_formula_with_its_alphabet(since: Model) -> None:
 
 
 def test_a_network_that_exists_is_opened_over_another_alphabet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an alphabet text is a formula, but no formula is a path of folders."""
+    """With an alphabet the text is a formula, unless it is a path of folders."""
     shutil.copytree(formulas_directory() / "networks" / "majority", tmp_path / "net")
     monkeypatch.chdir(tmp_path)
     for path in ("net", "./net", str(tmp_path / "net"), tmp_path / "net"):
@@ -703,7 +703,7 @@ def test_a_program_without_a_construction_has_its_semantics(tmp_path: Path, comm
     raised(Unsupported, program.check, match="has no construction")
 
 
-# ---- what it looks like, and where it is kept ----
+# ---- display and saving ----
 
 
 def test_it_says_what_it_is(since: Model) -> None:
@@ -773,7 +773,7 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", "")
 
 
-def test_nothing_is_said_where_there_is_nothing_to_say(since: Model, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_where_there_is_nothing_to_print(since: Model, capfd: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         since.check(max_n=3)
@@ -783,7 +783,7 @@ def test_nothing_is_said_where_there_is_nothing_to_say(since: Model, capfd: pyte
     assert capfd.readouterr() == ("", "")
 
 
-def test_progress_is_told(since: Model) -> None:
+def test_progress_is_reported(since: Model) -> None:
     message: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
@@ -847,7 +847,7 @@ def test_whatever_the_caller_raises_comes_out_as_it_is(
 
 
 @pytest.mark.parametrize("method", ["check", "prove", "bound"])
-def test_more_may_be_asked_while_progress_is_told(since: Model, method: str) -> None:
+def test_methods_may_be_called_while_progress_is_reported(since: Model, method: str) -> None:
     alone, other, found = getattr(since, method)(max_n=3), since.check(max_n=2, regime="position"), list[Any]()
 
     def progress(done: int, total: int) -> None:
@@ -859,7 +859,7 @@ def test_more_may_be_asked_while_progress_is_told(since: Model, method: str) -> 
 
 
 def free() -> bool:
-    """Whether another thread could compute now."""
+    """Return True if another thread could compute now."""
     found: list[bool] = []
 
     def enter() -> None:
@@ -906,7 +906,7 @@ def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.
     with monkeypatch.context() as patched:
         interrupt(patched, "hardsim.checking.subject.Subject.oracles", 1)
         found = raised(Interrupted, since.words).result
-    # One length after the other: of a, b, c the second is accepted.
+    # Lengths run one after the other; of the words a, b, c the second is accepted.
     assert (found.partial, list(found), found.tried) == (True, [("b",)], 2)
     assert issubclass(Interrupted, KeyboardInterrupt)
 
@@ -1000,7 +1000,8 @@ def test_the_tour_of_the_module_is_right(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["torch-layer", "gpt2"])
 def test_a_network_that_is_read_anew_is_saved_as_it_is_read(tmp_path: Path, name: str) -> None:
     """A folder cannot store this readout, and must not silently become another network; network JSON stores it, also
-    when saved again."""
+    when saved again.
+    """
     model = hardsim.load(DATA / name).read_as(at="first")
     error = raised(
         hardsim.InputError, model.save, tmp_path / "folder", match="read differently from its folder's settings"

@@ -19,8 +19,10 @@ from tests.subjects import judge_of
 
 
 def disagreements(row: Row, regime: str, at: At, longest: int, engine: str) -> list[str]:
-    """Words up to a length on which hard attention or the network is not what the row says; in mpmath the network runs
-    word by word, else on many at once with rigorous error bounds."""
+    """Return the words up to a length on which hard attention or the network disagrees with the row.
+
+    In mpmath the network runs word by word, else on many words at once with rigorous error bounds.
+    """
     judge = judge_of(compile_formula(row.file(at), ModelOptions(regime)), engine)
     answers = row.answers(at, longest)
     found: list[str] = []
@@ -34,7 +36,7 @@ def disagreements(row: Row, regime: str, at: At, longest: int, engine: str) -> l
 
 
 def regimes(row: Row) -> list[str]:
-    """The regimes that can compute the row: the causal ones only without future operators."""
+    """Return the regimes that can compute the row: the causal ones only without future operators."""
     causal = [name for name in PROVEN if REGIMES[name].causal]
     return ["temperature", "position", *([] if row.has_future else causal)]
 
@@ -46,7 +48,9 @@ IDS = [f"{row.name}-{regime}-{at}" for row, regime, at in CASES]
 @pytest.mark.sweep
 @pytest.mark.parametrize(("row", "regime", "at"), CASES[::5], ids=IDS[::5])
 def test_all_words_to_length_4(row: Row, regime: str, at: At) -> None:
-    """Every fifth case: a formula has four or eight of them, so that all regimes and both positions take their turn."""
+    """Every fifth case runs by default: a formula has four or eight, so all regimes and both positions take their
+    turn.
+    """
     assert disagreements(row, regime, at, 4, AUTO) == []
 
 

@@ -1,7 +1,7 @@
-"""Files and commands about which something false was once said, and what must not be said of them.
+"""Commands that once gave a false result, and the results that they must not give again.
 
-They live beside the project, in `../shared/counterexamples`; a checkout without them collects nothing here. Every cause
-has tests of its own where it was.
+They live beside the project, in `../shared/counterexamples`; a checkout without them collects nothing here. Every
+cause also has tests in the place where it was.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CASES: list[dict[str, Any]] = (
 if CASES:
 
     @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-    def test_nothing_false_is_said(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nothing_false_is_printed(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(DIRECTORY)
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):

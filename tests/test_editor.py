@@ -1,4 +1,4 @@
-"""The editor grammars: made of the vocabulary, and what they say of each token is what the lexer says."""
+"""The editor grammars: generated from the vocabulary, with the same tokens as the lexer."""
 
 from __future__ import annotations
 
@@ -50,16 +50,19 @@ LANGUAGES = ("ltl", "srasp", "re", "cr", "spec")
 
 
 def load(suffix: str) -> Any:
-    """The grammar that is shipped."""
+    """Return the shipped grammar of a language."""
     return json.loads(path_of(suffix).read_text(encoding="utf-8"))
 
 
-# ---- what an editor does with a grammar ----
+# ---- an editor's use of a grammar ----
 
 
 def scopes(line: str, patterns: Sequence[Mapping[str, Any]], suffix: str, at: int = 0) -> list[str]:
-    """The scope of each character of a line, without the suffix; empty where there is none. Of the patterns that match
-    next the leftmost wins, and of several at one place the first in the list, as in TextMate."""
+    """Return the scope of each character of a line, without the suffix; empty where there is none.
+
+    As in TextMate, of the patterns that match next the leftmost wins, and of several at one place the first in
+    the list.
+    """
     found = [""] * len(line)
     while at <= len(line):
         hits = [(re.compile(one.get("match") or one["begin"]).search(line, at), one) for one in patterns]
@@ -81,7 +84,7 @@ def scopes(line: str, patterns: Sequence[Mapping[str, Any]], suffix: str, at: in
 
 
 def coloured(text: str, suffix: str) -> list[str]:
-    """The scope of each character of a text."""
+    """Return the scope of each character of a text."""
     patterns = load(suffix)["patterns"]
     result: list[str] = []
     for line in text.split("\n"):
@@ -90,13 +93,13 @@ def coloured(text: str, suffix: str) -> list[str]:
 
 
 def at(text: str, suffix: str, part: str) -> str:
-    """The one scope of the first place of a part of a text."""
+    """Return the one scope of the first occurrence of a part of a text."""
     start = text.index(part)
     (scope,) = set(coloured(text, suffix)[start : start + len(part)])
     return scope
 
 
-# ---- made of the vocabulary ----
+# ---- generated from the vocabulary ----
 
 
 @pytest.mark.parametrize("suffix", LANGUAGES)
@@ -119,7 +122,7 @@ def test_the_editor_finds_the_grammars() -> None:
 )
 def test_every_spelling_has_its_scope(suffix: str, spellings: Mapping[str, tuple[str, str]]) -> None:
     for text, (terminal, canonical) in spellings.items():
-        if text != "[":  # behind a space, as here, it is no part of another operator
+        if text != "[":  # after a space it is no part of another operator
             assert at(f" \t{text} ", suffix, text) == scope_of(terminal, canonical), text
 
 
@@ -139,11 +142,13 @@ def test_every_key_is_a_header(suffix: str, layout: type[Layout]) -> None:
     assert HEADER not in coloured("nothing: a", suffix)
 
 
-# ---- what is shipped ----
+# ---- shipped grammars ----
 
 
 def tokens(path: Path) -> Iterator[tuple[int, int, str]]:
-    """The places of all tokens, header keys and comments that the lexer and the layout find, with their scopes."""
+    """Yield the places of all tokens, header keys and comments that the lexer and the layout find, with their
+    scopes.
+    """
     data = path.read_text(encoding="utf-8")
     layout, found = PARTS[path.suffix](data)
     for line in layout.headers:
@@ -159,7 +164,7 @@ HighlightedText: TypeAlias = tuple[Layout, list[tuple[int, int, str]]]
 
 
 def scoped(tokens: Iterable[Lexeme], built_in: Mapping[str, str] = {}) -> list[tuple[int, int, str]]:
-    """The places of tokens with their scopes; of words that are built in these are others."""
+    """Return the places of tokens with their scopes; `built_in` gives other scopes to some words."""
     plain = [(token, scope_of(token.kind, token.value)) for token in tokens]
     return [
         (token.span.start, token.span.end, built_in.get(token.value, scope) if token.kind == "WORD" else scope)
@@ -189,7 +194,7 @@ def program(data: str) -> HighlightedText:
 
 
 def regex(data: str) -> HighlightedText:
-    """A set has one scope."""
+    """Colour a regular expression, as the lexer does; a set has one scope."""
     file = read_regex(data)
     kinds = {"OR": LOGICAL, "AND": LOGICAL, "NOT": LOGICAL, "ANY": CONSTANT, "REPEAT": REPEAT, "SYMBOL": LETTER}
     found, inside = list[tuple[int, int, str]](), False

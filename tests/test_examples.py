@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def package_with(files: list[str], at: Path) -> Path:
-    """A package directory with these files in `formulas/`, which stands at `at`."""
+    """Write a package directory with these files in its `formulas/`, at path `at`; return it."""
     at.mkdir(parents=True)
     for name in files:
         (at / name).parent.mkdir(exist_ok=True)
@@ -37,7 +37,7 @@ def test_an_installed_package_holds_its_formulas(tmp_path: Path) -> None:
 def test_a_source_tree_has_them_beside_the_package(tmp_path: Path) -> None:
     package = package_with(["a.ltl"], tmp_path / "formulas")
     with pytest.raises(InputError, match="the shipped formulas are missing") as caught:
-        examples.formulas_directory(package)  # anybody's `formulas` beside an installed package is not meant
+        examples.formulas_directory(package)  # a user's `formulas` beside an installed package does not count
     assert caught.value.hint
     (tmp_path / "pyproject.toml").touch()
     assert examples.formulas_directory(package) == tmp_path / "formulas"

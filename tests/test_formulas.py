@@ -1,4 +1,4 @@
-"""The shipped formulas: each is well-formed, explained, and defines the language that it says it does.
+"""The shipped formulas: each is well-formed, explained, and defines the language that its title names.
 
 Every language is written a second time here, as a regular expression or a small simulation, and compared with the
 formula on all short words.
@@ -27,13 +27,13 @@ LONGEST = {2: 8, 3: 6, 4: 7, 5: 6}
 """The length up to which all words are compared, by the size of the alphabet: 21,844 words at most."""
 
 LONGEST_COUNTING = {2: 10, 3: 10, 4: 8}
-"""The same where symbols are counted: 88,572 words at most."""
+"""The length up to which words are compared for formulas that count, by alphabet size: 88,572 words at most."""
 
 Language = Callable[[Sequence[str]], bool]
 
 
 def spelled(language: Callable[[str], bool]) -> Language:
-    """A language of texts, of the first letters of the symbols."""
+    """Return a language of words from one of texts; each symbol is spelled by its first letter."""
     return lambda word: language("".join(symbol[0] for symbol in word))
 
 
@@ -42,19 +42,19 @@ def regex(pattern: str) -> Language:
 
 
 def balanced(*pairs: str) -> Language:
-    """Each kind of brackets is balanced by itself."""
+    """Return the language in which each kind of brackets is balanced by itself."""
     return lambda word: all(
         reference.dyck(pair)("".join(symbol for symbol in word if symbol in pair)) for pair in pairs
     )
 
 
 def hops(count: int) -> Language:
-    """The last symbol is the one `count` hops from the position before it."""
+    """Return the language in which the last symbol equals the one `count` hops from the position before it."""
     return lambda word: len(word) > 1 and reference.hops(count)("".join(word))[-2] == word[-1]
 
 
 def existence_between(word: Sequence[str]) -> bool:
-    """Reading from left to right: a q calls for a p, a p answers it, an r must not come while one is called for."""
+    """Return True if the word is in the language: reading on, a q requires a later p, and no r comes in between."""
     wanting = False
     for symbol in word:
         if symbol == "r" and wanting:
@@ -64,7 +64,7 @@ def existence_between(word: Sequence[str]) -> bool:
 
 
 def automaton(start: str, accepting: str, moves: Mapping[str, str]) -> Language:
-    """A deterministic automaton: `moves` has, for a state and a symbol, the next state."""
+    """Return the language of a deterministic automaton; `moves` has, for a state and a symbol, the next state."""
 
     def accepts(word: Sequence[str]) -> bool:
         state = start
@@ -76,7 +76,7 @@ def automaton(start: str, accepting: str, moves: Mapping[str, str]) -> Language:
 
 
 def tomita_3(word: Sequence[str]) -> bool:
-    """Run by run: the symbol of each and whether its length is odd."""
+    """Decide Tomita's third language run by run: the symbol of each and whether its length is odd."""
     warned = False
     for symbol, run in groupby(word):
         odd = len(list(run)) % 2 == 1
@@ -87,7 +87,7 @@ def tomita_3(word: Sequence[str]) -> bool:
 
 
 def equal(word: Sequence[str]) -> bool:
-    """Cancelling an a against a b, whatever is between them, leaves neither."""
+    """Return True if cancelling an a against a b, whatever is between them, leaves neither."""
     text = "".join(word).replace("c", "")
     while "ab" in text or "ba" in text:
         text = text.replace("ab", "").replace("ba", "")
@@ -100,12 +100,12 @@ def first_half(word: Sequence[str]) -> bool:
 
 
 def majority(word: Sequence[str]) -> bool:
-    """Sorted, the symbol in the middle (the left one of two) is a 1."""
+    """Return True if, after sorting, the symbol in the middle (the left one of two) is a 1."""
     return sorted(word)[(len(word) - 1) // 2] == "1"
 
 
 def copies(symbols: str) -> Language:
-    """Some number n >= 1 of each symbol, in order."""
+    """Return the language with some number n >= 1 of each symbol, in order."""
     return lambda word: any("".join(word) == "".join(s * n for s in symbols) for n in range(1, len(word) + 1))
 
 
@@ -171,7 +171,7 @@ LANGUAGES = TEMPORAL | COUNTING
 
 
 def last(word: Sequence[str], symbol: str) -> int:
-    """The index of the last occurrence, -1 if there is none."""
+    """Return the index of the last occurrence, -1 if there is none."""
     return max((index for index, here in enumerate(word) if here == symbol), default=-1)
 
 
@@ -196,7 +196,7 @@ def test_a_file_says_what_it_is_and_where_it_comes_from(path: Path, file: Formul
     assert re.fullmatch(r"[a-z][a-z0-9_]*", path.stem)
     assert path.read_text(encoding="utf-8").startswith(f"// {file.title}")
     assert len(file.title) >= 15
-    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", file.origin), "an author and a year"
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", file.origin), "the source line must name an author and a year"
     assert file.notes == ()
     words = [example.word for example in file.examples]
     assert len(set(words)) == len(words)
@@ -226,7 +226,7 @@ def test_the_formula_defines_the_language(path: Path, file: FormulaFile) -> None
 
 
 def test_tomita_3_is_the_complement_of_its_regular_expression() -> None:
-    """The usual expression of the words with an odd run of 0s after an odd run of 1s."""
+    """The expression is the usual one of the words with an odd run of 0s after an odd run of 1s."""
     wrong = regex("((0|1)*0)*1(11)*(0(0|1)*1)*0(00)*(1(0|1)*)*")
     assert all(tomita_3(word) != wrong(word) for n in range(1, 13) for word in product("01", repeat=n))
 
@@ -240,7 +240,7 @@ def test_both_forms_of_parity_agree_on_long_words() -> None:
 
 
 def all_formulas() -> str:
-    """The text of all files without comments and header lines."""
+    """Return the text of all files without comments and header lines."""
     return "\n".join(re.sub(r"(?m)^(//.*|[a-z]+:.*)$", "", path.read_text(encoding="utf-8")) for path in FILES)
 
 

@@ -1,4 +1,7 @@
-"""The laws of the house, read from the source text: the order of the rooms, sizes, docstrings, one version."""
+"""Rules for the source text: the order of the rooms, sizes, docstrings, one version.
+
+A room is a subpackage of hardsim. A room may import only rooms that stand before it in ROOMS.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ ROOMS = (
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = ("version", "visible", "files", "examples", "records")
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
-# The deciders share no code: who, and what none of its imports may lead to.
+# The engines that decide words share no code: for each, the modules that none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
 APART: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("network", "program", "compiling", "reading", "hard"), ORACLES),
@@ -65,9 +68,10 @@ CHECKER = {
     "__main__": {"", "sections"},
 }  # fmt: skip
 """The modules of the checker of certificates in `hardsim.verify`, with all that each imports of hardsim, in reading
-order."""
+order.
+"""
 OF_PROGRAMS = ("program_sections", "spans", "shares", "rows", "types", "decay", "programs")
-"""Those that only certificates of programs need."""
+"""Modules of the checker that only certificates of programs need."""
 IDEAS = {
     "Decay": "errors of all coordinates, as factors of one falling function of the length",
     "Denominator": "a power of the number of tied keys, which divides the step of a share",
@@ -102,25 +106,27 @@ Definition: TypeAlias = Function | ast.ClassDef
 
 
 def module_of(path: Path) -> str:
-    """The dotted name of a file below the package; "" for the package itself."""
+    """Return the dotted name of a file below the package; "" for the package itself."""
     parts = path.relative_to(ROOT / "hardsim").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 @cache
 def package_files() -> tuple[Path, ...]:
-    """The Python files of the package."""
+    """Return the Python files of the package."""
     return tuple(sorted((ROOT / "hardsim").rglob("*.py")))
 
 
 @cache
 def package_trees() -> dict[str, ast.Module]:
-    """The syntax tree of every module."""
+    """Return the syntax tree of every module, by its name."""
     return {module_of(path): ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in package_files()}
 
 
 def imported_names(tree: ast.Module, module: str) -> Iterator[tuple[str, str | None]]:
-    """Every import in a module, wherever it stands: the absolute name of a module, and what is taken from it."""
+    """Yield every import in a module, wherever it stands: the absolute name of a module, and the name taken from
+    it.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
@@ -130,7 +136,9 @@ def imported_names(tree: ast.Module, module: str) -> Iterator[tuple[str, str | N
 
 
 def read_imports(trees: Mapping[str, ast.Module]) -> Imports:
-    """The modules of the package that each module imports; `from hardsim.lang import ast` imports `lang.ast`."""
+    """Return the modules of the package that each module imports; `from hardsim.lang import ast` imports
+    `lang.ast`.
+    """
     imports: Imports = {module: set() for module in trees}
     for module, tree in trees.items():
         for name, taken in imported_names(tree, module):
@@ -143,12 +151,12 @@ def read_imports(trees: Mapping[str, ast.Module]) -> Imports:
 
 @cache
 def package_imports() -> Imports:
-    """What each module of the package imports of it."""
+    """Return the modules of the package that each of its modules imports."""
     return read_imports(package_trees())
 
 
 def rank(module: str) -> int:
-    """The place of a module in the line."""
+    """Return the place of a module in the order of the rooms."""
     room = module.split(".")[0]
     room = OUTSIDE.get(room, room)
     assert room in ROOMS, f"hardsim.{module} stands in no room of {', '.join(ROOMS)}"
@@ -156,18 +164,18 @@ def rank(module: str) -> int:
 
 
 def backward_imports(imports: Imports) -> list[str]:
-    """Imports of a room that stands further down the line."""
+    """Return the imports of a room that stands later in the order."""
     return [
         f"hardsim.{module} imports hardsim.{target}"
         for module, targets in sorted(imports.items())
         for target in sorted(targets)
-        # The package itself imports on first use only, so that everything may read the version from it.
+        # The package itself imports on first use only, so that every module may read the version from it.
         if target and rank(target) > rank(module)
     ]
 
 
 def import_cycle(imports: Imports) -> list[str]:
-    """The modules of one import cycle, each imported by the next; empty if there is none."""
+    """Return the modules of one import cycle, each imported by the next; empty if there is none."""
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as error:
@@ -176,12 +184,12 @@ def import_cycle(imports: Imports) -> list[str]:
 
 
 def within(module: str, prefix: str) -> bool:
-    """Whether a module is the named one or stands in the named room."""
+    """Return True if a module is the named one or stands in the named room."""
     return module == prefix or module.startswith(f"{prefix}.")
 
 
 def forbidden_chains(imports: Imports) -> list[str]:
-    """Chains of imports by which one decider reaches what it must be independent of."""
+    """Return chains of imports by which one decider reaches a module that it must be independent of."""
     found = []
     for module in sorted(imports):
         barred = [what for who, all_barred in APART.items() if within(module, who) for what in all_barred]
@@ -197,7 +205,7 @@ def forbidden_chains(imports: Imports) -> list[str]:
 
 
 def definitions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition]]:
-    """All functions and classes with their qualified names; `<locals>` marks what is defined inside a function."""
+    """Yield all functions and classes with their qualified names; `<locals>` marks those defined inside a function."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Definition):
             yield prefix + child.name, child
@@ -208,7 +216,7 @@ def definitions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definiti
 
 
 def long_functions(tree: ast.Module) -> list[str]:
-    """Functions with too many lines, docstring included."""
+    """Return functions with too many lines, docstring included."""
     lengths = {
         name: (node.end_lineno or node.lineno) - node.lineno + 1
         for name, node in definitions(tree)
@@ -218,7 +226,9 @@ def long_functions(tree: ast.Module) -> list[str]:
 
 
 def undocumented(tree: ast.Module) -> list[str]:
-    """What has no docstring: the module, and public classes, functions and methods (overloads and setters aside)."""
+    """Return the names that have no docstring: the module, and public classes, functions and methods (overloads and
+    setters aside).
+    """
     missing = ["the module"] if tree.body and not ast.get_docstring(tree) else []
     for name, node in definitions(tree):
         private = any(part.startswith(("_", "<")) for part in name.split("."))
@@ -229,7 +239,7 @@ def undocumented(tree: ast.Module) -> list[str]:
 
 
 def shared_names(trees: Mapping[str, ast.Module]) -> list[str]:
-    """Public classes of one name that stand in several modules, or twice in one."""
+    """Return public classes of one name that stand in several modules, or twice in one."""
     found: dict[str, list[str]] = {}
     for module, tree in trees.items():
         for name, node in definitions(tree):
@@ -239,17 +249,17 @@ def shared_names(trees: Mapping[str, ast.Module]) -> list[str]:
 
 
 def in_package(found: Mapping[str, Collection[str]]) -> list[str]:
-    """Findings of several modules, one a line."""
+    """Return findings of several modules, one a line."""
     return [f"hardsim.{module}: {finding}" for module, findings in sorted(found.items()) for finding in findings]
 
 
 def trees(**sources: str) -> dict[str, ast.Module]:
-    """Made-up modules; `__` in a name stands for a dot."""
+    """Return made-up modules; `__` in a name stands for a dot."""
     return {name.replace("__", "."): ast.parse(text) for name, text in sources.items()}
 
 
 def imports_of(**sources: str) -> Imports:
-    """What made-up modules import."""
+    """Return the imports of made-up modules."""
     return read_imports(trees(**sources))
 
 
@@ -298,7 +308,7 @@ def test_the_checker_runs_without_the_rest(tmp_path: Path) -> None:
     for name in ("__init__.py", "version.py"):
         shutil.copy(ROOT / "hardsim" / name, package / name)
     names = [f"hardsim.{of_checker(name)}" for name in CHECKER]
-    # -S: what is installed beside the standard library cannot be imported either.
+    # -S: installed packages outside the standard library cannot be imported either.
     script = ALONE.format(folder=str(tmp_path), names=names)
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
@@ -307,7 +317,7 @@ def test_the_checker_runs_without_the_rest(tmp_path: Path) -> None:
 
 
 def code_lines(text: str) -> int:
-    """Lines that hold code: neither docstrings nor comments, and not blank."""
+    """Count lines that hold code: neither docstrings nor comments, and not blank."""
     texts = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
     said = [node for node in texts if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)]
     docstrings = {line for node in said for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
@@ -454,7 +464,7 @@ def test_every_dependency_is_pinned() -> None:
     assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
     expected = [project["build-system"]["requires"], project["project"]["dependencies"]]
     extras = project["project"]["optional-dependencies"]
-    assert [name for name in extras.pop("foreign") if "==" not in name] == []  # an environment of its own has these
+    assert [name for name in extras.pop("foreign") if "==" not in name] == []  # pinned by a separate environment
     expected += extras.values()
     assert {name(requirement) for group in expected for requirement in group} - {name(pin) for pin in pins} == set()
 

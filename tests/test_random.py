@@ -1,4 +1,4 @@
-"""Random formulas: oracle, hard attention and the network agree in every regime that can."""
+"""Random formulas: the oracle, hard attention and the network agree in every regime that has a construction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from tests.subjects import agree
 
 
 def agree_at_6(regime: str, data: st.DataObject) -> None:
-    """A random formula of depth 4, at either end, with one head a layer or several."""
+    """Assert that all engines agree on a random formula of depth 4, at either end, with one head a layer or
+    several.
+    """
     formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
     file = ast.FormulaFile(("a", "b"), formula, at=data.draw(st.sampled_from(["first", "last"])))
     subject = compile_formula(file, ModelOptions(regime, single_head=data.draw(st.booleans())))
@@ -55,7 +57,9 @@ LOOK_UP = tuple(name for name in PROVEN if REGIMES[name].look_up[0])
 def agree_at_random(
     regime: str, counting: Literal["lookup", "sign"], drawn: st.SearchStrategy[ast.Formula], longest: int, expected: int
 ) -> None:
-    """`expected` random formulas on all words to a length; at most a third of those drawn may be refused."""
+    """Compare `expected` random formulas on all words up to a length; at most a third of those drawn may be
+    refused.
+    """
     seen: Counter[str] = Counter()
 
     @settings(
@@ -88,7 +92,7 @@ def by_look_up(regime: str) -> st.SearchStrategy[ast.Formula]:
 
 @st.composite
 def one_kind(draw: st.DrawFn, regime: str) -> ast.Formula:
-    """Comparisons of counts of one kind, which the sign test takes; now and then beside a temporal operator.
+    """Draw comparisons of counts of one kind, which the sign test takes; now and then beside a temporal operator.
 
     Positions (a #L) and lengths (a #) become counts of `true` of that kind.
     """

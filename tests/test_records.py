@@ -81,7 +81,7 @@ class Sample(Record):
     rows: tuple[Tie, ...] = ()
     """Rows."""
     inner: Unwritten[object] = None
-    """What it was made of."""
+    """The object that the record was made from."""
 
     @property
     @written
@@ -91,12 +91,12 @@ class Sample(Record):
 
     @property
     def triple(self) -> Fraction:
-        """No part of the document."""
+        """A number that is not part of the document."""
         return 3 * self.error
 
 
 def literals(record: Record) -> dict[str, str]:
-    """The numbers of a record's document as they are written."""
+    """Return the numbers of a record's document as they are written."""
     return dict(re.findall(r'^  "(\w+)": ([^\s",\[{]+),?$', record.to_json(), re.MULTILINE))
 
 
@@ -157,10 +157,10 @@ def test_a_number_of_millions_of_bits_takes_no_time() -> None:
 
 @dataclass(frozen=True, repr=False)
 class Silent(Record):
-    """A class that says too little."""
+    """A record class that lacks descriptions and types."""
 
     bare: Fraction | None
-    """How is it written?"""
+    """A fraction without a way to write it."""
     dumb: int
     fine: Annotated[int, "An integer."]
     text_of: Exact
@@ -201,7 +201,7 @@ def test_a_fact_is_not_left_out_because_it_is_none_or_false_or_0() -> None:
         "closed=False temperature_constant=None n=None right_at=None wrong_at=None word=None tried=0 exhaustive=False"
     )
     assert repr(bracket) == "<Bracket no beta proved right, no word found wrong>"
-    # The default is 1, and True is not 1.
+    # The default is 1; True must not count as 1.
     assert "words=True" in repr(Sample("x", words=True))
 
 
@@ -245,7 +245,7 @@ def test_each_result_says_what_a_reader_needs_first(monkeypatch: pytest.MonkeyPa
     right, wrong = since.check(max_n=2), since.check(max_n=2, regime="none")
     assert repr(right).startswith("<CheckResult PROVED since.ltl: every word of length 1 to 2, from the weights: ")
     assert repr(right).endswith(" ...>")
-    # Without sharpening b and c weigh too much alike: of one symbol there is nothing to tell apart, of bc there is.
+    # Without sharpening b and c have too similar weights; a word of one symbol is still right, bc is wrong.
     assert repr(wrong) == f"<CheckResult REFUTED since.ltl: {wrong.reach}: bc>"
     assert wrong.mismatch is not None
     assert wrong.mismatch.output is not None
@@ -304,7 +304,7 @@ def test_a_result_in_a_notebook() -> None:
     assert f'<span title="{10**30}">1e30</span>' in html
     assert "<details open><summary>rows: 2</summary>" in html
     assert "<details><summary>all facts</summary>" in html
-    assert page.seen.count("tr") == 9 + 1 + 2  # a row for each other key, and of the table the head and two rows
+    assert page.seen.count("tr") == 9 + 1 + 2  # a row for each other key, and three rows of the table
     assert "style" not in html
     assert "class=" not in html
 
@@ -318,12 +318,13 @@ def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
     assert places == sorted(places)
     assert "score_gap" not in html
     assert "<details><summary>1</summary><table>" in html  # the head of a length
-    # Where softmax leaves hard attention: it reads 0 as 1/(1 + e) where the score is 1 ahead at temperature 1.
+    # The place where softmax departs from hard attention: with a score 1 ahead at temperature 1 it reads 1/(1 + e) for
+    # 0.
     assert {
         "parting",
         ": layer 1, position 2, head S4.read: it reads 0.269 instead of 0, off by 0.269; up to 0.25",
     } <= {one.removesuffix(" is rounded away") for one in docstrings_of}
-    # An answer that is missing on every word keeps its column; the exact ends of a bracket are told apart.
+    # An answer that is missing on every word keeps its column; the exact ends of a bracket stay distinct.
     blunt = Page(hardsim.load(SINCE).eval("bc", beta="1/2")._repr_html_()).texts
     assert blunt[blunt.index("word") :][:4] == ["word", "oracle", "hard", "soft"]
     ends = Bracket(2, Fraction(2773, 1000), Fraction(2772, 1000), ("a",), 9, True)._repr_html_()
@@ -337,19 +338,19 @@ def test_a_record_within_another_is_one_line_that_opens() -> None:
     assert docstrings_of[docstrings_of.index("shown") + 1] == ": accepted b, ab, acb; rejected a, ac, abc"
     assert docstrings_of[docstrings_of.index("all n") + 1] == ": proved"
     assert "the rightmost selected position, mask 'future': error at most x <= 0.136" in docstrings_of  # e^-2 = 0.1353
-    # What says nothing of the network is left out there, and is among all facts of the result itself.
+    # The notebook omits facts that are not about the network; the result itself has all facts.
     model, facts = html[html.index("<b>model</b>") : html.index("<b>all n</b>")], html[html.index("all facts") :]
     assert "<th>beta</th><td>4</td>" in model
     assert "ties broken" not in model
     assert "<th>mismatch</th><td>–</td>" in facts
 
 
-def test_texts_with_blanks_are_told_apart_in_a_notebook() -> None:
+def test_texts_with_blanks_stay_distinct_in_a_notebook() -> None:
     found = HeadDecay("h", 1, ("positions in order", "look-up"), ("1/n",), True, None, Fraction(0), 0)
     assert {"positions in order; look-up", "1/n"} <= set(Page(found._repr_html_()).texts)
 
 
-def test_what_is_told_of_words_in_one_line() -> None:
+def test_words_are_described_in_one_line() -> None:
     assert Shown(outputs=(Mapped(("a", "b"), (1, 2)), Mapped(("b",), ("b",)))).summary == "ab -> 1 2; b -> b"
     assert HeadLeast(Fraction(1, 8), ("a", "b"), 1).summary == "0.125 on ab at 1"
     assert HeadTie(("a", "b"), 2, (0, 1)).summary == "ab at 2: 0, 1"
@@ -388,7 +389,7 @@ CLASSES = sorted({one for some in RESULTS.values() for one in some} | {Document}
 
 
 def parts(kind: Any) -> Iterator[type[Record]]:
-    """A record class, and those that it is made of."""
+    """Yield a record class and the record classes of its fields."""
     if isinstance(kind, type) and issubclass(kind, Record):
         yield kind
         for one in kinds(kind).values():
@@ -408,7 +409,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     NoneType: st.none(),
     float: st.floats(allow_nan=False),
-    # What results are made of is no part of the document.
+    # The objects that results were made from are not part of the document.
     Subject: st.sampled_from([shipped("since.ltl"), shipped("ties.ahat.json"), shipped("dyck1.srasp")]),
     Transformer: st.none(),
     Mapping: st.just({}),
@@ -417,7 +418,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
 
 
 def values(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of a type as results have it."""
+    """Draw values of a type as results have it."""
     base, *marks = get_args(kind) if get_origin(kind) is Annotated else (kind,)
     for mark in marks:
         match mark:
@@ -448,11 +449,11 @@ NUMBER = re.compile(r"-?[0-9.]+([eE][+-]?[0-9]+)?(/[0-9]+)?")
 
 
 TEXTS = {"exact", "query", "key", "value", "gap", "temperature", "schedule", "bound"}
-"""Where a text may be a number: all digits of one, or an expression in i and n."""
+"""Keys whose text may be a number: all digits of one, or an expression in i and n."""
 
 
 def numeric_strings(data: Any, key: str = "") -> Iterator[str]:
-    """Where else a text looks like a number; what is embedded as a file has it is left out."""
+    """Yield texts that look like numbers under any other key; a program that is embedded as a file is left out."""
     if isinstance(data, dict):
         for name, one in data.items():
             yield from numeric_strings(one, name) if name != "program" else ()
@@ -487,7 +488,7 @@ def test_documents_hold_the_results_of_their_command_alone(command: str, data: s
     document = Document(command, 0 if command in RANDOM else None, 0, inputs, (result,)).to_dict()
     VALIDATOR.validate(document)
     for other in RESULTS.keys() - {command}:
-        message = type(result) in RESULTS[other] and (other in RANDOM) == (command in RANDOM)  # as check's in a report
+        message = type(result) in RESULTS[other] and (other in RANDOM) == (command in RANDOM)  # as check in a report
         assert VALIDATOR.is_valid(document | {"command": other}) is message
     for key in document:
         assert not VALIDATOR.is_valid({name: one for name, one in document.items() if name != key})
@@ -506,19 +507,21 @@ def test_numeric_strings_are_found() -> None:
 
 def test_the_schema_is_that_of_the_classes() -> None:
     committed = (Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8")
-    assert committed == schema_text(), "make schema writes it anew"
+    assert committed == schema_text(), "docs/schema.json is out of date: run `make schema`"
     VALIDATOR.check_schema(SCHEMA)
     assert schema() == SCHEMA
 
 
 def untold(kind: type[Record]) -> list[str]:
-    """The keys of a record that neither the class nor their type describes, and those that are bare fractions."""
+    """Return the keys of a record that neither the class nor their type describes, and those that are bare
+    fractions.
+    """
     texts = docstrings_of(kind)
     return [key for key, hint in kinds(kind).items() if not (texts.get(key) or described(hint)) or bare(hint)]
 
 
 def bare(kind: Any) -> bool:
-    """Whether a type has a fraction that does not say how it is written."""
+    """Return True if a type contains a fraction without a mark for how to write it."""
     if get_origin(kind) is Annotated and any(isinstance(mark, Written) for mark in get_args(kind)[1:]):
         return False
     return kind is Fraction or any(map(bare, get_args(kind)))

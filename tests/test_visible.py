@@ -1,4 +1,4 @@
-"""Text from files as a terminal may have it: every character that is obeyed instead of printed, and no other."""
+"""Text from files for a terminal: every character that a terminal would obey is shown instead, and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with ties, made by hand."""
+"""Hand-made models with ties."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tests.tied_models import ENCODINGS, expression
 
 
 def head(name: str, mask: Mask, query: str, key: Mapping[str, int], **values: str) -> Head:
-    """An average head."""
+    """Return an average head."""
     own = tuple((out, Affine.of({value: 1})) for out, value in values.items())
     return Head(name, mask, Weighting.AVERAGE, own, ((Affine.of({query: 1}), Affine.of(key)),))
 
 
 def model(*layers: list[Head], units: tuple[Unit, ...] = (), **encodings: str) -> Program:
-    """A model over a, b and c that reads x0, x1, ..., of which the last is the output; units are of the last layer."""
+    """Return a model over a, b and c with outputs x0, x1, ...; the last one is read. `units` belong to the last
+    layer.
+    """
     outs = [out for heads in layers for head in heads for out, _ in head.values]
     outs = list(dict.fromkeys([*outs, *(out for unit in units for out, _ in unit.outs)]))
     letters = [Letter("a", frozenset("a")), Letter("b", frozenset("b")), Letter("ab", frozenset("ab"))]
@@ -38,7 +40,7 @@ MATCHES = {"ab": 1}
 ONE = [head("h", Mask.NONE, "1", MATCHES, x0="a")]
 """The share of a among a and b."""
 LOCAL = [head("h", Mask.FUTURE, "1", MATCHES, x0="a")]
-"""The same up to each position: a mean whose count differs between positions."""
+"""The share of a among a and b up to each position: a mean whose count differs between positions."""
 BY_HAND = {
     "one mean": model(ONE),
     "local, tied": model(LOCAL, [head("g", Mask.NONE, "1", MATCHES, x1="x0")]),
@@ -51,4 +53,4 @@ BY_HAND = {
     "a product": model(ONE, [head("g", Mask.NONE, "x0", MATCHES, x1="b")], x1="1/(8*n)"),
     "a relu": model(ONE, units=(Unit((("x1", 1),), Affine.of([("x0", 1), ("1", Fraction(-1, 3))]), False),)),
 }
-"""Small models, each of which needs one or the other rule of ties."""
+"""Small models; each needs one of the rules of ties."""

@@ -1,8 +1,8 @@
-"""Random hard-attention models in which maxima are shared, made to meet the rules of ties and to miss them narrowly.
+"""Random hard-attention models with shared maxima, made to meet the rules of ties and to miss them narrowly.
 
-Letters are a, b and perhaps c, which no score need see. A first layer takes means over ties, its queries the same
-everywhere or not; later layers read products of such a mean with letters, means of means, sign tests and one-hot
-scores. Offsets are the ones that make a share avoid its threshold, and their neighbours, which do not.
+Letters are a, b and perhaps c, which scores may ignore. A first layer takes means over ties, with queries that are
+the same everywhere or not. Later layers read products of such a mean with letters, means of means, sign tests and
+one-hot scores. Offsets are those that make a share avoid its threshold, and their neighbours, which do not.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ ENCODINGS = {
     "first": "[i = 1]", "last": "[i = n]", "part": "i/n", "each": "1/n", "sign": "(-1)^i", "odd": "[i mod 2 = 1]",
     "after": "1/(i+1)", "start": "[i = 0]",
 }  # fmt: skip
-"""By the name of their coordinate."""
+"""Position encodings by the name of their coordinate."""
 OFFSETS = (
     "1/(2*n)", "-1/(2*n)", "1/(4*n)", "-1/(4*n)", "-1/(6*n)", "1/(3*n)", "1/n", "-1/(2*n^2)", "1/(4*n^2)", "-1/(6*n^2)",
     "1/(2*n+2)", "-1/(4*n+4)", "1/2", "-1/3", "1/(2*i+2)", "-1/(4*i+4)", "1/(4*n)-1/2", "[i = n]/(2*n)", "1/(8*n^3)",
     "-3/(4*n)", "2/(3*n)", "[i = 1]/2", "-[i = n]/3", "[i = 1]/(2*n)",
 )  # fmt: skip
-"""What an encoding adds to a mean. The first avoid thresholds, some of the others meet them for long words alone."""
+"""Encodings that are added to a mean. The first avoid thresholds; some of the others meet them for long words
+alone.
+"""
 FINE = (
     "1/(2*n)", "1/(4*n)", "-1/(4*n)", "1/(6*n)", "3/(4*n)", "1/(2*n^2)", "1/(2*n^2)", "-1/(4*n^2)", "3/(4*n^2)",
     "-3/(4*n^2)", "2/(3*n^2)", "1/(2*(n+1)^2)", "1/(6*n^3)", "1/(2*n)-1/2",
 )  # fmt: skip
-"""Those of a difference of two means, and of a mean of means."""
+"""Encodings that are added to a difference of two means, and to a mean of means."""
 KEYS: tuple[Mapping[str, Rational], ...] = (
     {"ab": 1},
     {"a": 1},
@@ -49,12 +51,12 @@ Score = list[tuple[Terms, Terms]]
 
 @cache
 def expression(text: str) -> Arith:
-    """An expression, parsed once."""
+    """Parse an expression once."""
     return parse_arith(text)
 
 
 class TiedModel:
-    """A model in the making: `means` has the coordinates that hold means so far, with the layer that wrote them."""
+    """A builder of a random model: `means` has the coordinates that hold means so far."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -69,15 +71,15 @@ class TiedModel:
         self.threshold = random.choice(THRESHOLDS)
 
     def pick(self, *some: tuple[float, str]) -> str:
-        """One of several, by weight."""
+        """Choose a name by weight."""
         return self.random.choices([name for _, name in some], [weight for weight, _ in some])[0]
 
     def number(self, *some: Rational) -> Rational:
-        """One of several."""
+        """Choose a number."""
         return self.random.choice(some)
 
     def mask(self) -> Mask:
-        """None half of the time."""
+        """Choose a mask: none in half of the cases."""
         if self.random.random() < 0.5:
             return Mask.NONE
         return self.random.choice([mask for mask in Mask if self.bos or not mask.strict])
@@ -85,7 +87,7 @@ class TiedModel:
     # ---- scores ----
 
     def letters(self) -> Terms:
-        """A key of letters, perhaps with an end."""
+        """Choose a key of letters, perhaps with a term at one end."""
         kind = self.pick(
             (4, "ab"), (2, "a"), (2, "levels"), (2, "difference"), (1, "ends"), (1, "one end"), (1, "tie"), (1, "place")
         )
@@ -105,7 +107,7 @@ class TiedModel:
         return found
 
     def first_score(self) -> Score:
-        """A score of letters and positions alone."""
+        """Choose a score of letters and positions alone."""
         kind = self.pick((8, "letters"), (2, "query"), (2, "one-hot"), (2, "uniform"), (1, "flat"), (1, "at an end"))
         if kind == "letters":
             return [({"1": self.number(1, 1, 2, -1, Fraction(1, 2))}, self.letters())]
@@ -124,7 +126,7 @@ class TiedModel:
         return [] if kind == "uniform" else [({"1": 1}, {"1": 1})]
 
     def later_score(self) -> Score:
-        """A score that reads a mean, or a Boolean made of one, or one as before."""
+        """Choose a score that reads a mean or a Boolean made from one, or a score of letters and positions."""
         kind = self.pick((5, "product"), (3, "sign"), (2, "bits"), (1, "mean as key"), (3, "first"))
         if kind == "first" or not self.means:
             return self.first_score()
@@ -150,7 +152,7 @@ class TiedModel:
     # ---- values ----
 
     def value(self) -> Terms:
-        """What a head reads."""
+        """Choose the value that a head reads."""
         kind = self.pick((4, "letter"), (2, "integers"), (3, "mean"), (1, "bit"), (1, "position"), (1, "offset"))
         if kind == "mean" and self.means:
             found: Terms = {self.random.choice(self.means): self.number(1, 1, 1, -1, 2, Fraction(1, 2))}
@@ -175,7 +177,9 @@ class TiedModel:
     # ---- layers ----
 
     def head(self, name: str, beside: Sequence[Head]) -> Head:
-        """One more head; now and then with the score and mask of another, or writing where one beside it does."""
+        """Return one more head; now and then with the score and mask of another one, or writing to the coordinate of a
+        head `beside` it.
+        """
         score = self.first_score() if not self.layers else self.later_score()
         mask, same = self.mask(), [head for head in self.heads if head.score]
         pairs = tuple((Affine.of(query), Affine.of(key)) for query, key in score)
@@ -189,7 +193,9 @@ class TiedModel:
         return Head(name, mask, weighting, ((out, Affine.of(self.value())),), pairs)
 
     def out(self) -> str:
-        """A coordinate to write to: a new one, which may have an offset of its own, or one that holds a mean."""
+        """Choose a coordinate to write to: a new one, which may have an offset of its own, or one that holds a
+        mean.
+        """
         if self.means and self.random.random() < 0.25:
             return self.random.choice(self.means)
         name = f"x{len(self.offsets)}"
@@ -197,7 +203,7 @@ class TiedModel:
         return name
 
     def layer(self) -> None:
-        """One more layer."""
+        """Add one more layer."""
         heads: list[Head] = []
         for _ in range(self.random.choice((1, 1, 2))):
             head = self.head(f"h{len(self.heads)}", heads)
@@ -212,7 +218,7 @@ class TiedModel:
         self.means = list(dict.fromkeys([*self.means, *new]))
 
     def unit(self, means: Sequence[str]) -> Unit:
-        """A relu or a clip of a mean, or a sum of two."""
+        """Return a relu or a clip of a mean, or of a sum of two."""
         some = list(means) + self.means
         form: Terms = {self.random.choice(some): self.number(1, 1, -1, -1, Fraction(1, 2))}
         if self.random.random() < 0.2:
@@ -232,13 +238,13 @@ class TiedModel:
         return Unit(((out, self.number(1, 1, -1, Fraction(1, 2))),), Affine.of(form), clip)
 
     def add(self, heads: Sequence[Head], units: Sequence[Unit] = ()) -> None:
-        """Add a layer that is ready."""
+        """Add a layer of given heads and hidden units."""
         self.layers.append(ProgramLayer(tuple(heads), tuple(units)))
         self.heads += heads
         self.means = list(dict.fromkeys([*self.means, *(out for head in heads for out, _ in head.values)]))
 
     def comparison(self) -> None:
-        """The difference of two means over ties of their own, with an offset."""
+        """Add the difference of two means over ties of their own, with an offset."""
         self.offsets["x0"] = self.random.choice(FINE)
         heads: list[Head] = []
         for sign in (1, -1):
@@ -250,7 +256,9 @@ class TiedModel:
         self.threshold = Fraction(0)
 
     def balance(self) -> None:
-        """As for brackets: causal means, their positive and negative parts, and the mean of one of these."""
+        """Add layers as for brackets: causal means, their positive and negative parts, and the mean of one of
+        these.
+        """
         self.offsets |= {"x0": "", "x1": "", "x2": "", "x3": self.random.choice([text for text in FINE if "^" in text])}
         score = self.random.choice([[], [({"1": 1}, self.random.choice(KEYS))]])
         mask = self.random.choice([Mask.FUTURE, Mask.FUTURE, Mask.PAST, Mask.NONE])
@@ -270,7 +278,7 @@ class TiedModel:
         self.threshold = Fraction(0)
 
     def program(self) -> Program:
-        """The whole model."""
+        """Return the whole model."""
         kind = self.pick((6, "any"), (2, "comparison"), (1.5, "balance"))
         if kind == "any":
             for _ in range(self.random.choice((1, 1, 2, 2, 2, 3))):
@@ -311,11 +319,11 @@ def _average(
     out: str,
     value: Affine,
 ) -> Head:
-    """A head that writes to one coordinate."""
+    """Return an average head that writes to one coordinate."""
     pairs = tuple((Affine.of(query), Affine.of(key)) for query, key in score)
     return Head(name, mask, Weighting.AVERAGE, ((out, value),), pairs)
 
 
 def tied_model(seed: int) -> Program:
-    """The model of a seed."""
+    """Return the random model of a seed."""
     return TiedModel(Random(seed)).program()

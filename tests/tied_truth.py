@@ -1,9 +1,10 @@
-"""Hard attention word by word from a program's forms alone, and what was derived of every word held against it.
+"""Hard attention word by word from a program's forms alone, and a check of everything that was derived about every
+word.
 
 Numbers are python-flint's rationals in arrays of shape (words, positions), positions from 1 on, or from 0 with a
-beginning of sequence. Nothing of the interpreter (`hardsim.hard`) or of the prover is used but the claims themselves,
-and encodings are evaluated by the reader of expressions of the judge of the mutants. `hold` is strict: every span, also
-what it says of denominators, must be true of the very numbers of maxima of the heads that it names.
+beginning of sequence. Nothing of the interpreter (`hardsim.hard`) or of the prover is used but the claims themselves;
+the judge of the mutants evaluates encodings. `require` is strict: every span, also its denominators, must be true of
+the actual numbers of maxima of the heads that it names.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from tests.mutants.judge import evaluate
 
 Word = tuple[str, ...]
 Numbers = NDArray[Any]
-"""Rationals as python-flint has them, in an array of objects."""
+"""Rationals of python-flint, in an array of objects."""
 Columns = dict[str, Numbers]
 NOTHING: Any = fmpq(0)
 WHOLE: Any = fmpq(1)
 
 
 def exact(value: Fraction | int) -> Any:
-    """The same rational as python-flint has it; numpy's stubs know nothing of its type."""
+    """Convert a rational to python-flint (typed Any, since numpy's stubs do not know its type)."""
     return fmpq(value.numerator, value.denominator)
 
 
@@ -48,9 +49,9 @@ def exact(value: Fraction | int) -> Any:
 
 @dataclass
 class HeadTruth:
-    """What a head did: for each word and query the maxima among the keys, how many there are, the score's distance to
-    the next (0 where there is none), whether all visible scores are equal; what it read and made of it, by output; and
-    its forms by pair."""
+    """The run of a head: for each word and query the maxima among the keys, their number, the gap to the next score (0
+    if there is none), and the visible keys; the values read and results written, by output; its forms by pair.
+    """
 
     best: NDArray[np.bool_]
     count: NDArray[np.int64]
@@ -63,7 +64,9 @@ class HeadTruth:
 
 @dataclass
 class LayerTruth:
-    """The columns before a layer, after its heads and after it; its heads; what its hidden units read and gave."""
+    """The run of a layer: the columns before it, after its heads and after it; its heads; inputs and outputs of its
+    hidden units.
+    """
 
     entering: Columns
     attended: Columns = field(default_factory=dict)
@@ -74,7 +77,9 @@ class LayerTruth:
 
 @cache
 def visible(mask: Mask, n: int, bos: bool) -> NDArray[np.bool_]:
-    """Which keys a query sees, by its definition: of the beginning of the sequence every query sees it."""
+    """Return the keys that each query sees, by the definition of the mask; every query sees the beginning of
+    sequence.
+    """
     sees: dict[Mask, Callable[[int, int], bool]] = {
         Mask.NONE: lambda i, j: True,
         Mask.FUTURE: operator.ge,
@@ -87,7 +92,7 @@ def visible(mask: Mask, n: int, bos: bool) -> NDArray[np.bool_]:
 
 
 def of_form(form: Affine, columns: Columns) -> Numbers:
-    """A linear form."""
+    """Evaluate a linear form."""
     total: Numbers = columns["1"] * NOTHING
     for name, value in form.terms:
         total = total + columns[name] * exact(value)
@@ -95,7 +100,7 @@ def of_form(form: Affine, columns: Columns) -> Numbers:
 
 
 def attend(head: Head, columns: Columns, seen: NDArray[np.bool_]) -> HeadTruth:
-    """One head."""
+    """Run one head."""
     forms = [(of_form(query, columns), of_form(key, columns)) for query, key in head.score]
     words, places = columns["1"].shape
     scores: Numbers = np.full((words, places, places), NOTHING, dtype=object)
@@ -120,7 +125,7 @@ def attend(head: Head, columns: Columns, seen: NDArray[np.bool_]) -> HeadTruth:
 
 
 def run(program: Program, words: Sequence[Word]) -> list[LayerTruth]:
-    """Every layer on words of one length."""
+    """Run every layer on words of one length."""
     n = len(words[0])
     places = range(0 if program.bos else 1, n + 1)
     shape = len(words), len(places)
@@ -163,11 +168,11 @@ def _layer(layer: ProgramLayer, columns: Columns, n: int, bos: bool) -> LayerTru
 
 
 class Wrong(AssertionError):
-    """A claim that is not true."""
+    """Error: a claim is not true."""
 
 
 def number(value: Value, i: int, n: int) -> Any:
-    """A function at one position of one length."""
+    """Evaluate a function at position i of length n."""
     if not isinstance(value, Ratio):
         return exact(value)
     assert not value.names - {"i", "n"}, value
@@ -176,12 +181,12 @@ def number(value: Value, i: int, n: int) -> Any:
 
 
 def whole(value: fmpq) -> bool:
-    """Whether it is an integer."""
+    """Return True if a rational is an integer."""
     return bool(value.q == 1)
 
 
 class TiedModelRun:
-    """The claims of one program on the words of one length."""
+    """Checks of the claims about one program on the words of one length."""
 
     def __init__(self, program: Program, law: Law, truth: list[LayerTruth], words: Sequence[Word]) -> None:
         self.program, self.law, self.truth, self.words = program, law, truth, words
@@ -193,22 +198,24 @@ class TiedModelRun:
         self.typed: set[tuple[int, str, int]] = set()
 
     def order(self, i: int) -> int:
-        """The order of the place of a position."""
+        """Return the number of the kind of position i: 0 beginning of sequence, 1 first, 2 between, 3 last."""
         return 0 if not i else 1 if i == 1 else 3 if i == self.n else 2
 
     def fail(self, what: str, i: int, w: int | None = None) -> None:
-        """Say what is wrong."""
+        """Raise Wrong with the false claim, the position and the word."""
         word = "" if w is None else "".join(self.words[w])
         raise Wrong(f"{what} at {i} of {self.n} {word}")
 
     # ---- denominators ----
 
     def maxima(self, head: str, i: int) -> NDArray[np.int64]:
-        """How many maxima the row of a position has, by word."""
+        """Return the number of maxima in the row of a position, by word."""
         return self.truth[self.layer_of[head]].heads[head].count[:, i - self.first]
 
     def denominator(self, name: DenominatorName, w: int, i: int) -> int:
-        """The number that a name stands for at a position of a word; of what was read elsewhere, it there."""
+        """Return the number that a name stands for at position i of word w; for a value read elsewhere, the number
+        there.
+        """
         head, *through = name
         assert isinstance(head, str)
         for step in reversed(through):
@@ -222,7 +229,7 @@ class TiedModelRun:
         return int(self.maxima(head, i)[w])
 
     def share(self, what: str, share: Share, column: Numbers, i: int) -> None:
-        """Hold every number to its denominators."""
+        """Require that every number of a column is in a share, with the actual denominators."""
         offset, step = number(share.offset, i, self.n), number(share.step, i, self.n)
         most = [number(one.most, i, self.n) for one in share.denominators]
         for one in share.denominators:
@@ -237,13 +244,13 @@ class TiedModelRun:
                 m = self.denominator(one.name, w, i)
                 if m > limit and len(one.name) == 1:
                     self.fail(f"{what}: {one.name} is {m}, above {limit}", i, w)
-                # Read where no share is claimed, on a lattice alone, the denominator is not needed.
+                # If the head that is read has no claimed share, only a lattice, the denominator is not needed.
                 rest *= m**one.power if m <= limit else 1
             if rest != 0 and (step == 0 or not whole(rest / step)):
                 self.fail(f"{what}: {value} is not in the share {share}", i, w)
 
     def isolated(self, what: str, known: IsolatedZero, values: Iterable[fmpq], i: int) -> None:
-        """Hold numbers to a base, or a distance from it."""
+        """Require that each number equals the base of an isolated zero or keeps the distance from it."""
         base = number(known.base, i, self.n)
         apart = [number(one, i, self.n) for one in known.apart]
         for value in values:
@@ -252,7 +259,7 @@ class TiedModelRun:
                 self.fail(f"{what}: {value} against {known}", i)
 
     def span(self, what: str, spans: Mapping[int, NumberSpan], column: Numbers) -> None:
-        """Hold the numbers of a column, at all positions, to the spans of its places."""
+        """Require that the numbers of a column lie in the spans of their positions."""
         lowest, highest = column.min(axis=0), column.max(axis=0)
         for at, i in enumerate(self.places):
             span = spans[self.order(i)]
@@ -277,8 +284,9 @@ class TiedModelRun:
                 self.isolated(what, zero, own, i)
 
     def types(self, what: str, types: TypedColumns, columns: Columns) -> None:
-        """Hold the joint values of coordinates to their tables: at each position and word some choice of the one source
-        of several coordinates must give all of them."""
+        """Require the joint values of coordinates to be in their tables: at each position and word some choice of the
+        one source of several coordinates must give all of them.
+        """
         for at, i in enumerate(self.places):
             by_source: dict[Source, list[tuple[str, tuple[Value, ...]]]] = {}
             for name, tables in types.tables.items():
@@ -299,7 +307,7 @@ class TiedModelRun:
     # ---- rows ----
 
     def row(self, what: str, row: Row, head: HeadTruth, at: int) -> None:
-        """Hold one row of a head."""
+        """Require the claims about one row of a head."""
         i, n = at + self.first, self.n
         count, gaps, best = head.count[:, at], head.gap[:, at], head.best[:, at]
         seen = int(head.visible[at].sum())
@@ -335,7 +343,7 @@ class TiedModelRun:
                 self.one(f"{what}: the keys", row.product.keys, key[:, j], i)
 
     def one(self, what: str, span: NumberSpan, own: Numbers, i: int) -> None:
-        """Hold numbers at one position to one span."""
+        """Require that numbers at one position lie in one span."""
         places, self.places = self.places, range(i, i + 1)
         try:
             self.span(what, {self.order(i): span}, own[:, None])
@@ -343,7 +351,7 @@ class TiedModelRun:
             self.places = places
 
     def require(self) -> None:
-        """Hold everything that is claimed."""
+        """Require everything that is claimed."""
         for depth, (layer, truth) in enumerate(zip(self.law.layers, self.truth, strict=True)):
             self._layer(f"layer {depth + 1}", layer, truth)
         self._numbers()
@@ -372,7 +380,9 @@ class TiedModelRun:
     # ---- numbers of one length ----
 
     def _numbers(self) -> None:
-        """Hold what `facts` makes of the functions: gaps, maxima, values, margins, tops, sizes, distance."""
+        """Require the numbers that `facts` derives from functions: gaps, maxima, values, margins, tops, sizes,
+        distance.
+        """
         facts = ProgramLaw(self.law, self.law).facts(self.n)
         for layer, truth in zip(facts.layers, self.truth, strict=True):
             for name, head in layer.heads.items():
@@ -412,10 +422,10 @@ class TiedModelRun:
 
 
 def require(program: Program, law: ProgramLaw, words: Iterable[Word]) -> None:
-    """Hold what is claimed of a program on words, sorted by length.
+    """Require the claims about a program on words, which are sorted by length.
 
     Raises:
-        Wrong: naming what is not true, and the position and word.
+        Wrong: with the false claim, the position and the word.
     """
     by_length: dict[int, list[Word]] = {}
     for word in words:
@@ -425,12 +435,12 @@ def require(program: Program, law: ProgramLaw, words: Iterable[Word]) -> None:
 
 
 def all_words(alphabet: Sequence[str], longest: int) -> list[Word]:
-    """Every word of up to so many symbols."""
+    """Return every word of up to `longest` symbols."""
     return [word for n in range(1, longest + 1) for word in product(alphabet, repeat=n)]
 
 
 def longer_words(alphabet: Sequence[str], random: Random, many: int) -> list[Word]:
-    """Some words of one length from 6 to 12: runs of letters, whose shares meet thresholds, and letters by chance."""
+    """Return words of one length from 6 to 12: runs of letters, whose shares meet thresholds, and random letters."""
     n = random.randint(6, 12)
     found: list[Word] = []
     for _ in range(many):
@@ -451,11 +461,11 @@ def longer_words(alphabet: Sequence[str], random: Random, many: int) -> list[Wor
 # ---- soft attention ----
 
 NEAR = 1e-7
-"""How near an output in float64 may come to a threshold before it decides nothing."""
+"""Distance from a threshold below which an output in float64 decides nothing."""
 
 
 def soft_outputs(program: Program, words: Sequence[Word], tau: Fraction) -> NDArray[np.float64]:
-    """The output of the same weights with softmax at a temperature, at the reading position, in float64."""
+    """Return the output of the same weights with softmax at a temperature, at the reading position, in float64."""
     n = len(words[0])
     hard = run(program, words)
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in hard[0].entering.items()}

@@ -1,4 +1,4 @@
-"""The interpreter of formulas' programs, by bits, against the one of all programs, coordinate by coordinate."""
+"""The interpreter of formulas' programs on bits, compared with the one of all programs, coordinate by coordinate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl
 
 
 def require(program: Program, words: Sequence[Sequence[str]]) -> None:
-    """Both interpreters agree on every coordinate at every position, on the answers and on the least gaps."""
+    """Assert that both interpreters agree on every coordinate at every position, on the answers and on the least
+    gaps.
+    """
     model = BatchHard(program)
     trace = model.run(model.symbols(words))
     gaps: dict[str, Fraction] = {}
@@ -50,7 +52,7 @@ def require(program: Program, words: Sequence[Sequence[str]]) -> None:
 
 
 def some_words(alphabet: Sequence[str], n: int, most: int = 40) -> list[tuple[str, ...]]:
-    """All words of a length, or some random ones."""
+    """Return all words of a length, or `most` random ones."""
     if len(alphabet) ** n <= most:
         return list(product(alphabet, repeat=n))
     random = Random(n)
@@ -84,7 +86,7 @@ def test_shipped_formulas_in_every_regime(path: Path) -> None:
 @pytest.mark.parametrize("regime", sorted(REGIMES))
 @pytest.mark.parametrize("text", ["Y a S (b & X b)", "a U b"])
 def test_long_words(regime: str, text: str) -> None:
-    """Seventy words are more than a lane holds, and so many positions more than are run at a time."""
+    """Seventy words exceed one lane of bits, and so many positions exceed one run."""
     if REGIMES[regime].causal:
         text = text.replace("X", "Y").replace("U", "S")
     program = lower(desugar(parse_expression(text, ["a", "b"])), REGIMES[regime])
@@ -142,26 +144,26 @@ def test_broken_promises_are_errors(
 
 @pytest.mark.parametrize("how", ["bits", "numbers"])
 def test_one_word_of_many_breaks_a_promise(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of abb the gap of the last row is 1/6; of aba the rows have the gaps 7/6 and (1 + 1/3) - 1/2."""
+    """For abb the gap of the last row is 1/6; for aba the rows have the gaps 7/6 and (1 + 1/3) - 1/2."""
     if how == "numbers":
         monkeypatch.setattr(batch_hard, "MOST_BITS", -1)
     program = with_head(since(), decay=expression("i/(2*n)"))
     assert list(run(program, ["aba"] * 90).gaps.values()) == [Fraction(5, 6)]
     with pytest.raises(InvariantError, match="at position 3 of 3 the score gap is 1/6, less than the declared 1/2"):
         run(program, ["aba"] * 77 + ["abb"] + ["aba"] * 22)
-    # The promise of the regime itself is kept, and the least gap is that of the one word.
+    # The regime's own promise is kept; the least gap comes from the one word.
     assert list(run(since(), ["aba"] * 77 + ["abb"] + ["aba"] * 22).gaps.values()) == [Fraction(1, 6)]
 
 
 def test_a_gap_that_is_none_is_refused_each_time() -> None:
-    """The declared gap is 0 at every length; a length that was refused is not known the next time."""
+    """The declared gap is 0 at every length; a length that was refused must not count as checked the next time."""
     model = BatchHard(with_head(since(), decay=expression("n-n")))
     for _ in range(2):
         with pytest.raises(InputError, match="the declared gap n-n is 0 at i = 1, n = 2"):
             model.run(model.symbols(["ab"]))
 
 
-def test_a_defect_of_one_interpreter_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_of_one_interpreter_alone_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_hard, "require_promises", lambda program, trace: None)
     with pytest.raises(InvariantError, match="on the word b b the two exact interpreters differ"):
         run(with_head(since(), decay=expression("2/n")), ["bb"])
@@ -176,11 +178,11 @@ def test_the_same_by_bits_and_by_numbers(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (by_bits.accepted == by_numbers.accepted).all()
     assert by_bits.gaps == by_numbers.gaps
     kinds = {type(by_bits.columns[head.out]) is type(by_numbers.columns[head.out]) for head in program.heads}
-    assert kinds == {True, False}  # markers are numbers either way, the others are not
+    assert kinds == {True, False}  # markers are numbers in both, the others are not
 
 
 def test_values_between_0_and_1_stay_numbers() -> None:
-    # clip(a/2) is 1/2 where a is: no bit holds it, and the next layer reads it exactly.
+    # clip(a/2) is 1/2 where the letter is a: no bit can represent it, so the next layer reads it exactly.
     half = ProgramLayer((), (Unit((("half", 1),), Affine.of({"a": Fraction(1, 2)})),))
     twice = ProgramLayer((), (Unit((("out", 1),), Affine.of({"half": 2})),))
     base = since()

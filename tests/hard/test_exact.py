@@ -1,4 +1,4 @@
-"""The exact interpreter against the definition, entry by entry, and the verdict."""
+"""The exact interpreter compared with the definition, entry by entry, and its verdicts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, word
 
 @settings(max_examples=25)
 @given(hard_transformers(), WORDS)
-def test_rows_of_scores_are_what_they_are_said_to_be(model: HardNetwork, words: list[list[str]]) -> None:
+def test_rows_of_scores_have_the_scores_that_they_state(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
     for index, word in enumerate(words):
         for layer, expected in zip(trace.layers, dense_hard(model, word), strict=True):
@@ -73,22 +73,24 @@ def test_heads_without_rows_have_no_scores(model: HardNetwork, words: list[list[
 
 
 def run(model: Program | ExactModel, *words: str) -> list[Fraction]:
-    """The outputs."""
+    """Return the outputs."""
     exact = model if isinstance(model, ExactModel) else ExactModel(model)
     return outputs_of(exact.program, exact.run(words))
 
 
 def test_lengths_may_alternate() -> None:
-    """What depends on n is kept for one length only: going back to an earlier one gives the same again."""
+    """Results that depend on n are kept for one length only: going back to an earlier length gives the same
+    outputs again.
+    """
     interpreter = ExactModel(one_head(Weighting.AVERAGE, "-((i - n/2)^2)"))
-    # The maximum is at n/2, or tied between the two middle positions of an odd length.
+    # The maximum is at n/2; at an odd length the two middle positions tie.
     assert run(interpreter, "ab", "ba") == [1, 0]
     assert run(interpreter, "abb", "bba") == [Fraction(1, 2), 0]
     assert run(interpreter, "ab", "ba") == [1, 0]
 
 
 def one_head(weighting: Weighting, encoding: str = "0", query: int = 1) -> Program:
-    """Score: `query` times the position encoding. Value: [a]."""
+    """Return a program of one head with the score `query` times the position encoding and the value [a]."""
     score = (Affine.of({"1": query}), Affine.coordinate("place"))
     head = Head("h", Mask.NONE, weighting, (("read", Affine.coordinate("[a]")),), (score,) if query else ())
     return Program(
@@ -110,14 +112,14 @@ def one_head(weighting: Weighting, encoding: str = "0", query: int = 1) -> Progr
     ],
 )
 def test_scores_the_same(weighting: Weighting, all_tied: Fraction, two_tied: list[Fraction]) -> None:
-    """All of them; of five positions the second and the fourth."""
+    """First all positions are tied; then, of five positions, the second and the fourth."""
     assert run(one_head(weighting), "aaab") == [all_tied]
     assert run(one_head(weighting, "1 - i mod 2"), "babbb", "abaaa") == two_tied
 
 
 @pytest.mark.parametrize("weighting", [Weighting.LEFTMOST, Weighting.RIGHTMOST])
 def test_a_uniform_head_may_be_one_sided(weighting: Weighting) -> None:
-    """Without any score all visible positions are tied, and one of them is taken."""
+    """Without a score all visible positions are tied, and one of them is taken."""
     interpreter = ExactModel(with_head(one_head(weighting), score=()))
     trace = interpreter.run(["abb"])
     assert outputs_of(interpreter.program, trace) == [weighting is Weighting.LEFTMOST]
@@ -126,7 +128,7 @@ def test_a_uniform_head_may_be_one_sided(weighting: Weighting) -> None:
 
 @pytest.mark.parametrize("size", [10**6, 10**18, 10**30])
 def test_large_numbers_stay_exact(size: int) -> None:
-    """Scores around size^2, of which the two largest differ by `size`: beyond 2^62 they need Python's integers."""
+    """Scores are around size^2, and the two largest differ by `size`: beyond 2^62 they need Python's integers."""
     keys = PositionTable(1, (size, size + 1, size - 1))
     interpreter = ExactModel(replace(one_head(Weighting.AVERAGE, query=size), encodings=(Encoding("place", keys),)))
     trace = interpreter.run(["bab", "aba"])
@@ -141,7 +143,7 @@ def test_large_numbers_stay_exact(size: int) -> None:
 @pytest.mark.parametrize("bos", [False, True])
 @pytest.mark.parametrize("mask", list(Mask))
 def test_what_a_query_sees(mask: Mask, bos: bool) -> None:
-    """By positions, as the mask's own definition has them, and the beginning of sequence."""
+    """Compare visible positions, and the beginning of sequence, with the mask's own definition."""
     n, first = 4, 0 if bos else 1
     seen = visible(mask, n + bos, bos)
     for i in range(first, n + 1):
@@ -150,7 +152,7 @@ def test_what_a_query_sees(mask: Mask, bos: bool) -> None:
 
 
 def test_verdicts() -> None:
-    """Above, below and at the threshold; without one only 1 and 0 are verdicts."""
+    """Outputs above, below and at the threshold; without a threshold only 1 and 0 are verdicts."""
     model = one_head(Weighting.AVERAGE)
     half, third = Fraction(1, 2), Fraction(1, 3)
     assert [model.verdict(value) for value in (third, half, 1 - third)] == [False, None, True]
@@ -161,7 +163,7 @@ def test_verdicts() -> None:
 @settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_queries_may_be_taken_one_at_a_time(model: HardNetwork, words: list[list[str]]) -> None:
-    """Long words are taken in blocks of queries: the blocks do not matter."""
+    """Long words are run in blocks of queries; the sizes of the blocks do not matter."""
     whole = ExactModel(model.program).run(words)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hardmax, "BLOCK", 1)
@@ -192,7 +194,7 @@ def test_sums_of_what_is_seen(mask: Mask, bos: bool) -> None:
 
 @pytest.mark.parametrize("weighting", list(Weighting))
 def test_memory_grows_with_the_length_and_not_with_its_square(weighting: Weighting) -> None:
-    """Of 4,000 symbols a byte for each pair of positions would be 16 MB, and a score for each 128 MB."""
+    """For 4,000 symbols a byte for each pair of positions would be 16 MB, and a score for each pair 128 MB."""
     model = one_head(weighting, "i", query=int(weighting is not Weighting.SOFTMAX))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hardmax, "BLOCK", 1 << 20)

@@ -1,4 +1,4 @@
-"""The exact interpreter: what it measures (that it fails loudly is in test_parallel)."""
+"""The exact interpreter: the attended positions and gaps that it measures."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.hard_runs import hard_run, since
 @pytest.mark.parametrize(
     ("regime", "gap"),
     [
-        # Two neighbours with q = 1 differ by one step of the tie-break, the smallest step there is; for 1/(2j) it is
-        # the last.
+        # Two neighbours with q = 1 differ by one step of the tie-break, the smallest step; for 1/(2j) the last step is
+        # the smallest.
         ("temperature", Fraction(1, 12)),
         ("position", Fraction(1, 2)),
         ("causal-temperature", Fraction(1, 10) - Fraction(1, 12)),

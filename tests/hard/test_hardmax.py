@@ -1,4 +1,4 @@
-"""The three ways through a row of scores against its definition, and when each is taken."""
+"""The three ways to find the maxima of a row of scores, compared with the definition, and when each is chosen."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCALES = st.sampled_from([Fraction(1), Fraction(7, 3), Fraction(10**12), Fractio
 
 
 def column(table: Table) -> Exact:
-    """Numbers by word (or the same for all, if there is one) and position."""
+    """Return a column of numbers by word (one row if all words share it) and position."""
     unit = 36
     assert all((value * unit).denominator == 1 for row in table for value in row)
     return Exact.of(np.array([[int(value * unit) for value in row] for row in table], dtype=object), unit)
@@ -53,7 +53,7 @@ def numbers(draw: st.DrawFn, words: int, size: int) -> Table:
 
 @st.composite
 def few(draw: st.DrawFn) -> Pairs:
-    """One or two pairs whose keys take at most two values each."""
+    """Draw one or two pairs whose keys take at most two values each."""
     words, size = draw(st.integers(1, 2)), draw(st.integers(2, 8))
     pairs: Pairs = []
     for _ in range(draw(st.integers(1, 2))):
@@ -64,7 +64,7 @@ def few(draw: st.DrawFn) -> Pairs:
 
 @st.composite
 def curves(draw: st.DrawFn) -> Pairs:
-    """Keys with strictly rising or falling slopes, and queries of which most agree with them."""
+    """Draw pairs whose keys have strictly rising or falling slopes, and queries of which most agree with them."""
     words, size = draw(st.integers(1, 2)), draw(st.integers(3, 9))
     steps = [draw(st.integers(1, 2)) for _ in range(size - 1)]
     slopes = sorted(draw(st.sets(st.integers(-9, 9), min_size=size - 1, max_size=size - 1)))
@@ -83,7 +83,7 @@ def curves(draw: st.DrawFn) -> Pairs:
 
 
 def rows_of(pairs: Pairs, sight: Sight) -> list[list[dict[int, Fraction]]]:
-    """The visible scores by word and query."""
+    """Return the visible scores by word and query."""
     words = max(len(table) for pair in pairs for table in pair)
     size = len(pairs[0][0][0])
     seen = visible(sight.mask, size, sight.bos)
@@ -101,12 +101,12 @@ def rows_of(pairs: Pairs, sight: Sight) -> list[list[dict[int, Fraction]]]:
 
 
 def at(part: Integers, word: int, i: int) -> Fraction:
-    """A number of an array that may be the same for all words or all positions."""
+    """Return a number of an array that may be shared by all words or all positions."""
     return Fraction(int(part[word % len(part), i % part.shape[1]]))
 
 
 def require(found: AttendedRows, scores: Scores, pairs: Pairs, sight: Sight, values: list[int]) -> None:
-    """Every row is what the definition says."""
+    """Assert that every row has the maxima, gap and mean of the definition."""
     for word, rows in enumerate(rows_of(pairs, sight)):
         for i, row in enumerate(rows):
             gap, maxima, reach, winners = (at(part, word, i) for part in found[:4])
@@ -142,7 +142,7 @@ def test_every_way_that_is_taken_leads_to_the_definition(pairs: Pairs, sight: Si
 def test_what_tied_positions_carry_is_their_values(
     pairs: Pairs, sight: Sight, scale: Fraction, data: st.DataObject
 ) -> None:
-    """Two values a position; few different ones, so that ties of each kind occur."""
+    """Each position has two values, from few different ones, so that ties of each kind occur."""
     size = len(pairs[0][0][0])
     numbers = st.lists(st.integers(0, 2), min_size=size, max_size=size)
     values = [[one * scale for one in data.draw(numbers)] for _ in range(2)]
@@ -163,15 +163,15 @@ def test_what_tied_positions_carry_is_their_values(
                 assert [results[name].at(word, i) for name in "xy"] == [one[read] for one in values]
 
 
-def test_a_mean_that_is_what_is_read_is_told_from_one_value() -> None:
-    """All scores are 0: of 1 0 2 the mean is 1, which a leftmost head reads and a rightmost head does not."""
+def test_a_mean_that_is_read_is_distinguished_from_one_value() -> None:
+    """All scores are 0. The mean of 1 0 2 is 1: a leftmost head reads it too, a rightmost head does not."""
     zero = column(constant(0, 3))
     for weighting, numbers, kind in (
         (Weighting.LEFTMOST, [1, 0, 2], ways.SAME_MEAN),
         (Weighting.RIGHTMOST, [1, 0, 2], ways.OTHER_MEAN),
         (Weighting.RIGHTMOST, [2, 2, 2], ways.ONE_VALUE),
         (Weighting.AVERAGE, [1, 0, 2], ways.ONE_VALUE),
-        # Integers whose squares are no machine integers.
+        # The squares of these integers exceed machine integers.
         (Weighting.LEFTMOST, [10**18, 0, 2 * 10**18], ways.SAME_MEAN),
         (Weighting.LEFTMOST, [10**18, 0, 2 * 10**18 + 1], ways.OTHER_MEAN),
     ):
@@ -185,7 +185,7 @@ def constant(value: int, size: int, words: int = 1) -> Table:
 
 
 def parabola(a: int, b: int, size: int = 8) -> Pairs:
-    """The score 2 a j - b j^2."""
+    """Return the score 2 a j - b j^2."""
     ramp, squares = [[Fraction(2 * j) for j in range(size)]], [[Fraction(-j * j) for j in range(size)]]
     return [(constant(a, size), ramp), (constant(b, size), squares)]
 
@@ -194,14 +194,14 @@ ALL = Sight(Mask.NONE, Weighting.AVERAGE, False)
 
 
 def taken(pairs: Pairs, sight: Sight = ALL) -> list[str]:
-    """The ways that can be gone."""
+    """Return the names of the ways that apply to these rows."""
     nothing = {"x": np.zeros((1, 1), dtype=np.int64).repeat(len(pairs[0][0][0]), axis=1)}
     return [way.__name__ for way in (few_keys, concave) if way(scores_of(pairs), sight, nothing) is not None]
 
 
 def test_when_scores_are_concave() -> None:
     assert taken(parabola(3, 1)) == taken(parabola(3, 1)[::-1]) == taken(parabola(-3, 0)) == ["concave"]
-    assert taken(parabola(3, -1)) == taken(parabola(0, 0)) == []  # the ends are largest, or all are
+    assert taken(parabola(3, -1)) == taken(parabola(0, 0)) == []  # the ends are largest, or all keys are
     for mask in Mask:
         masked = [taken(parabola(3, 1), Sight(mask, Weighting.RIGHTMOST, bos)) for bos in (False, True)]
         some = mask in (Mask.NONE, Mask.FUTURE), not mask.strict
@@ -230,7 +230,7 @@ def test_when_keys_are_few() -> None:
 
 
 def test_rows_have_units_of_their_own_where_one_for_all_is_large() -> None:
-    """Means of i numbers, i to 60: their common unit has 80 bits, and each row's no more than i."""
+    """Means of i numbers, i up to 60: their common unit has 80 bits, and each row's no more than i."""
     size = 60
     means = Exact.row([Fraction(i // 2, i) for i in range(1, size + 1)], 1)
     keys = Exact.row(range(size), 1)
@@ -264,7 +264,7 @@ def test_extremes_of_what_is_seen(mask: Mask, bos: bool) -> None:
 
 
 def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> HardTrace:
-    """Run words in all ways and by all scores alone: columns, rows and what attention makes are the same."""
+    """Run words in all ways and by all scores; assert that columns, rows and attention outputs are the same."""
     found = ExactModel(program).run(words)
     with monkeypatch.context() as patch:
         patch.setattr(ways, "few_keys", lambda *_: None)
@@ -302,7 +302,7 @@ def test_shipped_programs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("regime", ["temperature", "position", "causal-temperature", "causal-position"])
 def test_counts_of_long_words(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up, or a sign test, at lengths of which all means have no common machine integer."""
+    """Run a look-up, or a sign test, at lengths at which the means have no common machine integer."""
     program = lower(desugar(parse_expression("#L[a] > #L[b] + 1", ["a", "b"])), REGIMES[regime])
     random = Random(regime)
     words = [tuple(random.choices("ab", k=90)) for _ in range(2)]
@@ -311,7 +311,7 @@ def test_counts_of_long_words(regime: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("way", ["few_keys", "concave"])
 def test_a_declared_gap_that_is_too_large_is_found_in_every_way(way: str) -> None:
-    """Scores 2 (3 j) - j^2 of j = 1 to 8 have the gap 1; those of 3 (-1)^j the gap 6."""
+    """Scores 2 (3 j) - j^2 of j = 1 to 8 have the gap 1; scores 3 (-1)^j have the gap 6."""
     query = column(constant(3, 8)) if way == "few_keys" else column(constant(3, 8, 2))
     pairs = {
         "few_keys": [(query, Exact.row([(-1) ** j for j in range(1, 9)], 1))],
@@ -335,7 +335,7 @@ def test_a_declared_gap_that_is_too_large_is_found_in_every_way(way: str) -> Non
 
 
 def test_a_look_up_that_is_less_sharp_than_declared() -> None:
-    """The decay of a look-up is 1/i; one of 2/i is broken at once."""
+    """The decay of a look-up is 1/i; a declared decay of 2/i is refused at once."""
     program = lower(desugar(parse_expression("#L[a] > 2", ["a", "b"])), REGIMES["causal-temperature"])
     trace = ExactModel(program).run(["abaab"])
     require_promises(program, trace)

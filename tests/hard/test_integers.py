@@ -1,4 +1,4 @@
-"""Columns of integers over a unit against Fractions, and where machine integers would overflow."""
+"""Columns of integers over a unit, compared with Fractions, also where machine integers would overflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = st.lists(NUMBERS, min_size=3, max_size=3)
 
 
 def two_words(first: list[Fraction], second: list[Fraction]) -> Exact:
-    """A column with different values for two words, made of columns that are the same for all."""
+    """Return a column with different values for two words, made from columns that are the same for all words."""
     unit = lcm(*(value.denominator for value in (*first, *second)))
     return Exact.of(np.array([[int(value * unit) for value in row] for row in (first, second)], dtype=object), unit)
 
@@ -63,7 +63,7 @@ def test_machine_integers_up_to_the_limit(size: int, kind: type) -> None:
 
 
 def test_a_sum_that_might_overflow_is_made_of_python_s_integers() -> None:
-    """Each term fits into 63 bits, their sum does not, and the same sum with a sign does."""
+    """Each term fits into 63 bits, but their sum does not, nor does the sum with a sign."""
     column = Exact.row([2**61, -(2**61), 5], 1)
     assert column.whole.dtype == np.int64
     four = combination([(column, 1)] * 4, 0, (1, 3))

@@ -1,4 +1,4 @@
-"""The order of a head's candidates against all words and rows, one by one."""
+"""The order of a head's candidates, compared with all words and rows, one by one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ Rows = list[list[Fraction]]
 
 @st.composite
 def heads(draw: st.DrawFn) -> tuple[list[tuple[list[Fraction], Rows]], int, int]:
-    """Queries by position with keys by combination and position, of few values, so that many are equal; how many
-    combinations and positions there are."""
+    """Draw queries by position with keys by combination and position, of few values, so that many are equal; return
+    them with the numbers of combinations and positions.
+    """
     count, n = draw(st.integers(1, 3)), draw(st.integers(1, 4))
     sizes = draw(st.sampled_from([1, 7, 10**30]))
     numbers = st.builds(lambda value, under: Fraction(value * sizes, under), st.integers(-2, 2), st.integers(1, 2))
@@ -53,7 +54,7 @@ def test_winners_and_runners_up_of_every_word(
     pairs, count, n = head
     order = order_of(pairs, mask, side)
     if order is None:
-        assert any(len(set(query)) > 1 for query, _ in pairs)  # of constant queries there always is one
+        assert any(len(set(query)) > 1 for query, _ in pairs)  # constant queries always have an order
         return
     words = list(product(range(count), repeat=n))
     codes = np.array([[order.ranks[word[j], j] for word in words] for j in range(n)])
@@ -93,7 +94,7 @@ def test_what_is_preferred_is_found_in_every_word(
 
 
 def nearest(tie: int, n: int = 4) -> list[tuple[list[Fraction], Rows]]:
-    """i q_j + tie j / 4: of q_j = 0 and 1 each a candidate at each position."""
+    """Return the score i q_j + tie j / 4: at each position one candidate with q_j = 0 and one with q_j = 1."""
     queries, ones = [Fraction(i) for i in range(1, n + 1)], [Fraction(1)] * n
     flags = [[Fraction(0)] * n, ones]
     ramp = [Fraction(tie * j, 4) for j in range(1, n + 1)]
@@ -102,8 +103,9 @@ def nearest(tie: int, n: int = 4) -> list[tuple[list[Fraction], Rows]]:
 
 @pytest.mark.parametrize("mask", [Mask.FUTURE, Mask.NONE, Mask.PAST])
 def test_groups_whose_order_is_the_same_in_every_row(mask: Mask) -> None:
-    """A tie-break of j/4 is less than i >= 1 where 4 positions are seen; the gaps are 1/4, and at least 1 - 3/4 between
-    the groups. One of 2j/4 is as large as the 1 of the first row if it sees 3 positions."""
+    """A tie-break of j/4 is less than i >= 1 where 4 positions are seen; the gaps are 1/4, and at least 1 - 3/4
+    between the groups. A tie-break of 2j/4 reaches the 1 of the first row if it sees 3 positions.
+    """
     order = order_of(nearest(1), mask, Weighting.RIGHTMOST)
     assert order is not None
     assert Fraction(order.closest or 0, order.unit) == Fraction(1, 4)
@@ -116,7 +118,7 @@ def test_groups_whose_order_is_the_same_in_every_row(mask: Mask) -> None:
 
 
 def test_more_groups_than_are_ordered_and_strict_masks_have_none() -> None:
-    """Of 9 positions with keys of their own; of 8 there is an order if the queries do not matter to it."""
+    """Nine positions with keys of their own have no order; eight have one if the queries do not matter to it."""
     for n in (8, 9):
         pair = [Fraction(i) for i in range(1, n + 1)], [[Fraction(j) for j in range(n)]]
         assert (order_of([pair], Mask.FUTURE, Weighting.RIGHTMOST) is None) == (n == 9)

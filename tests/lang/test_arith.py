@@ -1,4 +1,4 @@
-"""Exact rational expressions: values against Python's own Fractions, printing, errors."""
+"""Exact rational expressions: values compared with Python's Fractions, printing, errors."""
 
 from __future__ import annotations
 

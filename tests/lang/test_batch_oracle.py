@@ -1,4 +1,4 @@
-"""The oracle for many words against the oracle of single words."""
+"""The oracle for many words, compared with the oracle of single words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl
 
 
 def require(file: ast.FormulaFile, n: int, most: int = 300) -> None:
-    """Both oracles say the same of every position of the words of a length."""
+    """Assert that both oracles agree at every position of words of a length (all of them, or `most` random ones)."""
     words = list(product(file.alphabet, repeat=n))[:most]
     many, one = BatchOracle(file), Oracle(file)
     symbols = many.symbols(words)
@@ -61,7 +61,7 @@ def test_every_binary_operator_at_every_position(op: str) -> None:
 
 def test_terms_beyond_machine_integers() -> None:
     for text in ("M * #[a] > M * #[b]", "M * #[a] + M * #[a] = M * #[b] - M", "-M * #[a] < M - M * #[b]"):
-        # five times as much is beyond 2^62
+        # five times this number exceeds 2^62
         require(parse_expression(text.replace("M", str(10**18)), ["a", "b"]), 7)
 
 
@@ -71,8 +71,10 @@ def test_predicates_of_terms_near_and_far_apart() -> None:
 
 
 @pytest.mark.parametrize("text", ["MOD(3, 1) ^ MOD(5, 2)", "(((MOD(3, 1) & MOD(5, 2)) | EVEN) ^ MOD(5, 2))"])
-def test_predicates_that_are_rewritten_are_told_apart(text: str) -> None:
-    """What they are rewritten to must not go away while others are: whatever comes into its place would pass for it."""
+def test_predicates_that_are_rewritten_stay_distinct(text: str) -> None:
+    """The rewritten node must stay alive while others are rewritten: a node at the same address would be taken for
+    it.
+    """
     file = parse_expression(text, ["a", "b"])
     for _ in range(50):
         require(file, 8)

@@ -1,4 +1,4 @@
-"""The canonical text of files says what the file says, keeps its comments, and is its own canonical text."""
+"""The canonical text of a file has the same meaning, keeps its comments, and is its own canonical text."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ SRASP = "alphabet: a b\n"
 
 
 def form(text: str, suffix: str = ".ltl") -> str:
-    """The canonical text."""
+    """Return the canonical text."""
     return canonical(text.encode(), f"file{suffix}").text
 
 
 def read(text: str, suffix: str) -> Any:
-    """All that a text says, with blanks in conditions alike."""
+    """Return the whole meaning of a text, with equal blanks in conditions."""
     if suffix == ".srasp":
         program = parse_program(text)
         return program, program.notes
@@ -60,12 +60,12 @@ def read(text: str, suffix: str) -> Any:
         return [(line.name, line.text.split()) for line in lines], layout.title
     file = parse_crasp(text) if suffix == ".cr" else parse_text(text, props=MENTIONED)
     predicates = tuple(replace(one, text="".join(one.text.split())) for one in file.predicates)
-    notes = tuple(note for note in file.notes if not note.startswith("line "))  # these cite the text
+    notes = tuple(note for note in file.notes if not note.startswith("line "))  # these notes cite lines of the text
     return replace(file, predicates=predicates), file.placed, notes
 
 
 def comments(text: str) -> list[str]:
-    """All comments, in order; symbols of the texts here do not look like them."""
+    """Return all comments, in order; symbols of the texts here do not look like comments."""
     return [found.rstrip() for found in re.findall(r"(?m)(?:^|(?<=\s))// c\d.*", text)]
 
 
@@ -346,7 +346,7 @@ def test_nothing_is_lost_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
         (files_module, "_header", lambda _layout, line, _alphabet: [] if line.name == "source" else [line.text]),
         (files_module, "_header", lambda _layout, line, _: [f"{line.name}: {line.text}"] * (line.name != "reject")),
         (files_module, "_header", lambda _layout, line, _: [f"{line.name}: {line.text}"] * (line.name != "source")),
-        (files_module, "spaced", lambda *_: False),  # what is no text of the language any more
+        (files_module, "spaced", lambda *_: False),  # the result is no text of the language
     ]
     for where, name, careless in losses:
         with monkeypatch.context() as patch:
@@ -376,7 +376,7 @@ def test_nothing_is_lost_in_other_languages(
 
 
 def blocks() -> Iterator[tuple[str, str]]:
-    """The formulas and programs in the documentation."""
+    """Yield the formulas and programs in the documentation."""
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for section in re.split(r"(?m)^## ", page.read_text(encoding="utf-8")):
             for tag, block in re.findall(r"(?ms)^```(\w*)\n(.*?)^```", section):
@@ -413,13 +413,15 @@ def test_the_documentation() -> None:
 
 
 def _spelt(draw: st.DrawFn, token: Lexeme, written: str, spellings: Spellings) -> str:
-    """A token in any of its spellings (of the next operator in its own: the strong one keeps its mark)."""
+    """Draw a spelling of a token (the next operator keeps its kind: the strong one keeps its mark)."""
     others: list[str] = [text for text, known in spellings.items() if known == (token.kind, token.value)]
     return draw(st.sampled_from([written, *others]))
 
 
 def _bracketed(draw: st.DrawFn, root: Raw) -> list[Span]:
-    """Places in which brackets mean nothing; those that would stay, since they help a reader, are left out."""
+    """Draw places for brackets without meaning; brackets that the printer keeps, since they help a reader, are
+    left out.
+    """
     mixed = ("nary", "binary", "arrow")
     kept = {
         arg.whole
@@ -433,7 +435,7 @@ def _bracketed(draw: st.DrawFn, root: Raw) -> list[Span]:
 
 
 def _scrambled(draw: st.DrawFn, text: str, suffix: str, broken: bool) -> str:
-    """The text with other spellings, blanks and unneeded brackets; `broken`: with comments and line ends."""
+    """Draw the text with other spellings, blanks and unneeded brackets; `broken`: with comments and line ends."""
     numbers = iter(range(10_000))
     gaps: list[str] = [" ", "  ", "\t"]
     if broken:
@@ -479,13 +481,13 @@ def _never(index: int) -> SourceError:
 
 
 def _one_line(text: str) -> str:
-    """A text without folds."""
+    """Return a text without folded lines."""
     return re.sub(r"\n +", " ", text)
 
 
 @st.composite
 def layouts(draw: st.DrawFn, suffix: str, broken: bool) -> tuple[str, str]:
-    """A text as its printer writes it, and the same in another layout."""
+    """Draw a text as its printer writes it, and the same text in another layout."""
     if suffix == ".ltl":
         plain = format_file(draw(st.one_of(files(HOSTILE), files(("0", "1", "'", "(", "/", "#", "S")))))
     else:
@@ -495,7 +497,7 @@ def layouts(draw: st.DrawFn, suffix: str, broken: bool) -> tuple[str, str]:
 
 @st.composite
 def expressions(draw: st.DrawFn) -> str:
-    """A regular expression over `a b ( / -` in some layout: what repeats stands right after its operand."""
+    """Draw a regular expression over `a b ( / -` in some layout; a repetition stands right after its operand."""
     numbers = iter(range(10_000))
 
     def gap() -> str:
@@ -512,7 +514,7 @@ def expressions(draw: st.DrawFn) -> str:
 
     def whole(depth: int) -> str:
         parts = [part(depth) for _ in range(draw(st.integers(1, 4)))]
-        sign = draw(st.sampled_from(["|", "&"]))  # which need brackets beside each other
+        sign = draw(st.sampled_from(["|", "&"]))  # these need brackets beside each other
         glues = [" ", " ", "\n  ", sign, f" {sign} ", f" // c{{}}\n{sign}"]
         joined = [draw(st.sampled_from(glues)) for _ in parts[1:]]
         return parts[0] + "".join(
@@ -545,9 +547,9 @@ def test_any_layout(data: st.DataObject, suffix: str) -> None:
 @pytest.mark.slow
 @given(st.data(), st.sampled_from([".ltl", ".srasp"]))
 def test_without_line_breaks_it_is_what_the_printer_writes(data: st.DataObject, suffix: str) -> None:
-    """Printers of trees, which know nothing of tokens, put as few brackets and quotes."""
+    """The printers of trees, which do not see tokens, write as few brackets and quotes."""
     plain, other = data.draw(layouts(suffix, broken=False))
-    copied = re.compile(r"// |(accept|reject|map|pred)\b")  # laid out by themselves, and tested above
+    copied = re.compile(r"// |(accept|reject|map|pred)\b")  # these lines have a layout of their own, tested above
 
     def shown(text: str) -> list[str]:
         return [line for line in _one_line(text).splitlines() if not copied.match(line)]

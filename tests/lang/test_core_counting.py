@@ -1,4 +1,4 @@
-"""Counts in the core: what the constructors fold and divide, against sums over all small values of the counts."""
+"""Counts in the core: constants that the constructors fold and divide, compared with sums over all small counts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hardsim.lang.ltl_parser import parse_expression, parse_text
 from tests.mistakes import raised
 
 VALUES = range(8)
-"""Values of a count: any integer from 0 on."""
+"""Values of a count: here from 0 to 7."""
 
 Counts = Mapping[CountOf, int]
 
 
 def fresh() -> tuple[CoreBuilder, list[CountOf]]:
-    """A builder over {a, b}, and three counts that are independent of one another."""
+    """Return a builder over {a, b}, and three counts that are independent of one another."""
     builder = CoreBuilder(("a", "b"))
     a, b = builder.letters("a"), builder.letters("b")
     return builder, [CountOf("L", a), CountOf("R", b), CountOf("", a)]
 
 
 def holds(builder: CoreBuilder, lit: Lit, counts: Counts) -> bool:
-    """The value of a literal made of constants, comparisons and MODs, for these values of the counts."""
+    """Evaluate a literal made of constants, comparisons and MODs, for these values of the counts."""
     node = builder.nodes[lit.node]
     match node:
         case AtLeast(terms, constant):
@@ -190,7 +190,7 @@ def test_two_spellings_have_one_core(text: str, same: str) -> None:
 
 
 def live_nodes(found: Core) -> list[str]:
-    """The nodes that matter, written out with the operands in place of their numbers."""
+    """Return the nodes below the root, with the text of operands in place of their numbers."""
     texts: dict[int, str] = {}
     for number in found.live:
         node = found.nodes[number]
@@ -224,7 +224,7 @@ def test_the_only_terms_of_positions_and_lengths_are_counts_of_true() -> None:
 
 
 def test_a_predicate_of_a_constant_is_still_a_predicate() -> None:
-    """A user's may depend on n."""
+    """A user's predicate may depend on n, so it cannot be folded."""
     file = parse_text("alphabet: a b\npred HALF(i, n) = 2*i == n\nHALF(3)\n")
     found = desugar(file)
     node = found.nodes[found.root.node]

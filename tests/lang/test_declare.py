@@ -1,4 +1,4 @@
-"""The constraint templates of docs/declare.md against their meaning, written out; and that all are compiled."""
+"""The constraint templates of docs/declare.md, compared with their meaning written in Python; all of them compile."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Places = list[int]
 
 
 def table() -> dict[str, str]:
-    """The formulas of the page by the name of their template."""
+    """Return the formulas of the page by the name of their template."""
     rows = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][1:]
     return {row[0].removeprefix("| "): unescape(re.sub("`|</?code>", "", row[1])) for row in rows}
 
 
 def between(places: Places, low: int, high: int) -> Places:
-    """Those of some positions that are strictly between two."""
+    """Return the places strictly between two."""
     return [place for place in places if low < place < high]
 
 
@@ -76,7 +76,7 @@ MEANING: dict[str, Callable[[Places, Places, int], bool]] = {
 
 
 def template(name: str, header: str = "props: a b") -> FormulaFile:
-    """A template as a file."""
+    """Return a template as a file."""
     return parse_text(f"{header}\nat: first\n{table()[name]}\n")
 
 

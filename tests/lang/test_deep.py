@@ -1,4 +1,4 @@
-"""Trees as deep as they may be: every walk over them, without a level of Python's stack for each of theirs."""
+"""Trees of the greatest allowed depth: no walk over them uses a level of Python's stack for each of their levels."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ N = MAX_LEVELS
 WORD = "abbab"
 LAST_A, LAST_B = "ab" * 3, "ba" * 3
 
-# Formulas and their values at the positions of WORD; N = 5,000 is even, and 2 more than a multiple of 3.
+# Formulas and their values at the positions of WORD; N = 5,000 is even, and leaves 2 modulo 3.
 DEEP = {
     "not": ("!" * N + "a", [True, False, False, True, False]),
     "a next too far": ("X " * N + "true", [False] * 5),
     "a weak next too far": ("WX " * N + "false", [True] * 5),
     "brackets around each operand": ("F(" * N + "a" + ")" * N, [True, True, True, True, False]),
-    # phi U b of any phi that b implies: a until the next b, then b; all positions see a b
+    # phi U b for any phi that b implies: a until the next b, then b; every position has a b at or after it
     "until, grouped to the right": ("a U (" * N + "b" + ")" * N, [True] * 5),
-    # (...(a S b) S b...) S b: from the first b on, and before it no witness
+    # (...(a S b) S b...) S b: true from the first b on; before it there is no witness
     "since, grouped to the left": ("(" * (N - 1) + "a S b" + ") S b" * (N - 1), [False, True, True, True, True]),
-    # a -> (a -> ... b): where a, the value of b; elsewhere true
+    # a -> (a -> ... b): the value of b at an a, true elsewhere
     "implications": ("a -> (" * N + "b" + ")" * N, [False, True, True, False, True]),
     # an even number of `a <->` before b: b itself
     "equivalences": ("a <-> " * N + "b", [False, True, True, False, True]),
@@ -47,7 +47,7 @@ DEEP = {
     ),
     # an even number of signs, and the comparison
     "signs": ("-" * (N - 2) + "pos = 2", [False, True, False, False, False]),
-    # how many positions so far have how many ... 1 or more a: all from the first a on
+    # number of positions so far with a number of ... of at least 1 a: true from the first a on
     "counts": ("#L[" * (N // 2) + "a" + "] > 0" * (N // 2), [True] * 5),
     # there are 5 positions, which is 1 modulo 2, so the next predicate counts all 5 of them
     "predicates of counts": ("MOD(2, 1, #[" * (N // 2) + "true" + "])" * (N // 2), [True] * 5),
@@ -57,7 +57,7 @@ DEEP = {
 
 
 SHORTER = ("since, grouped to the left",)
-"""The kind of depth that every run of the tests has."""
+"""The kind of depth that every run of the tests tries."""
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_more_operators_than_are_compiled(text: str, message: str) -> None:
 
 
 def test_more_levels_than_are_compiled() -> None:
-    """Connectives in turn, of propositions, which are not folded: 2 levels each time, above the 2 of `Y q`."""
+    """Alternating connectives of propositions are not folded: each adds 2 levels, above the 2 of `Y q`."""
     half = MOST_COMPILED_LEVELS // 2
     text = "(p & (Y q | " * half + "q" + "))" * half
     message = "has 3,002 levels, each a layer or two, and at most 3,000 are compiled"

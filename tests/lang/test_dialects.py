@@ -1,4 +1,4 @@
-"""Spellings of other tools, bounded operators and dialects, held against definitions that share nothing with them."""
+"""Spellings of other tools, bounded operators and dialects, compared with definitions that share nothing with them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_new_spellings_yield_to_names() -> None:
     file = parse_text(f"{head}tt & once & Xa & start & FF")
     shown = {node.name for node in ast.walk(file.formula) if isinstance(node, ast.Ref | ast.Predicate)}
     assert shown == {"tt", "once", "Xa", "start", "FF"}
-    # a name means the same before its definition, where it is a mistake
+    # before its definition tt is already the name, so this use is a mistake and no constant
     raised(SourceError, parse_text, "alphabet: a b\nlet x = tt\nlet tt = a\nx", match="'tt' is defined later")
 
 
@@ -231,10 +231,10 @@ def test_bounds_that_are_not_compiled_are_still_evaluated() -> None:
         ("a S[2:] b", "H[0,1] a & Y[2] (a S b)"),
     ],
 )
-def test_bounds_without_an_end_are_told_by_a_formula_that_means_them(text: str, written: str) -> None:
+def test_bounds_without_an_end_are_explained_by_an_equivalent_formula(text: str, written: str) -> None:
     hint = raised(SourceError, parse_expression, text, "a b", match="invalid bounds").hint
     assert hint == f"without an upper bound, write {written}"
-    # no bound is farther than the longest word
+    # no bound exceeds the length of the longest word
     bounded, message = tree(re.sub(r"\[.*?\]", "[2,6]", text)), tree(written.partition(", with")[0])
     for word in WORDS:
         truths = [[formula_holds(node, word, i) for i in range(1, len(word) + 1)] for node in (bounded, message)]
@@ -291,7 +291,7 @@ def test_dialects_that_are_none() -> None:
     raised(InputError, parse_expression, "X a", "a", dialect="spot", match="unknown dialect 'spot'")
 
 
-# ---- beside propositions ----
+# ---- with propositions ----
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: s
         ("p -> next(q)", "next is written X"),
     ],
 )
-def test_words_that_are_taken_for_propositions_are_told_apart_by_hints(text: str, hint: str) -> None:
+def test_words_that_are_taken_for_propositions_get_hints(text: str, hint: str) -> None:
     assert raised(SourceError, parse_expression, text, None, props=MENTIONED).hint == hint
 
 
@@ -348,7 +348,7 @@ GLUED = "operators win over names: "
         ("SetUp & aUbc", "SetUp & aUbc", "SetUp aUbc", ""),
         ("G(P1 -> FP2)", "G(P1 -> F P2)", "P1 P2", GLUED + "FP2 is F P2;"),
         ("GFA & XB", "G F A & X B", "A B", GLUED + "GFA is G F A, XB is X B;"),
-        # what stands alone elsewhere
+        # words that stand alone in other notations
         ("G(ack -> Fack)", "G(ack -> F ack)", "ack", ""),
         ("Grant & FGrant", "Grant & F Grant", "Grant", "Grant is read as one name"),
         # longer words are names
@@ -364,7 +364,7 @@ GLUED = "operators win over names: "
         ("'start' | p", "'start' | p", "start p", ""),
     ],
 )
-def test_names_in_capitals_are_told_apart_from_operators(text: str, spaced: str, names: str, note: str) -> None:
+def test_names_in_capitals_are_distinguished_from_operators(text: str, spaced: str, names: str, note: str) -> None:
     expected = parse_expression(spaced, None, props=names)
     for found in (parse_expression(text, None, props=MENTIONED), parse_text(f"{text}\n", props=MENTIONED)):
         assert (found.alphabet, found.formula) == (expected.alphabet, expected.formula)
@@ -381,7 +381,7 @@ def test_names_in_capitals_are_told_apart_from_operators(text: str, spaced: str,
         ("p & T", "T", "T is an operator; a proposition of that name is written 'T'"),
     ],
 )
-def test_where_an_operator_was_meant_as_a_name_the_hint_says_so(text: str, caret: str, hint: str) -> None:
+def test_where_an_operator_stands_for_a_name_the_hint_says_so(text: str, caret: str, hint: str) -> None:
     error = raised(SourceError, parse_text, f"{text}\n", props=MENTIONED)
     assert (error.source.text[error.span.start : error.span.end].replace("\n", " "), error.hint) == (caret, hint)
 
@@ -400,7 +400,7 @@ def test_a_name_in_quotes_is_a_proposition(name: str) -> None:
     assert propositions_of(parse_text(f"'{name}'\n", props=MENTIONED).alphabet) == (name,)
 
 
-def test_a_symbol_that_an_operator_is_spelled_like_is_noted_where_it_is_never_meant() -> None:
+def test_a_symbol_that_an_operator_is_spelled_like_is_noted_where_it_never_occurs() -> None:
     note = "operators win over names: G is the operator here, and never a proposition; the proposition is written 'G'"
     assert parse_text("props: G a\nG a\n").readings == (note,)
     assert parse_text("props: G a\nG(a -> 'G')\n").readings == ()

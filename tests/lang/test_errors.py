@@ -281,7 +281,7 @@ def test_hints_in_files(text: str, hint: str) -> None:
 @pytest.mark.parametrize(
     "text", ["#[a] > 1 &\n# L [a] > 0 |\n#R[b] > 2", "let at = #[a]\nat = 1", "let at = a\nat => b"]
 )
-def test_what_looks_foreign_and_is_not(text: str) -> None:
+def test_texts_that_only_look_like_other_notations(text: str) -> None:
     assert parse_text(AB + text, "f.ltl").alphabet == ("a", "b")
 
 
@@ -324,7 +324,7 @@ def test_operators_of_other_tools_are_named(formula: str, under: str, hint: str)
     assert marked(error) == under
     assert error.hint == hint
     named = re.search("is written ([^ ]+)", hint)
-    if named and "/" not in hint and not named[1].startswith("#"):  # what is named is an operator here
+    if named and "/" not in hint and not named[1].startswith("#"):  # the hint names an operator here
         assert named[1] in FORMULAS
 
 
@@ -517,7 +517,7 @@ PIECES = st.sampled_from(
 
 
 def require(parse: Callable[[], FormulaFile]) -> None:
-    """A text has a meaning, and its printed form has the same, or it has one error with a place."""
+    """Assert that a text either has a meaning that its printed form shares, or has one error with a place."""
     found = read_or_refused(parse)
     if isinstance(found, SourceError):
         assert 0 <= found.span.start < found.span.end

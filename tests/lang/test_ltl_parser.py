@@ -1,4 +1,4 @@
-"""What `.ltl` texts and files mean: trees written out by hand from the grammar's description."""
+"""`.ltl` texts and files compared with trees written out by hand from the description of the grammar."""
 
 from __future__ import annotations
 

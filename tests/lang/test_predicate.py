@@ -1,4 +1,6 @@
-"""Conditions of `pred` lines: what they mean, also to Python, their limits, and every mistake with its place."""
+"""Conditions of `pred` lines: their meaning, compared with Python's, their limits, and every mistake with its
+place.
+"""
 
 from __future__ import annotations
 
@@ -308,7 +310,7 @@ def test_noise_is_a_condition_or_one_clear_error(text: str) -> None:
 
 @dataclass(frozen=True)
 class Text:
-    """A condition as it is written here and as Python writes it."""
+    """A condition in the notation of `pred` lines and in Python's."""
 
     own: str
     python: str
@@ -335,7 +337,7 @@ def prefixed(op: str, inner: Text) -> Text:
 
 
 def numbers() -> st.SearchStrategy[Text]:
-    """Numbers without brackets: chains of one precedence level above the next, and brackets as leaves."""
+    """Draw numbers without brackets: chains of one precedence level above the next, with brackets as leaves."""
     return st.recursive(
         leaf(),
         lambda inner: st.one_of(
@@ -361,7 +363,7 @@ CONDITIONS = st.recursive(
 
 
 class BeyondError(Exception):
-    """Python's value is beyond the limits here, or it has none."""
+    """Error: Python's value is beyond the limits of `pred` lines, or does not exist."""
 
 
 @dataclass(frozen=True, order=True)
@@ -406,7 +408,7 @@ class Bounded:
 
 
 def by_python(text: str, value: int, n: int) -> bool | None:
-    """The value of Python's own reading of a generated text; None where it must be refused."""
+    """Return Python's own value of a generated text; None where the text must be refused."""
     source = re.sub(r"[0-9]+", r"Bounded(\g<0>)", text)
     try:
         return bool(eval(source, {"Bounded": Bounded, "i": Bounded(value), "n": Bounded(n)}))

@@ -1,4 +1,4 @@
-"""Printing: canonical text with the fewest brackets, and reading it again gives the same tree and the same file."""
+"""Printing: the canonical text has the fewest brackets, and parsing it gives the same tree and the same file."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ CONSTANTS: st.SearchStrategy[ast.Term] = st.recursive(
     ),
     max_leaves=4,
 )
-"""Terms without position, length or count."""
+"""Draws terms without position, length or count."""
 
 
 def flat(op: ast.NaryOp, args: list[ast.Formula]) -> Nary:
-    """A chain as the syntax declares it: no member is a chain of the same operator."""
+    """Return a chain as the syntax declares it: no member is a chain of the same operator."""
     opened: list[ast.Formula] = []
     for arg in args:
         opened.extend(arg.args if isinstance(arg, Nary) and arg.op == op else (arg,))
@@ -87,14 +87,14 @@ def flat(op: ast.NaryOp, args: list[ast.Formula]) -> Nary:
 
 @dataclass(frozen=True)
 class Words:
-    """What the leaves of random trees are taken from."""
+    """The names from which the leaves of random trees are drawn."""
 
     formulas: tuple[ast.Formula, ...]
     terms: tuple[ast.Term, ...] = (Position(), Length())
 
 
 def terms(words: Words, depth: int) -> st.SearchStrategy[ast.Term]:
-    """Terms of at most so many levels."""
+    """Draw terms of at most `depth` levels."""
     leaf = st.sampled_from(words.terms)
     if not depth:
         return leaf
@@ -111,7 +111,7 @@ def terms(words: Words, depth: int) -> st.SearchStrategy[ast.Term]:
 
 
 def predicates(words: Words, depth: int) -> st.SearchStrategy[ast.Formula]:
-    """Comparisons, congruences and numerical predicates."""
+    """Draw comparisons, congruences and numerical predicates."""
     inner, names = terms(words, depth), st.sampled_from(["EVEN", "ODD", "PRIME", "SQUARE", "POW2"])
     modulo = st.integers(1, 9).flatmap(lambda modulus: st.tuples(st.just(modulus), st.integers(0, modulus - 1)))
     return st.one_of(
@@ -123,7 +123,7 @@ def predicates(words: Words, depth: int) -> st.SearchStrategy[ast.Formula]:
 
 
 def formulas(words: Words, depth: int) -> st.SearchStrategy[ast.Formula]:
-    """Formulas of at most so many levels."""
+    """Draw formulas of at most `depth` levels."""
     leaf = st.sampled_from(words.formulas)
     if not depth:
         return leaf
@@ -155,8 +155,9 @@ def test_a_printed_formula_parses_to_the_same_tree(tree: ast.Formula) -> None:
 
 @given(formulas(HOSTILE_WORDS, 4))
 def test_no_bracket_can_be_left_out(tree: ast.Formula) -> None:
-    """Every pair of round brackets that can go without changing the tree is a defect (arguments of predicates stay, and
-    so do those between `->` and `<->`, without which there is a note)."""
+    """Every pair of round brackets that can be removed without changing the tree is a defect (arguments of predicates
+    stay, and so do those between `->` and `<->`, without which there is a note).
+    """
     text = format_formula(tree)
     for opening, closing in bracket_pairs(text):
         without = text[:opening] + " " + text[opening + 1 : closing] + " " + text[closing + 1 :]
@@ -168,7 +169,7 @@ def test_no_bracket_can_be_left_out(tree: ast.Formula) -> None:
 
 
 def bracket_pairs(text: str) -> list[tuple[int, int]]:
-    """The offsets of matching round brackets outside quotes."""
+    """Return the offsets of matching round brackets outside quotes."""
     pairs = []
     stack: list[int] = []
     quoted = False
@@ -196,7 +197,7 @@ def test_deep_trees_are_printed() -> None:
 
 @st.composite
 def files(draw: st.DrawFn, alphabet: tuple[str, ...]) -> FormulaFile:
-    """Files in which every definition may be used by what follows it."""
+    """Draw files in which later parts may use every earlier definition."""
     symbols: tuple[ast.Formula, ...] = (*map(Symbol, alphabet), *CONSTANT_FORMULAS)
     own = ast.Predicate("MID", (), None)
     plain = Words((*symbols, own))

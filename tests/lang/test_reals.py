@@ -1,4 +1,6 @@
-"""Numbers that are no rationals: enclosures against mpmath, what is exact, what stays open, what refuses them."""
+"""Irrational numbers: enclosures compared with mpmath, exact cases, undecided comparisons, and where they are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ THREE = apply("log", 3)
 
 
 def grown(op: str, left: RealNumber, right: RealNumber) -> RealNumber | None:
-    """A node above two others; None where it has no value, or one that is too large."""
+    """Return the node of an operator over two numbers; None if it has no value, or too large a one."""
     try:
         match op:
             case "+":
@@ -52,7 +54,7 @@ NUMBERS: st.SearchStrategy[RealNumber] = st.fractions(min_value=-20, max_value=2
 
 @st.composite
 def expressions(draw: st.DrawFn) -> RealNumber:
-    """An expression of a few steps."""
+    """Draw an expression of a few steps."""
     known: list[RealNumber] = [draw(NUMBERS), draw(NUMBERS), THREE]
     for _ in range(draw(st.integers(1, 6))):
         found = grown(draw(OPS), draw(st.sampled_from(known)), draw(st.sampled_from(known)))

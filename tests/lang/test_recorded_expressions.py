@@ -1,8 +1,8 @@
-"""Expressions mean what they meant when encodings and `pred` lines had a language each.
+"""Expressions keep the meaning that they had when encodings and `pred` lines had a language each.
 
-`expressions.jsonl` has, a line each, random texts with what the two languages made of them: of a number its canonical
-text and its values; of a condition its values; of a mistake its place, for a condition with every word of the error;
-a place that is null moved from a comparison, or from what stands in square brackets, to the whole operand.
+Each line of `expressions.jsonl` has a random text and its result in the two languages: for a number its canonical text
+and its values; for a condition its values; for a mistake its place, and for a condition the whole error. A null place
+moved from a comparison, or from the content of square brackets, to the whole operand.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hardsim.verify.expressions import evaluate, expression
 RECORDS = [json.loads(line) for line in Path(__file__).with_name("expressions.jsonl").read_text("utf-8").splitlines()]
 NUMBERED = ((1, 1), (2, 5), (0, 3), (4, 4))
 ASKED = ((1, 1), (2, 5), (0, 3), (-4, 4), (10**18, 2), (-(10**18) - 1, 2))
-"""Positions and lengths, counts and lengths, at which values were recorded."""
+"""Positions and lengths, or counts and lengths, at which values were recorded."""
 PREFIX = "# "
-"""What stands before a condition in its source."""
+"""Text before a condition in its source."""
 
 
 def outcome(words: bool, call: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call returns, or the place of its error, and the words too."""
+    """Return the result of a call, or the place of its error, with the whole message if `words`."""
     try:
         return call(*arguments)
     except SourceError as error:
@@ -69,7 +69,7 @@ def test_expressions_mean_what_they_did(sort: str, read: Callable[[str], dict[st
 
 
 def test_the_checker_of_certificates_reads_them_alike() -> None:
-    """It reads what Python would, by code of its own."""
+    """The checker reads them as Python would, by code of its own."""
     compared = 0
     for sort, text, expected in RECORDS:
         if "values" in expected and "[" not in text:

@@ -1,4 +1,4 @@
-"""The oracle against the definitions, written out a second time as literal quantifiers over positions."""
+"""The oracle compared with the definitions, which are written a second time as literal quantifiers over positions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def expected(formula: ast.Formula, word: Word) -> list[bool]:
 
 
 def same(formula: ast.Formula) -> None:
-    """The oracle and the literal definition agree at every position of every short word."""
+    """Assert that the oracle and the literal definition agree at every position of every short word."""
     oracle = Oracle(wrap(formula))
     for word in WORDS:
         assert oracle.truth(word) == expected(formula, word), word
@@ -92,7 +92,7 @@ def test_random_formulas(formula: ast.Formula, symbols: list[str]) -> None:
     assert Oracle(wrap(formula)).truth(symbols) == expected(formula, tuple(symbols))
 
 
-# Tables written by hand from the definitions of the predicates, for -2 to 17.
+# Handwritten tables from the definitions of the predicates, for -2 to 17.
 PREDICATES = {
     "EVEN": {-2, 0, 2, 4, 6, 8, 10, 12, 14, 16},
     "ODD": {-1, 1, 3, 5, 7, 9, 11, 13, 15, 17},
@@ -168,7 +168,7 @@ def test_reading_position() -> None:
     assert [last.accepts("ab"), last.accepts("ab", "first")] == [False, True]
 
 
-def test_the_empty_word_and_foreign_symbols_are_refused() -> None:
+def test_the_empty_word_and_unknown_symbols_are_refused() -> None:
     raised(InputError, Oracle(wrap(A)).truth, "", match="empty word")
     raised(InputError, Oracle(wrap(A)).accepts, "abd", match="'d' is not in the alphabet")
 
@@ -217,11 +217,13 @@ def test_words_over_long_symbols_are_shown_with_spaces() -> None:
     raised(SourceError, check_examples, file, match="'up down'")
 
 
-# ---- formulas with known answers, where the file is there ----
+# ---- formulas with known answers, if the file exists ----
 
 
 def test_the_conformance_file_is_whole_or_absent() -> None:
-    """Without the file no row is collected, so nothing is claimed; with it, every formula of it is."""
+    """Without the file no row is collected, so nothing is claimed; with the file, all of its formulas must be
+    collected.
+    """
     assert len(ROWS) == (294 if FILE.exists() else 0)
 
 

@@ -1,4 +1,4 @@
-"""Files of other tools are named by their format, and no file of hardsim is mistaken for one."""
+"""Files of other tools are recognised by their format, and no file of hardsim is mistaken for one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hardsim.lang.unread_formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
 
-# Each row is a file as the tool's own documentation has it: its name, its text, and what it must be called.
+# Each row is a file from the tool's own documentation: its name, its text, and the expected name of its format.
 TEXTS = [
     ("a.hoa", "HOA: v1\nname: \"F a\"\nStates: 2\n", "HOA"),
     ("a.txt", "/* made by hand */\nHOA: v1\nStates: 1\n--BODY--\n--END--\n", "HOA"),
@@ -271,7 +271,7 @@ def test_a_formula_that_looks_like_another_format_is_not_taken_for_one(name: str
 )
 @pytest.mark.parametrize("name", ["a.srasp", "a.cr", "a.re", "a.spec", "a.smv", "a.py"])
 def test_a_file_that_declares_its_symbols_was_written_for_hardsim(name: str, text: str) -> None:
-    """Its own error, with the place, says more than its file name."""
+    """The file gets its own error with a place, which helps more than the name of a format."""
     assert unread_format_error("GIVEN", name, text.encode()) is None
 
 

@@ -1,4 +1,4 @@
-"""Propositions in place of symbols: the sets that they make, words of sets, and what is wrong with either."""
+"""Propositions in place of symbols: the sets that they form, words of sets, and mistakes in either."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PQ = ("{}", "{p}", "{q}", "{p,q}")
 
 
 def subsets(names: str) -> list[frozenset[str]]:
-    """All sets of some names."""
+    """Return all sets of some names."""
     return [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
 
 
 def held(symbol: str) -> frozenset[str]:
-    """The propositions of a set, as the tests read it."""
+    """Return the propositions of a set, by a reader of the tests' own."""
     inside = symbol.removeprefix("{").removesuffix("}")
     return frozenset(inside.split(",")) if inside else frozenset()
 
@@ -107,7 +107,7 @@ def test_an_alphabet_that_only_looks_like_sets_is_none() -> None:
 def test_an_alphabet_that_is_never_listed_has_a_number_for_each_set() -> None:
     names = [f"p{k}" for k in range(58)]
     alphabet = Valuations(names, [Exclusion("one-of", ("p3", "p40")), Exclusion("at-most-one", ("p40", "p57"))])
-    # Of p3, p40, p57 these hold: p3; p3 and p57; p40. The others are free.
+    # Of p3, p40, p57 the propositions p3; p3 and p57; p40 are true. The others are free.
     assert len(alphabet) == 2**55 * 3
     for number in (0, 1, 12345678901234567, len(alphabet) - 1, -1):
         symbol = alphabet[number]
@@ -196,7 +196,7 @@ def test_a_line_of_examples_is_one_word() -> None:
         (" ", (1, 2), "the empty word is not allowed", "words are non-empty"),
     ],
 )
-def test_what_is_wrong_with_a_word_is_said_where_it_is(
+def test_a_mistake_in_a_word_is_reported_at_its_place(
     text: str, place: tuple[int, int], message: str, rest: str
 ) -> None:
     alphabet = parse_text("props: p q rest\nat-most-one: p q\nF p").alphabet
@@ -208,7 +208,7 @@ def test_what_is_wrong_with_a_word_is_said_where_it_is(
     assert rest in f"{error.expected} {error.hint}"
 
 
-def test_symbols_that_are_given_one_by_one_are_held_to_the_alphabet() -> None:
+def test_symbols_that_are_given_one_by_one_must_be_in_the_alphabet() -> None:
     alphabet = parse_text("props: p q\none-of: p q\nF p").alphabet
     with pytest.raises(InputError, match="violates one-of: p q") as caught:
         check_word(["{p}", "{}"], alphabet)
@@ -251,7 +251,7 @@ def test_plain_alphabets_of_sets_say_which_sets_they_have() -> None:
         ("props: p q\naccept: pq\nF p", "pq", "'pq' is not a set", "sets of propositions, as in {}{p}"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_file_is_said_where_it_is(text: str, cited: str, message: str, rest: str) -> None:
+def test_a_mistake_in_a_file_is_reported_at_its_place(text: str, cited: str, message: str, rest: str) -> None:
     with pytest.raises(SourceError) as caught:
         parse_text(text)
     error = caught.value
@@ -309,7 +309,7 @@ def test_where_no_proposition_is_mentioned_the_empty_set_is_the_only_symbol() ->
     assert list(parse_expression("X[!] last", None, props="auto").alphabet) == ["{}"]
 
 
-def test_names_and_quoted_words_are_told_apart_from_propositions() -> None:
+def test_names_and_quoted_words_are_distinguished_from_propositions() -> None:
     text = "let sent = O req\npred half(i, n) = 2*i == n\nsent & half(pos) & 'G' & #L[ack] > 2 & req\n"
     assert propositions_of(parse_text(text, props="auto").alphabet) == ("req", "G", "ack")
 
@@ -412,7 +412,7 @@ def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: Formu
 
 
 def require_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
-    """Hold that both oracles say of words what the definitions say of the sets that they write."""
+    """Require that both oracles answer words as the definitions answer their sets."""
     one, many = Oracle(file), BatchOracle(file)
     for word in words:
         sets = tuple(map(held, word))
@@ -421,7 +421,7 @@ def require_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
         assert many.truth(many.symbols([word])).tolist() == [expected]
 
 
-def test_propositions_whose_names_contain_each_other_are_told_apart() -> None:
+def test_propositions_whose_names_contain_each_other_stay_distinct() -> None:
     names = ["a", "ab", "b.", "(a"]
     alphabet = Valuations(names)
     for name, symbol in product(names, alphabet):

@@ -1,10 +1,10 @@
-"""What a network in JSON answers, computed from the JSON alone: nothing of hardsim is used here.
+"""A judge of networks in JSON: it computes their answers from the JSON alone and uses nothing of hardsim.
 
-The judge of the mutants. It reads `hardsim-model` and `hardsim-ahat` documents (sparse matrices, rows by name, dense
-rows), evaluates encodings and temperatures with a reader of expressions of its own, and runs the definition of
-softmax or hard attention position by position.
+It reads `hardsim-model` and `hardsim-ahat` documents (sparse matrices, rows by name, dense rows), evaluates encodings
+and temperatures with a reader of expressions of its own, and runs the definition of softmax or hard attention position
+by position.
 
-A value is an exact linear form over symbols: a rational, plus rationals times numbers of which only a ball is known
+A value is an exact linear form over unknowns: a rational, plus rationals times numbers of which only a ball is known
 (what a softmax head attended to, and a relu whose sign is open). So `relu(z) - relu(z - 1)` is exactly 1 where z is
 certainly above 1, whatever z is. Balls are python-flint's, with precision to spare.
 """
@@ -22,7 +22,7 @@ from flint import arb, ctx, fmpq
 
 Answer = Literal["yes", "no", "neither", "unknown"]
 BITS = (1024, 8192)
-"""Bits of the balls: a first attempt, and one more where that leaves the answer open."""
+"""Precision of the balls in bits: a first attempt, and a second one if the answer stays open."""
 
 
 # ---- expressions ----
@@ -36,12 +36,12 @@ PREDICATES: dict[str, Callable[..., bool]] = {
     "POW2": lambda x: x > 0 and int(x) & (int(x) - 1) == 0,
 }
 PYTHON = {"^": "**", "mod": "%", "[": "number(", "]": ")", "=": "=="}
-"""Spellings of an expression that are others in Python."""
+"""Spellings of an expression that Python writes differently."""
 
 
 @lru_cache(1 << 16)
 def evaluate(text: str, **values: int) -> Fraction:
-    """An expression in i and n: Python's own reading of it, of Fractions alone."""
+    """Evaluate an expression in i and n in Fractions, by Python's own parser."""
     tokens = [match[1] for match in re.finditer(r"\s*(\d+|[^\W\d]\w*|\*\*|[<>!=]=|.)", text, re.DOTALL)]
     written = [f"number({token})" if token.isdecimal() else PYTHON.get(token, token) for token in tokens]
     names: dict[str, Any] = {name: lambda *x, holds=holds: Fraction(holds(*x)) for name, holds in PREDICATES.items()}
@@ -52,7 +52,7 @@ def evaluate(text: str, **values: int) -> Fraction:
 
 
 def function(value: Any, i: int, n: int) -> Fraction:
-    """An encoding or a temperature: an expression, a table of positions, or one of lengths."""
+    """Evaluate an encoding or a temperature: an expression, a table of positions, or one of lengths."""
     if isinstance(value, dict):
         place = i - int(value.get("start", 1))
         inside = 0 <= place < len(value["values"])
@@ -69,13 +69,13 @@ NOTHING, WHOLE = fmpq(0), fmpq(1)
 
 
 def exact(value: str | int | Fraction) -> fmpq:
-    """A rational as python-flint has it, which is faster."""
+    """Convert a rational to python-flint, which is faster."""
     found = Fraction(value)
     return fmpq(found.numerator, found.denominator)
 
 
 class Form:
-    """A rational plus rationals times symbols; `balls` says what is known of a symbol."""
+    """A rational plus rationals times unknowns; `balls` has an enclosure of each unknown."""
 
     __slots__ = ("constant", "terms")
 
@@ -100,7 +100,7 @@ Row = list[tuple[int, fmpq]]
 
 
 def matrix(data: Any, rows: Sequence[str] | None, columns: Sequence[str] | None) -> list[Row]:
-    """The entries of each row. Rows and columns may have names."""
+    """Return the entries of each row of a matrix whose rows and columns may have names."""
     index = {name: k for k, name in enumerate(columns or ())}
 
     def row(part: Any) -> Row:
@@ -120,10 +120,10 @@ def matrix(data: Any, rows: Sequence[str] | None, columns: Sequence[str] | None)
 
 
 class Judge:
-    """A network ready to be asked. `document` is the network itself: the member `model` of a compiled file, or an
-    `.ahat.json` file whole. With `hard` every head is hard attention by its `weighting` or `hardmax`.
+    """A network that is ready to answer words. `document` is the network itself: the member `model` of a compiled
+    file, or an `.ahat.json` file whole. With `hard` every head is hard attention by its `weighting` or `hardmax`.
 
-    With `tau` every head is softmax with the very same weights at that temperature, as `--tau` says.
+    With `tau` every head is softmax with the same weights at that temperature, as `--tau` does.
     """
 
     def __init__(self, document: dict[str, Any], hard: bool = False, tau: str | None = None) -> None:
@@ -155,7 +155,9 @@ class Judge:
         return heads, (w1, b1, matrix(ffn["w2"], self.names, None), b2)
 
     def ask(self, word: Sequence[str]) -> Answer:
-        """What the network answers on a word: yes, no, certainly neither (no exact 0 or 1), or not known here."""
+        """Return the network's answer on a word: yes, no, certainly neither (no exact 0 or 1), or unknown to the
+        judge.
+        """
         before = ctx.prec
         try:
             for bits in BITS:
@@ -230,7 +232,7 @@ class Judge:
         return value if known >= 0 else ZERO if known <= 0 else self.symbol(known.max(arb(0)))
 
     def _seen(self, mask: str, i: int, n: int) -> list[int]:
-        """The visible positions as places in the stream."""
+        """Return the visible positions as places in the stream."""
         low = {"past": i, "strict-past": i + 1}.get(mask, 1)
         high = {"future": i, "strict-future": i - 1}.get(mask, n)
         if self.bos:
@@ -283,7 +285,7 @@ class Judge:
 
 
 def float_order(part: arb) -> tuple[int, arb]:
-    """A key to order balls by their midpoints; which is taken for the largest changes nothing but precision."""
+    """Return a key that orders balls by midpoints; the choice of the largest affects precision alone."""
     return (1, part.mid()) if part.is_finite() else (0, arb(0))
 
 

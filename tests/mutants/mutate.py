@@ -10,7 +10,7 @@ from typing import Any
 
 Document = dict[str, Any]
 Mutator = Callable[[Document, Random], str]
-"""Changes a `hardsim-model` document and says how."""
+"""A function that changes a `hardsim-model` document in place and returns a description of the change."""
 
 FACTORS = (
     "0", "-1", "2", "1/2", "3/2", "1/3", "5", str(2**53 + 1), str(2**60), "1/" + str(2**60),
@@ -33,7 +33,7 @@ TEXTS = (
 
 
 def matrices(document: Document) -> Iterator[Document]:
-    """The sparse matrices of a network."""
+    """Yield the sparse matrices of a network."""
     yield document["model"]["embedding"]
     for layer in document["model"]["layers"]:
         for head in layer["heads"]:
@@ -73,7 +73,7 @@ def bias(document: Document, random: Random) -> str:
 
 
 def both_biases(document: Document, random: Random) -> str:
-    """A clip is moved as a whole, so that it stays one."""
+    """Shift both biases of a clip, so that it stays a clip."""
     layer = random.choice([layer for layer in document["model"]["layers"] if len(layer["ffn"]["b1"]) > 1])
     biases, at = layer["ffn"]["b1"], 2 * random.randrange(len(layer["ffn"]["b1"]) // 2)
     moved = Fraction(biases[at]) + Fraction(random.choice(("1/2", "-1/2", "1/8", "1/1" + 40 * "0", "-1")))
@@ -82,7 +82,7 @@ def both_biases(document: Document, random: Random) -> str:
 
 
 def rescaled(document: Document, random: Random) -> str:
-    """What a head or clip writes times s, and what reads it divided by s: the same function."""
+    """Multiply the output of a head or clip by s and divide its readers by s: the function stays the same."""
     model, s = document["model"], random.choice(FACTORS[7:14])
     column = random.randrange(1, len(model["coordinates"]))
     if column == model["coordinates"].index(model["output"]):
@@ -121,7 +121,7 @@ def encoding(document: Document, random: Random) -> str:
 
 
 def another_encoding(document: Document, random: Random) -> str:
-    """A coordinate that symbols or heads write as well."""
+    """Add an encoding of a coordinate that symbols or heads write as well."""
     name, value = random.choice(document["model"]["coordinates"]), random.choice(ENCODINGS)
     document["model"]["encodings"].append({"coordinate": name, "value": value})
     return f"encoding {value} in {name}"
@@ -163,7 +163,7 @@ def output(document: Document, random: Random) -> str:
 
 
 def places(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place of a tree: the container and the key."""
+    """Yield every place of a tree: the container and the key."""
     pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, part in list(pairs):
         yield data, key
@@ -171,7 +171,7 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def mutant_text(document: Document, random: Random) -> str:
-    """Something the file says of itself: specification and options."""
+    """Change a text that the file says about itself: specification and options."""
     section = random.choice(("specification", "specification", "specification", "options"))
     container, key = random.choice(list(places(document[section])))
     old = container[key]
@@ -190,7 +190,7 @@ def mutant_text(document: Document, random: Random) -> str:
 
 
 def both_texts(document: Document, random: Random) -> str:
-    """An encoding that network and specification agree on."""
+    """Change an encoding in the network and in its specification alike."""
     item = random.choice(document["model"]["encodings"])
     item["value"] = random.choice(ENCODINGS)
     for claim in document["specification"]["encodings"]:
@@ -208,11 +208,11 @@ MUTATORS: tuple[Mutator, ...] = (
 NETWORK_ONLY: tuple[Mutator, ...] = (
     scale_entry, new_entry, bias, both_biases, rescaled, mask, encoding, another_encoding, layers, output,
 )  # fmt: skip
-"""Those that change nothing but the network."""
+"""Mutators that change nothing but the network."""
 
 
 def mutant(document: Document, seed: int, mutators: tuple[Mutator, ...] = MUTATORS) -> tuple[Document, str]:
-    """A copy with one place changed, in one case of four two, and what was changed."""
+    """Return a copy with one place changed (two in one case of four), and a description of the changes."""
     random, changed = Random(seed), copy.deepcopy(document)
     said = []
     for number in range(random.choice((1, 1, 1, 2))):

@@ -1,4 +1,6 @@
-"""Compiled programs with one place changed, as `.ahat.json` files with named forms; and as the judge reads them."""
+"""Compiled programs with one place changed, as `.ahat.json` files with named forms, and their documents for the
+judge.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from random import Random
 from tests.mutants.mutate import ENCODINGS, FACTORS, VALUES, Document, times
 
 Mutator = Callable[[Document, Random], str]
-"""Changes a program and says how."""
+"""A function that changes a program in place and returns a description of the change."""
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
 GAPS = ("1", "1/n", "1/n^2", "1/(8*n^3)", "1/(4*n)", "1/(n^2*(i+1))", "1/10^9", "n")
 SMALL = ("1/2", "-1/2", "1/4", "3/4", "1/8", "2", "-2", "1/1000000")
@@ -31,11 +33,11 @@ ORDERS = (
 Form = dict[str, str]
 
 
-# ---- as the judge reads them ----
+# ---- documents for the judge ----
 
 
 def matrices(program: Document) -> Document:
-    """The program with matrices in the place of named forms, from the definitions: a clip is relu(z) - relu(z - 1)."""
+    """Replace named forms by matrices, from the definitions: a clip is relu(z) - relu(z - 1)."""
     names: list[str] = program["coordinates"]
     rows = [*program["alphabet"], *(["BOS"] if program["bos"] else [])]
     embedding: dict[str, Form] = {row: {"1": "1"} for row in rows}
@@ -76,7 +78,7 @@ def _layer(layer: Document, names: list[str]) -> Document:
 
 
 def forms(program: Document) -> Iterator[Form]:
-    """The linear forms of heads and hidden units."""
+    """Yield the linear forms of heads and hidden units."""
     for layer in program["layers"]:
         for head in layer["heads"]:
             for pair in head["score"]:
@@ -88,7 +90,7 @@ def forms(program: Document) -> Iterator[Form]:
 
 
 def heads(program: Document, score: bool = False) -> list[Document]:
-    """All heads, or those that attend by a score."""
+    """Return all heads, or with `score` those that attend by a score."""
     return [head for layer in program["layers"] for head in layer["heads"] if head["score"] or not score]
 
 
@@ -113,7 +115,7 @@ def dropped(program: Document, random: Random) -> str:
 
 
 def pair(program: Document, random: Random) -> str:
-    """A part of a score is left out, or stands twice."""
+    """Leave a product of a score out, or repeat it."""
     score = random.choice(heads(program, True))["score"]
     at = random.randrange(len(score))
     if random.random() < 0.5 and len(score) > 1:
@@ -136,7 +138,7 @@ def weighting(program: Document, random: Random) -> str:
 
 
 def claimed(program: Document, random: Random) -> str:
-    """A gap, or that several share the largest score."""
+    """Change a declared gap, or declare that several keys share the largest score."""
     head = random.choice(heads(program, True))
     if random.random() < 0.5:
         head["gap"] = random.choice(GAPS)
@@ -192,7 +194,7 @@ MUTATORS: tuple[Mutator, ...] = (
 
 
 def mutant(program: Document, seed: int) -> tuple[Document, str]:
-    """A copy with one place changed, in one case of three two, and what was changed."""
+    """Return a copy with one place changed (two in one case of three), and a description of the changes."""
     random, changed, said = Random(seed), copy.deepcopy(program), list[str]()
     for number in range(random.choice((1, 1, 2))):
         chosen = MUTATORS[seed % len(MUTATORS)] if not number else random.choice(MUTATORS)

@@ -1,8 +1,9 @@
-"""Mutants of networks: no verdict is stronger than what a judge finds that reads nothing but the JSON (`judge`).
+"""Mutants of networks: no verdict is stronger than the findings of a judge that reads nothing but the JSON
+(`judge`).
 
-A file is changed in a place (`mutate`), and asked about by `prove` to a length and for every length, and by `check`
-under every engine. PROVED and CERTIFIED must be true of every short word, and of some beyond length 64; a mismatch
-must be one; engines may leave a word open, but not contradict each other; whatever happens the exit code is never 4.
+A file is changed in one place (`mutate`). Then `prove` runs to a length and for every length, and `check` under every
+engine. PROVED and CERTIFIED must be true of every short word, and of some beyond length 64; a mismatch must be real;
+engines may leave a word open, but not contradict each other. The exit code is never 4.
 """
 
 from __future__ import annotations
@@ -33,22 +34,25 @@ from tests.program_certificates import wrong_word
 
 Word = tuple[str, ...]
 FEW, MUTANTS = 8, int(os.environ.get("MUTANTS", "500"))
-"""How many networks of formulas are changed in `make test`, and how many of formulas and programs in `make slow`, which
-takes another number."""
+"""Numbers of mutants of formulas in `make test`, and of formulas and programs in `make slow` (another number by
+MUTANTS).
+"""
 MANY_PROGRAMS = MUTANTS // 5
-"""So many of them are programs, which take ten times as long to judge."""
+"""Number of mutants of programs, which take ten times as long to judge."""
 MANY = MUTANTS - MANY_PROGRAMS
 SHORT = 4
 """Every word up to this length is judged."""
 MOST, FEW_LONG = 32, 4
-"""But no more of a program and a length, by chance, and so many of each longer length that is proved alone."""
+"""Largest numbers of random words of a program: for each short length, and for each longer length that is proved
+alone.
+"""
 LONG = (65, 66)
-"""Of these lengths some words are, where every length is claimed."""
+"""Lengths from which some words are judged if every length is claimed."""
 ENGINES = ("float64", "ball", "auto", "mpmath")
 
 
 def since(word: Word) -> bool:
-    """There is a b, and only a after the last of them."""
+    """Return True if there is a b, and only a after the last b."""
     _, found, after = "".join(word).rpartition("b")
     return bool(found) and set(after) <= {"a"}
 
@@ -66,7 +70,7 @@ def yesterday(word: Word) -> bool:
 
 
 def prime(word: Word) -> bool:
-    """At some prime position there is an a."""
+    """Return True if some prime position has an a."""
     return any(symbol == "a" and i > 1 and all(i % d for d in range(2, i)) for i, symbol in enumerate(word, start=1))
 
 
@@ -84,14 +88,16 @@ BASES: tuple[tuple[str, str, str, Callable[[Word], bool]], ...] = (
 
 @cache
 def base(number: int) -> dict[str, Any]:
-    """A compiled file, not changed yet."""
+    """Return a compiled file before any change."""
     formula, alphabet, regime, _ = BASES[number]
     found: dict[str, Any] = json.loads(parse(f"alphabet: {alphabet}\n{formula}\n").compile(regime=regime).to_json())
     return found
 
 
 def ask(*arguments: str) -> tuple[int, dict[str, Any] | None, str]:
-    """Exit code, the report's only result where there is one, and standard error."""
+    """Run a command; return its exit code, the only result of its report (None if there is none), and standard
+    error.
+    """
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = run([*arguments, "--json", "-"])
@@ -100,7 +106,7 @@ def ask(*arguments: str) -> tuple[int, dict[str, Any] | None, str]:
 
 
 def long_words(alphabet: list[str], n: int) -> Iterator[Word]:
-    """Some words of a length that ask much of heads: a lone symbol at either end of the others."""
+    """Yield some words of a length that are hard for heads: a lone symbol at either end of the others."""
     first, second, *_, last = (*alphabet, alphabet[-1])
     yield (first,) * (n - 1) + (second,)
     yield (second,) + (first,) * (n - 1)
@@ -120,17 +126,19 @@ class Case:
         self.known: dict[Word, Answer] = {}
 
     def answer(self, word: Word) -> Answer:
-        """The judge's answer, asked for once."""
+        """Return the judge's answer, computed once for each word."""
         if word not in self.known:
             self.known[word] = self.judge.ask(word)
         return self.known[word]
 
     def wrong(self, word: Word) -> bool:
-        """Whether the network certainly does not answer what the formula says."""
+        """Return True if the network's answer certainly differs from the formula's."""
         return self.answer(word) not in ("yes" if self.truth(word) else "no", "unknown")
 
     def first_wrong(self, max_n: int, beyond: bool) -> Word | None:
-        """The first word of those judged that is wrong."""
+        """Return the first judged word, up to length `max_n` (and some long ones if `beyond`), on which the
+        network is wrong.
+        """
         for n in range(1, max_n + 1):
             for word in product(self.alphabet, repeat=n):
                 if self.wrong(word):
@@ -142,7 +150,7 @@ class Case:
         return None
 
     def require(self, arguments: tuple[str, ...]) -> str:
-        """Ask hardsim, and hold what it says against the judge; its verdict, or "" where it refused."""
+        """Run hardsim and compare its result with the judge; return its verdict, or "" if it refused."""
         code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:])
         context = f"{self.change_text}\n{arguments} {self.path}\n{err}"
         assert code in (0, 1, 2, 3), context
@@ -163,14 +171,14 @@ class Case:
         return verdict
 
     def require_mismatch(self, mismatch: dict[str, Any], context: str) -> None:
-        """What is said of a word must be so; of the hard answer nothing is known here."""
+        """Require that a reported mismatch is real; the judge cannot check the hard answer here."""
         word = tuple(mismatch["word"])
         context += f"\n{mismatch}"
         assert len(word) <= 12 or mismatch["kind"] != "soft/hard" or self.wrong(word), context
         if len(word) > 12:
             return
         assert mismatch["oracle"] is self.truth(word), context
-        # Hard attention that is not the formula refutes it by itself, where softmax is left open.
+        # Hard attention that differs from the formula refutes the file even where softmax stays open.
         if mismatch["decided"] or mismatch["kind"] != "hard/oracle":
             message = {True: "yes", False: "no", None: "neither"}[mismatch["soft"]]
             assert self.answer(word) in (message, "unknown"), f"{context}: {self.answer(word)}"
@@ -198,13 +206,14 @@ def test_the_judge_agrees_with_the_formulas(number: int) -> None:
 # ---- hard-attention files ----
 
 HARD = ("dyck1_uniform", "majority_ties", "tieless_until_7", "ties")
-"""Those of version 1, with matrices, in which every head takes the mean of the largest: their softmax has the same
-weights."""
+"""Models of version 1, with matrices, in which every head takes the mean of the largest: softmax has the same
+weights.
+"""
 SCHEDULES = ("1/(20*n)", "1/n", "1/1000", "1000", "1/10^302", "2^1400", "1/n^3", "1/(n*(n mod 3 + 1))")
 
 
 def listed(data: Any, rows: list[str] | None, columns: list[str] | None, width: int) -> dict[str, Any]:
-    """A matrix of a file of version 1 as a list of entries."""
+    """Return a matrix of a file of version 1 as a list of entries."""
     found = matrix(data, rows, columns)
     return {
         "shape": [len(found), width],
@@ -214,7 +223,7 @@ def listed(data: Any, rows: list[str] | None, columns: list[str] | None, width: 
 
 @cache
 def hard_base(number: int) -> dict[str, Any]:
-    """A hard-attention model, every matrix as a list of entries."""
+    """Return a hard-attention model with every matrix as a list of entries."""
     text = Path(f"tests/version1/{HARD[number]}.ahat.json").read_text(encoding="utf-8")
     document: dict[str, Any] = json.loads(text)
     names = document["coordinates"]
@@ -233,7 +242,7 @@ def hard_base(number: int) -> dict[str, Any]:
 
 
 def try_hard_mutant(number: int, seed: int, folder: Path) -> None:
-    """Softmax at a temperature against hard attention, both from the file alone."""
+    """Compare softmax at a temperature with hard attention, both computed from the file alone."""
     document, said = mutant({"model": hard_base(number)}, seed, NETWORK_ONLY)
     tau = SCHEDULES[seed % len(SCHEDULES)]
     path = folder / f"{number}-{seed}.ahat.json"
@@ -275,7 +284,7 @@ def test_no_verdict_about_a_mutant_is_wrong(number: int, tmp_path: Path) -> None
         try_mutant(number, seed, tmp_path)
 
 
-def test_no_verdict_about_mutants_that_told_something_once_is_wrong(tmp_path: Path) -> None:
+def test_no_verdict_about_mutants_that_once_found_a_bug_is_wrong(tmp_path: Path) -> None:
     try_mutant(2, 2902, tmp_path)  # bounds of a margin that are infinite on both sides
 
 
@@ -318,14 +327,14 @@ PROGRAMS = (
     "ab_plus", "dyck1", "dyck1_depth2", "flipflop", "parity", "dyck2",
     "unmarked_reversal", ORDERED, COUNTED,
 )  # fmt: skip
-"""Shipped programs that accept, and two of our own: order inside scores, counts, means."""
+"""Shipped programs that accept, and two of the tests' own: order inside scores, counts, means."""
 FEW_PROGRAMS = len(PROGRAMS)
 TAUS = ("1/(20*n)", "1/n^3", "1/(64*n^4)", "1/(1000*n^4)", "1/10^9", "1/(64*n^3*(n+1))")
 
 
 @cache
 def program_base(number: int) -> dict[str, Any]:
-    """A compiled program, not changed yet: hard attention alone."""
+    """Return a compiled program before any change, for hard attention alone."""
     text = PROGRAMS[number]
     source = text if "\n" in text else Path(f"formulas/{text}.srasp").read_text(encoding="utf-8")
     subject = compile_srasp(parse_program(source, "test"), "test", "")[0]
@@ -347,8 +356,10 @@ class ProgramCase:
         self.held: set[tuple[int, str]] = set()
 
     def require(self, n: int, tau: str, context: str, words: Iterable[Word] = ()) -> None:
-        """Softmax at a temperature must answer as hard attention does on the words of a length that is proved: on all
-        of them, or on 32 where there are more; or on some that are given."""
+        """Require that softmax at a temperature answers as hard attention on words of a proved length n.
+
+        The words are all of that length, or 32 of them if there are more, or the `words` given.
+        """
         if not words and (n, tau) in self.held:
             return
         soft = Judge(self.matrices, tau=tau)
@@ -362,14 +373,16 @@ class ProgramCase:
             self.held.add((n, tau))
 
     def some(self, n: int) -> list[Word]:
-        """The words of a length, or MOST of them; few that are long."""
+        """Return the words of a length, or MOST of them; few if they are long."""
         if len(self.alphabet) ** n <= MOST and n < SHORT:
             return list(product(self.alphabet, repeat=n))
         rng = Random(n)
         return [tuple(rng.choices(self.alphabet, k=n)) for _ in range(MOST if n < SHORT else FEW_LONG)]
 
     def ask(self, *arguments: str, certified: bool = False) -> None:
-        """Ask hardsim, and hold what it says against the judge; a certificate that it writes, against the checker."""
+        """Run hardsim and compare its result with the judge; with `certified` also check the certificate that it
+        writes.
+        """
         target = self.path.with_suffix(".cert")
         expected = ("--certificate", str(target)) if certified else ()
         code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:], *expected)
@@ -402,7 +415,7 @@ class ProgramCase:
 
 
 def try_program_mutant(number: int, seed: int, folder: Path, certified: bool = False) -> None:
-    """Softmax against hard attention, both from the file alone; and what certificates claim, from them alone."""
+    """Compare softmax with hard attention, both from the file alone; also check certificates by their own content."""
     case = ProgramCase(number, seed, folder)
     case.ask("prove", "--max-n", "3", certified=certified)
     case.ask("prove", "--max-n", "3", "--tau", TAUS[seed % len(TAUS)])

@@ -1,9 +1,9 @@
-"""Models whose heads tie with one place changed: what is derived and proved of them for every length is true of words.
+"""Models whose heads tie, with one place changed: the facts derived and proved for every length are true of words.
 
-The models are those that are proved by the rules of ties, and the three that must not be. A change makes an offset meet
-its threshold, a query differ between positions, a denominator another, keys equal. What is derived is held against hard
-attention (`tests.tied_truth`), and what is proved at a temperature against softmax with the same weights: in float64
-where that is clear, and by the judge of the mutants where it is not.
+The models are those that the rules of ties prove, and the three that must not be proved. A change makes an offset meet
+its threshold, a query differ between positions, a denominator differ, keys equal. Derived facts are checked with hard
+attention (`tests.tied_truth`), and proofs at a temperature with softmax of the same weights: in float64 where that is
+clear, and by the judge of the mutants where it is not.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ BASES = [
     *sorted(SHARED.glob("*.ahat.json")),
 ]
 FEW, MANY, CHUNK = 3, 300, 30
-"""How many mutants of a model are tried in `make test` and in `make slow`, and in one of its tests."""
+"""Numbers of mutants of a model in `make test` and in `make slow`, and in one of its tests."""
 NUMBERS = ("-1", "2", "1/2", "3", "1/3", "3/2", "0")
 
 
 @cache
 def base(name: str) -> Document:
-    """A model that is not changed yet."""
+    """Return a model before any change."""
     (path,) = (path for path in BASES if path.name == name)
     found: Document = json.loads(path.read_text(encoding="utf-8"))
     program = found["program"]
@@ -58,7 +58,7 @@ def base(name: str) -> Document:
 
 
 def number(program: Document, random: Random) -> str:
-    """A coefficient times a number near 1."""
+    """Multiply a coefficient by a number near 1."""
     form = random.choice([form for form in programs.forms(program) if form])
     name = random.choice(sorted(form))
     form[name] = str(Fraction(form[name]) * Fraction(random.choice(NUMBERS)))
@@ -66,7 +66,7 @@ def number(program: Document, random: Random) -> str:
 
 
 def offset(program: Document, random: Random) -> str:
-    """An encoding, or a new one of what is written last."""
+    """Change an encoding, or add one to the coordinate that is written last."""
     item = random.choice([*program["encodings"], None])
     if item is None:
         item = {"name": program["output"], "value": ""}
@@ -76,7 +76,7 @@ def offset(program: Document, random: Random) -> str:
 
 
 def threshold(program: Document, random: Random) -> str:
-    """Another threshold, or the other end."""
+    """Change the threshold, or read the other end."""
     if random.random() < 0.3:
         program["reading"] = "first" if program["reading"] == "last" else "last"
         return f"it is read {program['reading']}"
@@ -85,7 +85,7 @@ def threshold(program: Document, random: Random) -> str:
 
 
 def query(program: Document, random: Random) -> str:
-    """A query that differs at one end, or knows a letter."""
+    """Make a query differ at one end, or depend on a letter."""
     score = random.choice(programs.heads(program, True))["score"]
     name = random.choice(("end of a query", program["letters"][0]["name"]))
     if name == "end of a query":
@@ -96,13 +96,13 @@ def query(program: Document, random: Random) -> str:
 
 
 def sequence(program: Document, random: Random) -> str:
-    """With a beginning of sequence, or without."""
+    """Add or remove the beginning of sequence."""
     program["bos"] = not program["bos"]
     return f"beginning of sequence: {program['bos']}"
 
 
 def scored(program: Document, random: Random) -> str:
-    """A head with the score, and perhaps the mask, of another, or with none."""
+    """Give a head the score, and perhaps the mask, of another one, or no score."""
     some = programs.heads(program)
     one, other = random.choice(some), random.choice(some)
     one["score"] = deepcopy(random.choice(([], other["score"])))
@@ -117,7 +117,7 @@ MUTATORS: tuple[Callable[[Document, Random], str], ...] = (
 
 
 def mutant(document: Document, seed: int) -> tuple[Document, str]:
-    """A copy with one place changed, or two."""
+    """Return a copy with one or two places changed, and a description of the changes."""
     random, changed, said = Random(seed), deepcopy(document), list[str]()
     for _ in range(random.choice((1, 1, 2))):
         chosen = random.choice(MUTATORS)
@@ -128,12 +128,13 @@ def mutant(document: Document, seed: int) -> tuple[Document, str]:
     return changed, "; ".join(said)
 
 
-# ---- what is said of it ----
+# ---- reports ----
 
 
 def first_wrong(program: Program, document: Document, tau: str, words: Sequence[Word]) -> str | None:
-    """A word of one length that softmax at a temperature answers otherwise than hard attention, or on which this is at
-    the threshold."""
+    """Return a word of one length on which softmax at a temperature answers differently from hard attention, or on
+    which hard attention is at the threshold.
+    """
     assert program.threshold is not None
     last = run(program, words)[-1].leaving[program.output]
     hard = last[:, int(program.bos) if program.reading == "first" else -1] - exact(program.threshold)
@@ -153,7 +154,9 @@ def first_wrong(program: Program, document: Document, tau: str, words: Sequence[
 
 
 def require_proof(program: Program, document: Document, tau: str | None, random: Random) -> None:
-    """Words of up to 6 symbols, or some of them, and longer ones."""
+    """Require that softmax and hard attention agree on words of up to 6 symbols, or some of them, and on longer
+    ones.
+    """
     assert tau is not None
     letters = list(program.alphabet)
     for n in range(1, 7):
@@ -164,7 +167,9 @@ def require_proof(program: Program, document: Document, tau: str | None, random:
 
 
 def try_mutant(name: str, seed: int, folder: Path) -> tuple[bool, bool]:
-    """Whether a mutant is derived, and proved; AssertionError if a claim is not true."""
+    """Return whether facts of a mutant are derived, and whether it is proved; raise AssertionError if a claim is
+    not true.
+    """
     document, said = mutant(base(name), seed)
     random = Random(seed)
     try:
@@ -187,11 +192,11 @@ def try_mutant(name: str, seed: int, folder: Path) -> tuple[bool, bool]:
 NAMES = [path.name for path in BASES]
 COMMANDS = (("prove", "--all-n", "--max-n", "3"), ("check", "--max-n", "3"), ("bound", "--gap", "--max-n", "3"))
 FEW_ASKED, MANY_ASKED, ASKED = 2, 200, 20
-"""How many random models the commands are asked about."""
+"""Numbers of random models for the commands: in `make test`, in `make slow`, and in one of its tests."""
 
 
 def try_commands(seed: int, folder: Path) -> None:
-    """What commands say of a random model; whatever happens it is no internal error, and what is proved is true."""
+    """Run commands on a random model: no internal error occurs, and everything proved is true."""
     program = tied_model(seed)
     document = {"format": "hardsim-ahat", "schema_version": 2, "program": program_json(program)}
     path = folder / f"{seed}.ahat.json"
@@ -223,7 +228,7 @@ def test_what_is_proved_of_many_tied_mutants_is_true(name: str, first: int, tmp_
 
 
 def test_float64_and_the_judge_say_the_same_of_soft_attention(tmp_path: Path) -> None:
-    """The two evaluators of softmax, which share nothing."""
+    """The two evaluators of softmax share no code."""
     for name in NAMES[:3]:
         document = base(name)
         program = subject_of(tmp_path, document).program

@@ -1,4 +1,6 @@
-"""Predicate columns of the position encoding: against the definitions, the oracle's predicates, and as text."""
+"""Predicate columns of the position encoding, compared with the definitions and the oracle's predicates, and as
+text.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def column(name: str, *params: int, of_i: int = 1, of_n: int = 0, offset: int = 
 
 
 def where(name: str, *params: int) -> set[int]:
-    """The values at which a column is 1; every other one must be 0."""
+    """Return the values at which a column is 1; assert that it is 0 at all others."""
     found = {value: column(name, *params).evaluate(i=value, n=1) for value in VALUES}
     assert set(found.values()) == {Fraction(0), Fraction(1)}
     return {value for value, entry in found.items() if entry == 1}
@@ -41,7 +43,7 @@ def test_squares_and_powers_are_what_multiplication_gives() -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("modulus", [1, 2, 3, 7, 64])
 def test_residue_classes_partition_the_integers(modulus: int) -> None:
-    """Every value has one residue, and equal residues are `modulus` apart, negative values included."""
+    """Every value has one residue, and equal residues are `modulus` apart, also for negative values."""
     if modulus == 1:
         assert all(column("MOD", 1, 0).evaluate(i=value, n=1) == 1 for value in VALUES)
         return
@@ -65,7 +67,7 @@ def test_every_name_of_the_oracle_has_a_column_or_is_a_congruence() -> None:
 
 
 @pytest.mark.parametrize("root", [10**7 - 1, 10**8, 3 * 10**9 + 1, 10**12 + 7, 10**18 + 9, 10**30 + 57])
-def test_large_squares_are_told_from_their_neighbours(root: int) -> None:
+def test_large_squares_are_distinguished_from_their_neighbours(root: int) -> None:
     for shift, expected in ((-1, 0), (0, 1), (1, 0)):
         assert column("SQUARE").evaluate(i=root * root + shift, n=1) == expected
 

@@ -1,4 +1,4 @@
-"""Models and programs as JSON and back, and what a damaged document says."""
+"""Models and programs as JSON and back, and the errors for a damaged document."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ VERSION_1: list[tuple[Place, Any, str]] = [
 
 
 def version_1(document: dict[str, Any]) -> dict[str, Any]:
-    """A program as version 1 had it: heads with one value, clips that write one coordinate, ones."""
+    """Return a program as version 1 wrote it: heads with one value, clips that write one coordinate, ones."""
     old = {key: value for key, value in document.items() if key != "coordinates"} | {"temperature": "1/n"}
     old["layers"] = []
     for layer in document["layers"]:
@@ -153,7 +153,7 @@ def test_no_two_coordinates_of_a_program_have_one_name(data: st.DataObject) -> N
     names += [["encodings", n, "name"] for n in range(len(document["encodings"]))]
     for number, layer in enumerate(document["layers"]):
         for kind in ("heads", "clips"):
-            # Clips of one layer may add up in one coordinate: its first stands for all.
+            # Clips of one layer may add up in one coordinate; the first one represents all.
             members = range(len(layer[kind]) if kind == "heads" else min(1, len(layer[kind])))
             names += [["layers", number, kind, n, "out"] for n in members]
     places = data.draw(st.lists(st.sampled_from(range(len(names))), min_size=2, max_size=2, unique=True).map(sorted))

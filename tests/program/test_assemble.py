@@ -1,4 +1,4 @@
-"""From programs to matrices: the forms entry by entry, and parameters that do not know the length."""
+"""From programs to matrices: the forms entry by entry, and parameters that do not depend on the length."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compiled(text: str, regime: str, alphabet: str = "abc") -> tuple[Program, Tr
 @pytest.mark.sweep
 @pytest.mark.parametrize("regime", [*PROVEN, "none"])
 def test_matrices_are_the_same_for_every_length(regime: str) -> None:
-    """Parameter-uniformity: running at n = 3 and at n = 300 uses one object whose matrices never change."""
+    """Parameter-uniformity: runs at n = 3 and at n = 300 use one object whose matrices never change."""
     program, model = compiled(FLIPFLOP, regime, "wri01")
     before = [(head.w_q, head.w_k, head.w_v) for layer in model.layers for head in layer.heads]
     entries = [tuple(matrix.entries for matrix in matrices) for matrices in before]
@@ -64,7 +64,7 @@ def test_matrices_are_the_same_for_every_length(regime: str) -> None:
         ("temperature", [{"1": 4}], [{"[b c]": 1, "i/n": Fraction(1, 2)}]),
         ("causal-temperature", [{"1": 4}], [{"[b c]": 1, "1/i": Fraction(-1, 2)}]),
         ("none", [{"1": 4}], [{"[b c]": 1, "i/n": Fraction(1, 2)}]),
-        # The Boolean is scaled by the position.
+        # The score scales the Boolean by the position.
         ("position", [{"n": 4}, {"1": 4}], [{"[b c]": 1}, {"i": Fraction(1, 2)}]),
     ],
 )
@@ -135,7 +135,7 @@ TAU = parse_arith("1/n")
 
 
 def same_network(one: Transformer, two: Transformer) -> None:
-    """Equal networks, apart from the order of hidden units."""
+    """Assert that networks are equal, apart from the order of hidden units."""
 
     def bare(model: Transformer) -> Transformer:
         none = FeedForward(Matrix((0, model.dimension)), (), Matrix((model.dimension, 0)), (0,) * model.dimension)
@@ -157,7 +157,9 @@ def same_network(one: Transformer, two: Transformer) -> None:
 @settings(max_examples=25)
 @given(hard_transformers())
 def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwork) -> None:
-    """Assembled and read again, a program is the same matrices; written and read again, it is the same program."""
+    """A program that is assembled and read back has the same matrices; one that is written and read back is the
+    same.
+    """
     program = hard.program
     network = assemble(program, TAU)
     same_network(assemble(program_of(network, list(hard.heads)), TAU), network)
@@ -166,7 +168,7 @@ def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwo
 @settings(max_examples=25)
 @given(hard_transformers())
 def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
-    """Rows of a score of which one side is 0, and hidden units that write nothing."""
+    """Lost are rows of a score with one side 0, and hidden units that write nothing."""
     network, found = hard.network, assemble(hard.program, hard.network.temperature)
     assert replace(found, layers=()) == replace(network, layers=())
     for layer, old in zip(found.layers, network.layers, strict=True):
@@ -193,7 +195,7 @@ def check_written(program: Program) -> None:
 @settings(max_examples=25)
 @given(st.integers(0, 10**9), st.booleans())
 def test_programs_with_a_constant_too(seed: int, tied: bool) -> None:
-    """In these models the first coordinate is 1 everywhere, or is called so and is something else."""
+    """In these models the first coordinate is 1 everywhere, or has the name of such a constant but other values."""
     program = random_model(Random(seed), tied)
     assert program.coordinates[0] in (ONE, "1 (2)")
     heads = [(head.weighting, head.gap) for head in program.heads]

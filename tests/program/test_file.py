@@ -1,4 +1,4 @@
-"""The `.ahat.json` format: every spelling, every error with its place, and the schema that says the same."""
+"""The `.ahat.json` format: every spelling, every error with its place, and a schema that agrees with the loader."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def document() -> dict[str, Any]:
 
 
 def soft_document() -> dict[str, Any]:
-    """The same with softmax."""
+    """Return the same document with softmax."""
     data = document()
     for head in data["layers"][0]["heads"]:
         head["hardmax"], head["weighting"] = head["weighting"], "softmax"
@@ -75,7 +75,7 @@ def read(data: Any) -> AhatFile:
 
 
 def written(file: AhatFile) -> dict[str, Any]:
-    """The document of a model, as it is in a file; it follows the schema."""
+    """Return the document of a model, as a file has it, after validating it against the schema."""
     data: dict[str, Any] = json.loads(json.dumps(ahat_json(file)))
     VALIDATOR.validate(data)
     return data
@@ -110,7 +110,7 @@ def test_everything_is_read() -> None:
     assert isinstance(table, PositionTable)
     assert [table.evaluate(i=i, n=9) for i in (0, 1, 2, -1)] == [Fraction(1, 2), -3, 2, 2]
     middle, prime = model.encodings[2][1], model.encodings[3][1]
-    # MIDDLE of 2i - n, whose own position it is, at n = 5: 2 (2i - 5) = 6 at i = 4.
+    # MIDDLE(x, n) means 2x = n + 1; for x = 2i - n and n = 5: 2 (2i - 5) = 6 at i = 4.
     assert [middle.evaluate(i=i, n=5) for i in range(1, 6)] == [0, 0, 0, 1, 0]
     assert [prime.evaluate(i=i, n=5) for i in range(1, 6)] == [0, 1, 1, 0, 1]
 
@@ -181,7 +181,7 @@ def test_one_weighting_for_all_heads() -> None:
 
 
 Case = tuple[list[str | int], Any, str]
-"""The path of a value, another one, the error."""
+"""The path of a value, its replacement, and the error."""
 HEAD: list[str | int] = ["layers", 0, "heads", 0]
 FFN: list[str | int] = ["layers", 0, "ffn"]
 ROWS = "at layers[0].heads[0].w_q: expected an array of rows, or an object with shape"
@@ -252,7 +252,7 @@ BOTH: list[Case] = [
     (["outputs"], {"x": 1}, "at outputs.x: expected a string"),
     (["blank"], 0, "at blank: expected a string"),
 ]
-"""Refused by the loader and by the schema."""
+"""Cases that the loader and the schema refuse."""
 
 LOADER: list[Case] = [
     (["predicates", 0], "MIDDLE(i, n) = 2*i ==", "at predicates: expected definitions of predicates ("),
@@ -289,7 +289,7 @@ LOADER: list[Case] = [
     (["output"], "nowhere", "at output: expected one of the coordinates, found 'nowhere'"),
     (["outputs"], {"x": "nowhere"}, "at outputs.x: expected one of the coordinates"),
 ]
-"""Refused by the loader; beyond what a schema can say."""
+"""Cases that only the loader refuses; a schema cannot express them."""
 
 
 SOFT: list[Case] = [
@@ -298,11 +298,11 @@ SOFT: list[Case] = [
     ([*HEAD, "weighting"], "average", "at layers: expected heads that are all softmax, or all average"),
     ([*HEAD, "hardmax"], "softmax", "at layers[0].heads[0].hardmax: expected one of average, leftmost, rightmost"),
 ]
-"""Refused by the loader and by the schema, in a softmax model."""
+"""Cases of a softmax model that the loader and the schema refuse."""
 
 
 def check_refused(data: Any, message: str, valid: bool) -> None:
-    """The loader refuses a document with a message; whether the schema lets it pass."""
+    """Assert that the loader refuses a document with a message, and that the schema accepts it iff `valid`."""
     with pytest.raises(HardsimError) as caught:
         read(data)
     assert message in str(caught.value)

@@ -1,5 +1,6 @@
-"""Formulas as hard-attention models: they accept what the formula says, keep the gaps that they declare, and are
-written and read back."""
+"""Formulas as hard-attention models: they accept the formula's language, keep the gaps that they declare, and survive
+writing and reading.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from tests.subjects import compiled
 
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
 WORDS = 70
-"""How many words of a length are tried: those to length 6 over two symbols, to length 2 over five."""
+"""Number of words tried for a length: all to length 6 over two symbols, to length 2 over five."""
 
 
 @pytest.mark.sweep
@@ -54,7 +55,9 @@ def test_the_hard_model_of_a_formula(path: Path, tmp_path: Path) -> None:
 
 
 def check_language(subject: Subject) -> None:
-    """Exactly 1 where the formula holds and 0 where it does not; maxima are tied where the program allows it alone."""
+    """Assert that the output is exactly 1 where the formula is true and 0 elsewhere; maxima are tied only where
+    allowed.
+    """
     model = subject.program
     exact, oracle = ExactModel(model), Oracle(subject.file)
     heads = {head.name: head for head in model.heads}
@@ -91,7 +94,7 @@ def check_document(subject: Subject, directory: Path) -> None:
         assert [old.value.evaluate(i=i, n=5) for i in range(1, 6)] == [
             new.value.evaluate(i=i, n=5) for i in range(1, 6)
         ]
-    # What is checked of the file is the network that was compiled.
+    # The file must contain the network that was compiled.
     path = directory / "m.ahat.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     found = read_input(str(path)).compile(ModelOptions())
@@ -128,7 +131,7 @@ def test_heads_have_the_weighting_and_the_gap_of_the_program() -> None:
 
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(7)])
 def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(beta: Fraction) -> None:
-    """A query is multiplied by beta in the network, and softmax divides by tau: the same logits."""
+    """A query is multiplied by beta in the network, and softmax divides by tau: the logits are the same."""
     subject = compiled("a S b", beta=beta, letters="abc")
     tau = parse_arith(f"({subject.budget.temperature})/({beta})")
     soft = assemble(scaled(subject.program, subject.budget), tau)
@@ -142,7 +145,7 @@ def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(bet
 
 
 def test_scores_and_gaps_of_heads_with_a_beta_of_their_own_are_scaled() -> None:
-    """Look-ups whose errors add up are sharper than the budget says; nothing else changes."""
+    """Look-ups whose errors add up are sharper than the budget requires; nothing else changes."""
     subject = compiled("9 * #L[a] > 5 * #L[b] & Y a")
     found = scaled(subject.program, subject.budget)
     factors = {head.name: subject.budget.beta_of(head) / subject.budget.beta for head in subject.program.heads}

@@ -17,7 +17,7 @@ from tests.program.test_file import VALIDATOR, Case, check_refused, read, writte
 
 
 def program_document() -> dict[str, Any]:
-    """A small program in which everything occurs."""
+    """Return a small program in which everything occurs."""
     data: dict[str, Any] = json.loads("""{
       "format": "hardsim-ahat", "schema_version": 2, "title": "A test", "temperature": "1/n", "blank": "#",
       "program": {
@@ -44,7 +44,7 @@ def program_document() -> dict[str, Any]:
 
 
 def sharp_document() -> dict[str, Any]:
-    """A program as a formula's is written."""
+    """Return a program as it is written for a formula."""
     data: dict[str, Any] = json.loads("""{
       "format": "hardsim-ahat", "schema_version": 2,
       "sharpness": {"beta": "1/2", "beta_for_all": true, "temperature": "1/n"},
@@ -147,7 +147,7 @@ PROGRAM: list[Case] = [
     ([*UNIT, "weight"], "1", "at program.layers[0].units[0]: expected keys among outs, pre, clip, counts"),
     ([*UNIT, "outs", "out"], 1, "at program.layers[0].units[0].outs.out: expected a rational"),
 ]
-"""Refused by the loader and by the schema."""
+"""Cases that the loader and the schema refuse."""
 
 PROGRAM_LOADER: list[Case] = [
     (["program", "output"], "nowhere", "at program.output: expected a coordinate of the program"),
@@ -161,7 +161,7 @@ PROGRAM_LOADER: list[Case] = [
     ([*SECOND, "values", "x"], {}, "expected a coordinate of the program, found 'x'"),
     ([*SECOND, "gap"], "1/k", "program.layers[0].heads[0].gap:1:3: error: unknown name 'k'"),
     ([*UNIT, "pre"], {"x": "1"}, "expected coordinates that are known here (not 'x')"),
-    # The constant is written by nobody, and only a bias names it where it is no coordinate.
+    # Nothing writes the constant; if it is no coordinate, only a bias may name it.
     (["program", "letters", 0, "name"], "1", "letters[0].name: expected a coordinate that is not the constant 1"),
     (["program", "encodings", 0, "name"], "1", "encodings[0].name: expected a coordinate that is not the constant 1"),
     ([*SECOND, "values", "1"], {}, "expected a coordinate that is not the constant 1"),
@@ -171,7 +171,7 @@ PROGRAM_LOADER: list[Case] = [
     ([*UNIT, "outs"], {"x": "1"}, "expected a coordinate of the program"),
     (["program", "alphabet"], ["#"], "at blank: expected a symbol of an alphabet with"),
 ]
-"""Refused by the loader; beyond what a schema can say."""
+"""Cases that only the loader refuses; a schema cannot express them."""
 
 SHARP: list[Case] = [
     (["temperature"], "1", "at temperature: expected no temperature"),

@@ -1,5 +1,6 @@
-"""The hard-attention models that ship with the package: each follows the schema, is explained, and accepts exactly the
-language that it says it does."""
+"""The shipped hard-attention models: each follows the schema, is explained, and accepts exactly the language that its
+description names.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ LANGUAGES: dict[str, Language] = {
     "ties": lambda word: word[0] != word[-1],
 }
 TIED = {"majority_ties", "ties"}
-"""Ties from length 2 on."""
+"""Models with ties from length 2 on."""
 
 
 def name_of(path: Path) -> str:
@@ -72,7 +73,7 @@ def read(path: Path) -> AhatFile:
 
 @cache
 def run(path: Path, n: int) -> tuple[list[tuple[str, ...]], list[Fraction], LengthFacts]:
-    """All words of a length, the outputs, what was measured."""
+    """Run all words of a length; return the words, the outputs and the measured facts."""
     exact = ExactModel(read(path).program)
     words = list(product(exact.program.alphabet, repeat=n))
     trace = exact.run(words)
@@ -98,7 +99,7 @@ def test_a_file_says_what_it_is_and_where_it_comes_from(path: Path) -> None:
     file = read(path)
     assert re.fullmatch(r"[a-z][a-z0-9_]*", name_of(path))
     assert len(file.title) >= 15
-    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", file.source), "an author and a year"
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", file.source), "the source must name an author and a year"
     words = [word for word, _ in file.examples]
     assert len(set(words)) == len(words)
     assert sum(accepted for _, accepted in file.examples) >= 3
@@ -139,7 +140,7 @@ def test_declared_gaps_are_kept(path: Path) -> None:
 
 
 def test_which_have_ties(path: Path) -> None:
-    """The heads of all others have unique maxima, but for the one that loses this at length 7."""
+    """All other models have unique maxima, except the one that loses this at length 7."""
     for n in lengths(path):
         heads = run(path, n)[2].heads.values()
         tied = any(head.tie is not None for head in heads)
@@ -155,7 +156,7 @@ def test_the_first_tie_at_length_7_is_found_in_the_one_word_that_has_it() -> Non
 
 
 def test_outputs_that_clips_make_are_0_or_1(path: Path) -> None:
-    """The others keep the distance from the threshold that they state."""
+    """Outputs without clips keep the distance from the threshold that they state."""
     stated = {"dyck1_uniform": lambda n: Fraction(1, 2 * n * n), "majority_ties": lambda n: Fraction(1, 4 * n)}
     for n in lengths(path):
         _, outputs, facts = run(path, n)
@@ -167,7 +168,7 @@ def test_outputs_that_clips_make_are_0_or_1(path: Path) -> None:
 
 
 def test_clips_are_a_quarter_away_from_where_they_bend(path: Path) -> None:
-    """So that an error of a quarter in their inputs leaves no trace."""
+    """So an error of a quarter in the input of a clip leaves no trace."""
     for n in lengths(path):
         for layer, found in zip(read(path).program.layers, run(path, n)[2].layers, strict=True):
             if name_of(path) != "dyck1_uniform":
@@ -176,7 +177,7 @@ def test_clips_are_a_quarter_away_from_where_they_bend(path: Path) -> None:
 
 
 def test_the_mean_over_a_tie_matters() -> None:
-    """Of the two ends alone, the output would be another one for some word."""
+    """With only the two ends the output would differ for some word."""
     words, outputs, _ = run(DIRECTORY / "ties.ahat.json", 3)
     for side in (0, -1):
         assert any((word[side] == "a") != bool(output) for word, output in zip(words, outputs, strict=True))

@@ -1,6 +1,6 @@
-"""What the shipped programs compute, written a second time in Python.
+"""The functions that the shipped programs compute, written a second time in Python.
 
-Each function is from the definition of the language or transduction, on words as they are read: it knows nothing of
+Each follows the definition of the language or transduction, on words as they are read, and knows nothing of
 positions, attention or padding. An acceptor gives a Boolean, a transduction the output word.
 """
 
@@ -15,12 +15,12 @@ Transduction: TypeAlias = Callable[[str], str]
 
 
 def regex(pattern: str) -> Acceptor:
-    """A regular expression for the whole word."""
+    """Accept words that match a regular expression whole."""
     return lambda word: re.fullmatch(pattern, word) is not None
 
 
 def dyck(*pairs: str) -> Acceptor:
-    """Cancelling a bracket against its neighbour, again and again, leaves nothing."""
+    """Accept if removing brackets next to their partners, again and again, leaves nothing."""
 
     def accepts(word: str) -> bool:
         shorter = word
@@ -32,7 +32,7 @@ def dyck(*pairs: str) -> Acceptor:
 
 
 def flip_flop(word: str) -> bool:
-    """The instructions are executed one by one, on a memory of one bit."""
+    """Run the instructions one by one on a memory of one bit; accept if every read gives the stored bit."""
     if not re.fullmatch("w[01]([wri][01])*", word):
         return False
     memory = ""
@@ -45,13 +45,13 @@ def flip_flop(word: str) -> bool:
 
 
 def hop(word: str, place: int | None) -> int | None:
-    """The index after the most recent occurrence, strictly before `place`, of the symbol there."""
+    """Return the index after the most recent occurrence, strictly before `place`, of the symbol there."""
     earlier = -1 if place is None else word.rfind(word[place], 0, place)
     return None if earlier < 0 else earlier + 1
 
 
 def hops(count: int) -> Transduction:
-    """At each place the symbol to which `count` hops lead."""
+    """Return, for each place, the symbol to which `count` hops lead."""
 
     def output(word: str) -> str:
         places: list[int | None] = list(range(len(word)))
@@ -63,46 +63,45 @@ def hops(count: int) -> Transduction:
 
 
 def marked_reversal(word: str) -> bool:
-    """Cut at its marks, the word has two pieces, and they are each other's reversal."""
+    """Accept if the word, cut at its marks, has two pieces that are each other's reversal."""
     pieces = word.split("|")
     return len(pieces) == 2 and pieces[0] == pieces[1][::-1]
 
 
 def unmarked_reversal(word: str) -> bool:
-    """Some prefix is followed by its reversal, and by nothing else."""
+    """Accept if some prefix is followed by its reversal, and by nothing else."""
     return any(word == word[:cut] + word[:cut][::-1] for cut in range(len(word)))
 
 
 def increment(word: str) -> str:
-    """The number after it, with at least as many digits."""
+    """Return the next number, with at least as many digits."""
     return format(int(word, 2) + 1, "b").zfill(len(word))
 
 
 def between_marks(change: Transduction) -> Transduction:
-    """Every block between marks is changed."""
+    """Apply a change to every block between marks."""
     return lambda word: "|".join(change(block) for block in word.split("|"))
 
 
 def marked_square(word: str) -> str:
-    """Copies of the word; the k-th has its first k symbols in upper case."""
+    """Return copies of the word; the k-th has its first k symbols in upper case."""
     copies = [word[: k + 1].upper() + word[k + 1 :] for k in range(len(word))]
     return "|" + "".join(copy + "|" for copy in copies)
 
 
 def majority_rules(word: str) -> str:
-    """The symbol with more occurrences everywhere; a if there are as many of both."""
+    """Return the more frequent symbol everywhere; a if both are equally frequent."""
     return ("b" if word.count("b") > word.count("a") else "a") * len(word)
 
 
 def run_length(word: str) -> str:
-    """A letter right after a digit is repeated; then the digits go."""
+    """Repeat a letter that follows a digit; then remove the digits."""
     repeated = re.sub("([23])([ab])", lambda match: match[2] * int(match[1]), word)
     return re.sub("[23]", "", repeated)
 
 
 def by_rank(word: str) -> str:
-    """Each symbol at the place that it has after sorting, the first of those for equal ones; the other places keep
-    their symbols."""
+    """Put each symbol at its place after sorting, the first of equal symbols; the other places keep their symbols."""
     return "".join(sorted(word)[k] if k == sorted(word).index(sorted(word)[k]) else word[k] for k in range(len(word)))
 
 

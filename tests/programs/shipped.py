@@ -1,4 +1,4 @@
-"""The shipped programs, what each should say, and the words to ask it: for oracle, hard attention and softmax alike."""
+"""The shipped programs, their expected outputs, and words to test: shared by oracle, hard attention and softmax."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from tests.sources import load_program
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 NAMES = sorted((*ACCEPTORS, *TRANSDUCTIONS))
 SEED = 20240605
-"""Of everything that is drawn here."""
+"""Seed of everything that is drawn here."""
 
 MATE = {"(": ")", "[": "]", "{": "}", "l": "r"}
 
 
 @cache
 def program_of(name: str) -> SraspProgram:
-    """The shipped program of this name."""
+    """Return the shipped program of this name."""
     return load_program(DIRECTORY / f"{name}.srasp")
 
 
 def expected(name: str, word: Sequence[str]) -> bool | str:
-    """What the independent function says: a verdict, or the output word."""
+    """Return the expected output by the independent function: a verdict, or the output word."""
     text = "".join(word)
     return ACCEPTORS[name](text) if name in ACCEPTORS else TRANSDUCTIONS[name](text)
 
 
 def words_of(program: SraspProgram, longest: int, most: int) -> Iterator[tuple[str, ...]]:
-    """All words up to a length, shortest first; at most `most`, as many as fit of each length and drawn with a seed."""
+    """Yield all words up to a length, shortest first; at most `most`: as many of each length as fit, drawn with
+    the seed.
+    """
     used = 0
     for n in range(1, longest + 1):
         share, every = (most - used) // (longest - n + 1), len(program.alphabet) ** n
@@ -45,13 +47,15 @@ def words_of(program: SraspProgram, longest: int, most: int) -> Iterator[tuple[s
 
 
 def _drawn(alphabet: Sequence[str], n: int, every: int, count: int) -> Iterator[tuple[str, ...]]:
-    """Different words of length n: the numbers of the words, to the base of the alphabet's size, are drawn."""
+    """Yield different words of length n by drawing their numbers, written to the base of the alphabet's size."""
     for number in random.Random(SEED + n).sample(range(every), count):
         yield tuple(alphabet[number // len(alphabet) ** place % len(alphabet)] for place in range(n))
 
 
 def long_words(name: str, longest: int, count: int) -> Iterator[tuple[str, ...]]:
-    """Seeded random words of 2 to `longest` symbols; for acceptors, every other one is a member or one symbol off."""
+    """Yield seeded random words of 2 to `longest` symbols; for acceptors, every other one is a member or one
+    symbol off.
+    """
     draw = random.Random(f"{SEED} {name}")
     alphabet = program_of(name).alphabet
     for number in range(count):
@@ -65,7 +69,7 @@ def long_words(name: str, longest: int, count: int) -> Iterator[tuple[str, ...]]
 
 
 def _member(name: str, n: int, draw: random.Random) -> list[str]:
-    """A word of the language with about n >= 2 symbols, built up from smaller ones."""
+    """Build a word of the language with about n >= 2 symbols from smaller ones."""
     half = draw.choices("ab", k=n // 2)
     match name:
         case "ab_plus":
@@ -91,7 +95,7 @@ def _member(name: str, n: int, draw: random.Random) -> list[str]:
 
 
 def _odd(n: int, draw: random.Random) -> list[str]:
-    """As many ones as the largest odd number up to n, or fewer by two or four, among zeros."""
+    """Return zeros with as many ones as the largest odd number up to n, or fewer by two or four."""
     ones = max(1, n - 1 + n % 2 - 2 * draw.randrange(3))
     return draw.sample(["1"] * ones + ["0"] * (n - ones), k=n)
 
@@ -107,14 +111,14 @@ def _flip_flop(commands: int, draw: random.Random) -> list[str]:
 
 
 def _shuffled(one: list[str], other: list[str], draw: random.Random) -> list[str]:
-    """Both words, each in its own order."""
+    """Merge both words, each in its own order."""
     rest = [one[::-1], other[::-1]]
     order = draw.sample([0] * len(one) + [1] * len(other), k=len(one) + len(other))
     return [rest[side].pop() for side in order]
 
 
 def balanced(pairs: int, openers: Sequence[str], deepest: int, draw: random.Random) -> list[str]:
-    """Brackets are opened and closed at random, in the right order, `pairs` of them, at most `deepest` at once."""
+    """Open and close `pairs` brackets at random, in the right order, at most `deepest` at once."""
     word: list[str] = []
     stack: list[str] = []
     opened = 0

@@ -1,5 +1,6 @@
 """The shipped programs: explained, within the ranges that can be compiled, and right on short and on long words; as
-oracle, as hard attention, and as softmax at Theorem 26's temperature."""
+oracle, as hard attention, and as softmax at Theorem 26's temperature.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +28,18 @@ from tests.sources import load_program
 
 Word = tuple[str, ...]
 EVERY = 40_000
-"""More than there are words to length 4 for any program."""
+"""A limit above the number of words to length 4 for any program."""
 MOST = 20_000
-"""Words for one program at most, where there may be more."""
+"""Largest number of words for one program, where there may be more."""
 FEWER = 2_000
-"""The same in every run of the tests, where softmax is run."""
+"""Largest number of words in every run of the tests, where softmax is run."""
 
 
 LONGER = [False, pytest.param(True, marks=pytest.mark.slow)]
 
 
 def all_words(name: str, longer: bool, most: int) -> Iterator[Word]:
-    """All words to length 4, or longer; at most so many."""
+    """Yield all words to length 4, or longer if `longer`; at most `most`."""
     return words_of(program_of(name), 4 if not longer else 7 if name in ACCEPTORS else 6, most)
 
 
@@ -49,8 +50,9 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def agree(name: str, words: Iterator[Sequence[str]]) -> None:
-    """The interpreter that follows the definitions answers every word as the independent function does, and not all
-    alike."""
+    """Assert that the definitional interpreter answers every word as the independent function does, and not all
+    alike.
+    """
     program = program_of(name)
     interpreter = ProgramOracle(program)
     seen: set[bool | str] = set()
@@ -72,7 +74,7 @@ def test_a_file_says_what_it_is_and_where_it_comes_from(name: str) -> None:
     program = load_program(path)
     assert path.read_text(encoding="utf-8").startswith(f"// {program.title}")
     assert len(program.title) >= 15
-    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", program.origin), "an author and a year"
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", program.origin), "the source line must name an author and a year"
     assert program.notes == ()
     words = [example.word for example in program.examples]
     assert len(set(words)) == len(words)
@@ -108,7 +110,7 @@ def test_long_words_some_of_them_nearly_in_the_language(name: str) -> None:
 
 
 def nodes(node: object) -> Iterator[object]:
-    """A node of the syntax tree and all below it."""
+    """Yield a node of the syntax tree and all nodes below it."""
     yield node
     if is_dataclass(node):
         for field in fields(node):
@@ -119,10 +121,10 @@ def nodes(node: object) -> Iterator[object]:
 
 
 def bounded(program: ast.SraspProgram) -> set[str]:
-    """The vectors that must stay in [-n, n]: prefix sums, and the integers that are compared inside scores. (The counts
-    shown here compare integers of few values, which have no limit.)
+    """Return the vectors that must stay in [-n, n]: prefix sums, and the integers that are compared inside scores.
+    (The counts shown here compare integers of few values, which have no limit.)
 
-    Positions do so by themselves, and the shipped programs compare nothing but vectors there.
+    Positions always do, and the shipped programs compare nothing but vectors there.
     """
     names = {statement.name for statement in program.statements if isinstance(statement.right, ast.PrefixSum)}
     for statement in program.statements:
@@ -145,7 +147,7 @@ def test_sums_and_integers_in_scores_stay_within_the_padded_length(name: str) ->
             assert max(map(abs, map(int, column))) <= len(column), f"{vector} on {''.join(word)}"
 
 
-# ---- what the programs show ----
+# ---- features of the programs ----
 
 
 def test_every_construct_of_the_language_is_shown_somewhere() -> None:
@@ -170,7 +172,7 @@ AGGREGATES = (
     "detect_pattern_ab", "frac_prevs", "hist", "make_count", "pair_balance", "shift_by_one", "shuffle_dyck2",
     "sort_unique",
 )  # fmt: skip
-"""The programs of RASP and Tracr with heads whose maxima are shared, or whose value is a mean."""
+"""Programs of RASP and Tracr with heads whose maxima are shared, or whose value is a mean."""
 
 
 @pytest.mark.sweep(every=4)
@@ -185,7 +187,7 @@ def test_aggregates_are_proved_for_every_length(name: str) -> None:
 
 
 def judged_by_function(name: str) -> Subject:
-    """A program whose semantics is the independent function."""
+    """Return a program whose semantics is the independent function."""
     subject, _ = compile_srasp(program_of(name), name, "")
     integers = subject.program.integers
 
@@ -197,14 +199,14 @@ def judged_by_function(name: str) -> Subject:
 
 
 def compare(subject: Subject, words: Iterable[Word]) -> Iterator[Tally]:
-    """Length by length, all answers and all errors beside their bounds."""
+    """Yield, length by length, all answers, and all errors beside their bounds."""
     lengths: dict[int, list[Word]] = defaultdict(list)
     for word in words:
         lengths[len(word)].append(word)
     for n, some in sorted(lengths.items()):
         found, shards, _ = prepare_words(subject, {n: some}, {n: len(some) == len(subject.alphabet) ** n})
         plan = plan_length(found, subject, n)
-        assert plan.violation is None, "a declared gap does not hold"
+        assert plan.violation is None, "a declared gap is wrong"
         assert not found.ties
         tally = Tally(n)
         judge = Judge(subject, found.program, plan)
@@ -231,7 +233,7 @@ def test_softmax_on_all_words(name: str, longer: bool) -> None:
 
 
 def dyck_words(n: int, count: int) -> list[Word]:
-    """Balanced words and, every other one, balanced words with one or two symbols changed or exchanged."""
+    """Return balanced words, every other one with one or two symbols changed or exchanged."""
     draw = random.Random(64)
     found: list[Word] = []
     for number in range(count):

@@ -1,6 +1,6 @@
-"""Networks and specifications changed together or apart, as someone would who wants a wrong proof.
+"""Networks and specifications changed together or apart, as by an attacker who wants a wrong proof.
 
-Where `perturb` changes one number of a network by little, this changes what both links rest on: the specification
+`perturb` changes one number of a network by little. This module changes the basis of both links: the specification
 with its network after it, or one of them alone, by numbers beyond float64, other encodings and temperatures, rows,
 names, kinds and masks.
 """
@@ -42,7 +42,7 @@ TEMPERATURES = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """What was changed, and the network and the specification that came of it."""
+    """The name of a change, and the changed network and specification."""
 
     kind: str
     model: Transformer
@@ -50,7 +50,7 @@ class Mutant:
 
 
 def _form(form: Affine, names: list[str], rng: Random) -> Affine:
-    """A linear form with a coefficient changed or added."""
+    """Change or add a coefficient of a linear form."""
     terms = dict(form.terms)
     name = rng.choice(sorted(terms)) if terms and rng.random() < 0.6 else rng.choice(names)
     value = rng.choice(NUMBERS)
@@ -59,7 +59,7 @@ def _form(form: Affine, names: list[str], rng: Random) -> Affine:
 
 
 def _swapped(form: Affine, names: list[str], rng: Random) -> Affine:
-    """A linear form that reads another coordinate in the place of one."""
+    """Replace a coordinate that a linear form reads by another one."""
     terms = dict(form.terms)
     if not terms:
         return form
@@ -70,7 +70,7 @@ def _swapped(form: Affine, names: list[str], rng: Random) -> Affine:
 
 
 def _head(head: Head, names: list[str], rng: Random) -> tuple[str, Head]:
-    """A head of the specification with one thing changed."""
+    """Change one attribute of a head of the specification; return a name of the change and the head."""
     what = rng.choice(("value", "score", "score", "row", "mask", "weighting", "kind", "select", "zero"))
     some = _form if rng.random() < 0.5 else _swapped
     score = list(head.score)
@@ -122,7 +122,7 @@ def _encoding(value: PositionFunction, rng: Random) -> PositionFunction:
 
 
 def _program(program: Program, rng: Random) -> tuple[str, Program]:
-    """A specification with one thing changed."""
+    """Change one part of a specification; return a name of the change and the specification."""
     layers = list(program.layers)
     names = list(program.coordinates)
     what = rng.choice(("head", "head", "head", "clip", "clip", "encoding", "encoding", "letter", "ones", "name"))
@@ -159,7 +159,7 @@ def _program(program: Program, rng: Random) -> tuple[str, Program]:
 
 
 def renamed(program: Program, old: str, new: str) -> Program:
-    """A specification in which one coordinate is called like another, wherever it is named."""
+    """Rename a coordinate of a specification to the name of another, everywhere."""
 
     def name(one: str) -> str:
         return new if one == old else one
@@ -188,7 +188,7 @@ def renamed(program: Program, old: str, new: str) -> Program:
 
 
 def _entry(matrix: Matrix, rng: Random) -> Matrix:
-    """A matrix with an entry changed or added, by numbers beyond float64 among others."""
+    """Change or add an entry of a matrix, sometimes by numbers beyond float64."""
     entries = {(row, column): value for row, column, value in matrix.entries}
     rows, columns = matrix.shape
     if not rows or not columns:
@@ -200,7 +200,7 @@ def _entry(matrix: Matrix, rng: Random) -> Matrix:
 
 
 def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
-    """A network with one thing changed."""
+    """Change one part of a network; return a name of the change and the network."""
     what = rng.choice(("w_q", "w_k", "w_k", "w_v", "w1", "w2", "embedding", "encoding", "more", "tau", "tau", "scale"))
     number = rng.randrange(len(model.layers))
     layer = model.layers[number]
@@ -234,7 +234,7 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
 
 
 def mutated(subject: Subject, rng: Random) -> Mutant | None:
-    """One of a subject; None where there is nothing of the kind that was drawn."""
+    """Return a random mutant of a subject; None if the subject has no part of the kind that was drawn."""
     program, kinds = subject.program, []
     if rng.random() < 0.6:
         for _ in range(rng.choice((1, 1, 2))):

@@ -20,7 +20,7 @@ STEPS = (Fraction(-1), Fraction(-1, 4), Fraction(1, 10), Fraction(1))
 
 
 def changed(value: Rational, rng: Random) -> Rational:
-    """Another number, often close."""
+    """Return another number, often close to the value."""
     while True:
         other = value * rng.choice(FACTORS) if rng.random() < 0.6 else value + rng.choice(STEPS)
         if other != value:
@@ -28,7 +28,7 @@ def changed(value: Rational, rng: Random) -> Rational:
 
 
 def changed_entry(matrix: Matrix, rng: Random) -> Matrix:
-    """One entry changed, mostly one that is not 0."""
+    """Change one entry, mostly one that is not 0."""
     entries = {(row, column): value for row, column, value in matrix.entries}
     rows, columns = matrix.shape
     if entries and rng.random() < 0.85:
@@ -39,12 +39,12 @@ def changed_entry(matrix: Matrix, rng: Random) -> Matrix:
 
 
 def with_one(items: Sequence[Item], place: int, item: Item) -> tuple[Item, ...]:
-    """Items with another one at a place."""
+    """Return the items with another one at a place."""
     return (*items[:place], item, *items[place + 1 :])
 
 
 def changed_one(numbers: tuple[Rational, ...], rng: Random) -> tuple[Rational, ...]:
-    """One number changed."""
+    """Change one of the numbers."""
     place = rng.randrange(len(numbers))
     return with_one(numbers, place, changed(numbers[place], rng))
 
@@ -54,7 +54,9 @@ def _with_layer(model: Transformer, number: int, layer: Layer) -> Transformer:
 
 
 def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None:
-    """What was changed, and the changed network; None where there is nothing of that kind."""
+    """Return a name of the change and the changed network; None if the network has no part of the kind that was
+    drawn.
+    """
     places = [(number, index) for number, layer in enumerate(model.layers) for index in range(len(layer.heads))]
     kind = rng.choice(("query", "key", "value", "ffn", "ffn", "bias", "embedding", "encoding", "mask", "tau", "beta"))
     if kind in ("query", "key", "value", "mask") and places:

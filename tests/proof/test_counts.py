@@ -1,4 +1,4 @@
-"""Errors of look-ups and of sign tests, against sums over all positions and counts."""
+"""Errors of look-ups and of sign tests, compared with sums over all positions and counts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hardsim.proof.sites import Sites
 
 
 def weights(rate: Fraction, visible: int, count: int) -> list[float]:
-    """The attention of `-rate (j - count)^2` nats over the positions 1 to `visible`."""
+    """Return the attention weights for the logits `-rate (j - count)^2` at positions j = 1 to `visible`."""
     logits = [-float(rate) * (j - count) ** 2 for j in range(1, visible + 1)]
     raw = [exp(logit - max(logits)) for logit in logits]
     return [value / sum(raw) for value in raw]
 
 
 def shares(rate: Fraction, column: Sequence[Rational], size: int, value: int) -> list[float]:
-    """What other values weigh in a table read at each count up to `size` that has a value."""
+    """Return the weight of other values in a table, at each count up to `size` where its value is `value`."""
     return [
         sum(w for w, own in zip(weights(rate, len(column), count), column, strict=True) if own != value)
         for count in range(size + 1)
@@ -40,7 +40,7 @@ def test_a_looked_up_number_is_off_by_at_most_the_bound(rate: Fraction, visible:
         errors.append(abs(read - max(count, 1)))
     bound = number_error(rate, visible)
     assert bound >= max(errors) - 1e-12
-    # It is attained by a count of 1, or exceeds it by what a count of 0 is given too much.
+    # A count of 1 attains the bound; the bound may exceed it by its allowance for a count of 0.
     if rate >= 1:
         assert bound == pytest.approx(max(errors), rel=1e-9, abs=1e-15)
 
@@ -73,7 +73,7 @@ def test_a_wrong_sign_weighs_at_most_the_bound(
     if len({key > 0 for key in seen}) == 1:
         return
     bound = wrong_sign(seen, bit, least)
-    # Whatever y is, as long as it is at least so large: the weight of the wrong positions only falls.
+    # For any larger y the weight of the wrong positions only falls.
     y = float(least + more) * (1 if bit else -1)
     raw = {key: number * exp(y * key) for key, number in seen.items()}
     wrong = sum(value for key, value in raw.items() if (key > 0) != bool(bit))

@@ -46,7 +46,9 @@ SIGNS = st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=6)
 def test_a_clip_is_what_its_table_says(
     signs: list[int], size: Fraction, constant: Fraction, data: st.DataObject
 ) -> None:
-    """Thresholds of equal coefficients, whatever the threshold, of variables, conjunctions of them and constants."""
+    """Compare the diagrams of clips with tables: equal coefficients, any threshold; variables, conjunctions and
+    constants.
+    """
     facts = Facts(ONE_SITE, ("a", "b"))
     known = variables(facts, 4)
     known += [facts.both(known[:2]), facts.negated(facts.both(known[1:3])), facts.letter(frozenset("a"))]
@@ -61,7 +63,7 @@ def test_a_clip_is_what_its_table_says(
 @pytest.mark.parametrize("number", [200, 1500])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_many_booleans_take_a_node_each(number: int, sign: int) -> None:
-    """Their sum would take number^2 / 2."""
+    """Their sum would take number^2 / 2 nodes."""
     facts = Facts(ONE_SITE, ("a", "b"))
     bits = variables(facts, number)
     before = len(facts.diagrams._nodes)
@@ -71,8 +73,9 @@ def test_many_booleans_take_a_node_each(number: int, sign: int) -> None:
 
 
 def test_what_is_joined_is_cut_where_there_is_much_of_it() -> None:
-    """Of k + 1 exclusive ors that share a variable the conjunction says that all others are equal: with cuts it is
-    that of k + 1 variables."""
+    """If k + 1 exclusive ors share a variable, their conjunction requires all others to be equal; with cuts it becomes
+    a conjunction of k + 1 variables.
+    """
     facts = Facts(ONE_SITE, ("a", "b"))
     first, *others = variables(facts, MOST_JOINED + 2)
     parts = [(1, facts.each("xor", lambda a, b: int(a != b), first, other)) for other in others]
@@ -142,7 +145,7 @@ def test_mined_models_are_proved_to_length_64(number: int, symbols: int, props: 
 
 
 def edited(program: Program, rng: Random) -> tuple[Program, str]:
-    """A clip of many inputs that leaves one out, or lets one fail, or takes one for its negation."""
+    """Change a clip of many inputs: leave one out, make one fail, or negate one."""
     wide = [(number, place) for number, layer in enumerate(program.layers)
             for place, unit in enumerate(layer.units) if len(unit.pre.terms) > 4]  # fmt: skip
     number, place = rng.choice(wide)
@@ -164,7 +167,7 @@ def edited(program: Program, rng: Random) -> tuple[Program, str]:
 
 @pytest.mark.slow
 def test_no_changed_conjunction_of_a_large_model_is_proved() -> None:
-    # No member follows from others.
+    # No member of the conjunction follows from the others.
     parts = [f"G({a} -> F {b})" for a, b in permutations("abcdef", 2)]
     text = f"alphabet: a b c d e f\nat: first\n{' & '.join(parts)}\n"
     subject, rng, sites = compile_formula(parse_text(text), ModelOptions()), Random(1), Sites((1, 2, 3))
@@ -173,7 +176,7 @@ def test_no_changed_conjunction_of_a_large_model_is_proved() -> None:
     for _ in range(8):
         program, out = edited(subject.program, rng)
         assert not prove_meaning(program, core, Facts(sites, core.alphabet)).proved, out
-        # The changed program is what its own network does, and not what the first one's does.
+        # The changed program describes its own network, and not the original one.
         assert prove_network(assemble(program, subject.budget), program, sites)[0].proved
         assert not prove_network(subject.model, program, sites)[0].proved
 
@@ -184,7 +187,7 @@ def test_another_large_model_is_not_proved() -> None:
 
 
 def test_a_conjunction_in_the_core_that_no_coordinate_is_loses_nothing() -> None:
-    """The core only says where to cut: one whose conjunctions have lost a member proves the same."""
+    """The core only suggests where to cut: with a conjunction that lost a member it proves the same."""
     subject = declared(30, 8)
     core = desugar(subject.file)
     nodes = tuple(And(node.args[1:]) if isinstance(node, And) and len(node.args) > 2 else node for node in core.nodes)

@@ -1,5 +1,6 @@
-"""Every length of programs: what the functions bound is held against the recursion at many lengths, and against the
-soft network on words; temperatures at which there is no argument are refused."""
+"""Proofs of programs for every length: the bounding functions are compared with the recursion at many lengths and with
+the soft network on words; temperatures without an argument are refused.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ PROGRAMS = [
     for path in sorted(FORMULAS.glob("*.srasp"))
 ]
 program = cache(shipped)
-"""What is known of a program is found once."""
+"""Return a shipped program; its law is derived once."""
 LENGTH = Ratio.variable("n")
 FUNCTIONS: list[Value] = [
     Fraction(3, 4), 1 / LENGTH, (LENGTH - 1) / LENGTH, LENGTH * LENGTH / (LENGTH + 1), 1 / (8 * LENGTH * LENGTH),
@@ -58,7 +59,7 @@ def test_every_shipped_program_is_proved_for_every_length(name: str) -> None:
     argument = program(name).argument
     assert argument.proved, argument.reason
     for check in argument.checks:
-        # by hand: the left side at the start, and that it falls from there on
+        # by hand: the left side at the start, and its decrease from there on
         start = known(argument.start)
         value = float(check.factor) * float(start) ** check.power * exp(-float(check.rate) * start)
         assert value <= float(check.value) * (1 + 1e-9) <= float(check.limit) * (1 + 1e-9)
@@ -66,8 +67,10 @@ def test_every_shipped_program_is_proved_for_every_length(name: str) -> None:
 
 
 def two_tied_layers() -> Program:
-    """A mean over the tied a and b decides which of the two letters the next head reads from, which ties again: a
-    letter at odd positions more often than not. Its gap is 1/(4n), and its scores are off."""
+    """Return a program of two layers of ties. A mean over the tied a and b decides which letter the next head reads;
+    that head ties again: a letter is at odd positions more often than not. Its gap is 1/(4n), and its scores have
+    errors.
+    """
     one, letters = (
         Affine.constant(1),
         [Letter("a", frozenset("a")), Letter("b", frozenset("b")), Letter("ab", frozenset("ab"))],
@@ -89,8 +92,10 @@ def two_tied_layers() -> Program:
 
 
 def latest_or_b() -> Program:
-    """An a reads the latest position, by the score 1 - 1/(j + 1), and its neighbour is 1/(i (i + 1)) below. Any other
-    letter reads the mean over all b, whose scores are 1/20 above the others."""
+    """Return a program whose head at an a reads the latest position, by the score 1 - 1/(j + 1); the neighbouring
+    score is 1/(i (i + 1)) lower. At other letters it reads the mean over all b, whose scores are 1/20 above the
+    others.
+    """
     score = (
         (Affine.coordinate("a"), Affine.coordinate("late")),
         (Affine.of({"b": Fraction(1, 20)}), Affine.coordinate("b")),
@@ -115,7 +120,7 @@ def claim_of(subject: Subject) -> DecayClaim:
 
 
 def claimed(program: Program) -> DecayClaim:
-    """That softmax answers as a program of one's own does."""
+    """Return the claim that softmax answers as the given program does."""
     return DecayClaim(program, law_of(program), exact=False, lengths=lambda end: list(range(1, end)))
 
 
@@ -153,13 +158,13 @@ def test_the_functions_bound_what_the_recursion_finds(name: str, temperature: st
     [
         ("1", "the gap"),  # gap/tau falls
         ("1/n", "the gap"),
-        ("1/(n^3)", "the gap"),  # it is constant
+        ("1/(n^3)", "the gap"),  # gap/tau is constant
         ("1/(n+i)", "not a function of n alone"),
         ("-1/n^4", "not known to be positive"),
-        ("(n-1)/n^6/64", "not known to be positive"),  # it is 0 at length 1
+        ("(n-1)/n^6/64", "not known to be positive"),  # tau is 0 at length 1
         ("(-1)^n/n^4", "has no bounds at every length"),
-        ("1/log(n)", "log(n) is not known to be positive"),  # nor is it, at length 1
-        ("exp(-n)/n^4", "has no bounds at every length"),  # no positive one is below it
+        ("1/log(n)", "log(n) is not known to be positive"),  # log(n) is 0 at length 1
+        ("exp(-n)/n^4", "has no bounds at every length"),  # no positive bound is below it
         ("1/(7*n^4*log(3))", "at length 2"),  # 7 log 3 < 8
         ("1/(8*n^4)", "at length 2"),  # by the recursion; the least of the grid is 12
     ],
@@ -200,7 +205,7 @@ def test_an_integer_that_may_leave_its_range_has_no_proof(tmp_path: Path) -> Non
 
 
 def test_a_weaker_gap_needs_a_lower_temperature() -> None:
-    """A tie-break that is ten times weaker: the argument at the old temperature fails, and another is found."""
+    """With a tie-break ten times weaker the argument at the old temperature fails, and another one is found."""
     subject = program("ab_plus.srasp")
     old = known(subject.argument.temperature)
     layers, tenth = [], Fraction(1, 10)
@@ -237,8 +242,8 @@ def test_the_constant_is_the_least_of_the_grid(name: str, constant: str, k: int)
 
 
 @pytest.mark.parametrize(("name", "tau", "reason"), [
-    ("majority_ties.ahat.json", "1/(2*log(n+1))", "the error of the output"),  # n^-1 against a quarter of it
-    ("majority_ties.ahat.json", "1/log(n+1)", "the error of the output"),  # all leaks
+    ("majority_ties.ahat.json", "1/(2*log(n+1))", "the error of the output"),  # both are of order 1/n
+    ("majority_ties.ahat.json", "1/log(n+1)", "the error of the output"),  # everything leaks
     ("majority_ties.ahat.json", "1/(3*log(3))", "does not grow"),
     ("two tied layers", "1/(9*log(n+1))", "the gap (1/4)/(n)"),
     ("two tied layers", "1/(7*n*log(n+1))", "the error of the output"),
@@ -253,7 +258,9 @@ def test_logarithms_that_do_not_do(name: str, tau: str, reason: str) -> None:
 
 @pytest.mark.parametrize(("tau", "gaps"), [("1/(4*n^3)", 2), ("1/(80*n^2*log(n+1))", 1)])
 def test_the_least_of_the_functions_shown_is_a_gap(tau: str, gaps: int) -> None:
-    """A constant may be the worst row of all lengths by its rate, and another row have the smaller gap: both count."""
+    """A constant may be the worst row of all lengths by its rate, and another row may have the smaller gap: both
+    count.
+    """
     argument = argue(claimed(latest_or_b()), parse_arith(tau))
     assert argument.proved
     (head,) = argument.heads
@@ -276,13 +283,13 @@ def test_what_falls_does_so_from_there_on(fading: Fading, start: int) -> None:
 
 @given(st.lists(FADINGS, min_size=1, max_size=4), st.integers(2, 20))
 def test_the_slowest_is_a_bound_of_all(some: list[Fading], start: int) -> None:
-    """At many lengths, by floats: each is at most its share of the slowest, unless that is not known."""
+    """At many lengths, in floats: each is at most its share of the slowest, unless no share is known."""
     slow = known(Fading.slowest(some))
     for one in some:
         try:
             share = float(one.over(slow, start))
         except NotProved:
-            assert one.power > slow.power  # it still rises there, over the slowest
+            assert one.power > slow.power  # it still rises at the start, relative to the slowest
             continue
         for n in (start, start + 1, start + 2, 3 * start, 100):
             left = one.power * log(n) - float(one.rate) * n

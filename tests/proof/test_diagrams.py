@@ -1,4 +1,4 @@
-"""Decision diagrams against the functions that they stand for."""
+"""Decision diagrams compared with the functions that they represent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_equal_functions_are_equal_numbers() -> None:
     a, b, c = (table.variable(name) for name in "abc")
     conjunction = table.map("clip", clip, table.linear([(1, a), (1, b), (1, c)], -2))
     negated = [table.linear([(-1, x)], 1) for x in (a, b, c)]
-    # a & b & c = !(!a | !b | !c), a disjunction being the clip of the sum.
+    # a & b & c = !(!a | !b | !c); a disjunction is the clip of the sum.
     other = table.linear([(-1, table.map("clip", clip, table.linear([(1, x) for x in negated])))], 1)
     assert conjunction == other
     assert set(table.values(conjunction)) == {0, 1}

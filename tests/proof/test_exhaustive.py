@@ -1,4 +1,4 @@
-"""What is proved is so on every word: proofs beside exhaustive certified runs of the same networks."""
+"""Proofs compared with exhaustive certified runs of the same networks: everything proved is true of every word."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.subjects import FORMULAS, in_regimes
 FILES = sorted(FORMULAS.glob("*.ltl"))
 LONGEST = 10
 QUICK, MOST = 60, 100_000
-"""Words of each formula and regime, in the quick test and in the slow one."""
+"""Numbers of words of each formula and regime, in the quick test and in the slow one."""
 
 
 def lengths(symbols: int, most: int) -> int:
-    """Up to which length all words together are at most `most`, and at most LONGEST."""
+    """Return the greatest length such that all words up to it are at most `most`; LONGEST at most."""
     total, n = 0, 0
     while n < LONGEST and total + symbols ** (n + 1) <= most:
         n += 1
@@ -32,7 +32,7 @@ def lengths(symbols: int, most: int) -> int:
 
 
 def certified(subject: Subject, longest: int) -> int:
-    """Hold the network's certified answer on every word against the semantics; how many words that are.
+    """Require that the network's certified answer on every word equals the semantics; return the number of words.
 
     Float64 answers with bounded errors, and balls where that decides nothing.
     """

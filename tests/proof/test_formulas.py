@@ -1,5 +1,6 @@
-"""Random formulas are proved in every regime that has a construction, and shipped ones to longer lengths than in
-`tests/golden`."""
+"""Random formulas are proved in every regime that has a construction, and shipped ones to greater lengths than in
+`tests/golden`.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ CALM = settings(
 
 
 def reasons(proof: Proof) -> list[str | None]:
-    """Why a proof is missing."""
+    """Return the reasons why a proof is missing."""
     return [link.reason for link in (proof.network, known(proof.meaning)) if not link.proved]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FORMULAS.glob("*.ltl")), ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved_to_length_64(path: Path) -> None:
-    # How long it takes is measured in benchmarks/.
+    # benchmarks/ measures the time.
     for subject in in_regimes(load(path)):
         assert reasons(proof_of(subject, 64)) == []
 

@@ -1,4 +1,4 @@
-"""Proofs for every length: soundness on changed networks, numbers from the lemmas, and what is refused and why."""
+"""Proofs for every length: soundness on changed networks, numbers from the lemmas, and refusals with their reasons."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ from tests.subjects import compiled, general_proof, known
 
 
 def sweep(count: int, longest: int, seed: int) -> Counter[str]:
-    """How many changed networks were proved for every length, refuted by a word, or neither; fails on one that is
-    both, or that is proved for every length though the finite prover finds no proof for a few."""
+    """Count changed networks that were proved for every length, refuted by a word, or neither.
+
+    Fail on a network that is both, or that is proved for every length while the finite prover finds no proof
+    for a few.
+    """
     found: Counter[str] = Counter()
     for subject, kind, model in perturbations(count, seed):
         proof = general_proof(subject, model)
@@ -39,7 +42,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
         elif refuting_word(subject, model, longest - 1) is not None:
             found["refuted by a word"] += 1
         else:
-            assert proof.reason, "a proof that fails says why"
+            assert proof.reason, "a failed proof must have a reason"
             found["right as far as tried, not proved"] += 1
     return found
 
@@ -76,7 +79,7 @@ def test_since_is_right_at_every_length_from_two_ln_four_on(regime: str) -> None
     if regime != "causal-temperature":
         assert not general_proof(since(Fraction(27725, 10000), regime)).proved
         assert argument.g == 2
-    # The rate at which the position lost by a whole q falls behind is no less than that of the tie.
+    # A position without q falls behind at least as fast as a tied one.
     assert argument.g >= 2
     x = exp(-float(argument.g))
     assert isclose(argument.error, x, rel_tol=1e-12)
@@ -96,7 +99,7 @@ def test_the_bound_for_every_length_covers_the_worst_cases_of_each() -> None:
             case = finite[head.name].worst
             assert (head.argument is None) == finite[head.name].exact
             if head.argument is not None and case is not None and case.margin is not None:
-                # The finite prover shows the worst margin, whose error is the largest there up to its own slack.
+                # The finite prover shows the worst margin; its error is the largest one up to the prover's own slack.
                 assert float(case.error) <= head.argument.error * (1 + 1e-9) + 1e-12
                 assert known(head.margin) <= case.margin + Fraction(1, 10**9)
                 compared += 1
@@ -120,20 +123,21 @@ def test_sums_of_look_ups_are_bounded_by_their_closed_forms() -> None:
 
 
 def long_words(text: str, beta: Fraction, beyond: int, regime: str = "temperature") -> bool:
-    """Whether the first link is proved of words longer than so many symbols."""
+    """Return True if the first link is proved for words of more than `beyond` symbols."""
     subject = compiled(text, regime, beta, "abc", counting="lookup" if "#" in text else None)
     return prove_general(subject.model, subject.program, beyond=beyond).network.proved
 
 
 def test_of_long_words_only_what_is_near_the_winner_counts() -> None:
-    # Y: x^2 + x^4 + ... = 1/3, x = e^(-beta/2), at beta = 2 ln 2 = 1.38629...; what is unselected loses beta n/2 more.
+    # Y: x^2 + x^4 + ... = 1/3, x = e^(-beta/2), at beta = 2 ln 2 = 1.38629...; unselected positions lose beta n/2
+    # more.
     for regime in PROVEN:
         assert long_words("Y a", Fraction(13864, 10000), 40, regime)
         assert not long_words("Y a", Fraction(13862, 10000), 40, regime)
-        # Since over symbols of which all that are wrong may be selected: as at every length.
+        # Since, over symbols such that every wrong position may be selected: the same beta as at every length.
         assert long_words("a S b", Fraction(27726, 10000), 40, regime)
         assert not long_words("a S b", Fraction(27725, 10000), 40, regime)
-        # The more symbols, the less sharp the head must be where only unselected positions are wrong.
+        # If only unselected positions are wrong, a head over more symbols may be less sharp.
         assert long_words("O a", Fraction(1, 2), 40, regime)
         assert not long_words("O a", Fraction(1, 2), 0, regime)
     assert not long_words("O a", Fraction(1, 2), 4)
@@ -156,7 +160,7 @@ def test_the_errors_of_two_look_ups_of_one_kind_cancel() -> None:
     refused = compiled("#L[a] > #L[b] + 6", beta=Fraction(3, 2), counting="lookup")
     assert prove_general(refused.model, refused.program, beyond=40).network.proved
     assert "can add up" in known(prove_general(refused.model, refused.program, beyond=12).reason)
-    # Those of one number taken twice, or of two kinds of counts, add up: 2 S/(1 + R) <= 1/4 from 1.9520 on.
+    # Errors of one number taken twice, or of two kinds of counts, add up: 2 S/(1 + R) <= 1/4 from 1.9520 on.
     assert not long_words("#L[a] > #R[b]", Fraction(19, 10), 40)
     assert long_words("#L[a] > #R[b]", Fraction(1953, 1000), 40)
 
@@ -220,8 +224,9 @@ def test_what_no_compiled_formula_has_is_refused() -> None:
 
 
 def test_a_kind_of_head_that_nobody_has_derived_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Yesterday's heads without a mask, from the other side: they read the first even and the first odd position of the
-    word. A row of `NEAREST` alone must not make `Y a` of that."""
+    """Yesterday's heads without a mask, mirrored, read the first even and the first odd position of the word. A row in
+    `NEAREST` alone must not turn them into a proof of `Y a`.
+    """
     monkeypatch.setitem(meaning.NEAREST, (Weighting.LEFTMOST, Mask.NONE), "I")
     program, core = compiled("Y a").program, desugar(parse_expression("Y a", ["a", "b"]))
 

@@ -1,4 +1,4 @@
-"""The prover on networks and specifications that nobody compiled: what once was proved wrongly, and variants of it."""
+"""The prover on networks and specifications that no compiler wrote: former wrong proofs, and variants of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.subjects import compiled, stated_to_be
 
 
 def proved(subject: Subject, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:
-    """The proofs that are found of a network: "finite", "every"."""
+    """Return the kinds of proof that are found for a network: "finite", "every"."""
     core, users = desugar(subject.file), own_predicates(subject.file)
     found = {"finite": prove(model, program or subject.program, max_n, core, users).proved,
              "every": prove_general(model, program or subject.program, core, users).proved}  # fmt: skip
@@ -61,7 +61,7 @@ def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
 
 
 def points(one: SiteClass) -> list[tuple[int, int]]:
-    """Some positions of some lengths of a class."""
+    """Return some positions of some lengths of a class, as pairs (i, n)."""
     return [(i, n) for n in range(1, 8) for i in range(1, n + 1)
             if (i == 1, i == n, i % 2 == 0, n % 2 == 0) == (one.first, one.last, one.even_i, one.even_n)]  # fmt: skip
 
@@ -95,7 +95,7 @@ def test_a_temperature_that_is_wrong_at_some_lengths_alone_is_not_proved_for_eve
     assert "every" not in proved(subject, model, max_n=1)
 
 
-# ---- what depends on symbol and position together ----
+# ---- terms that depend on symbol and position together ----
 
 
 def with_encoding(model: Transformer, name: str, value: PositionFunction) -> Transformer:
@@ -121,8 +121,8 @@ def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: 
     key = next(name for name, _ in subject.program.heads[-1].score[0][1].terms
                if name in {letter.name for letter in subject.program.letters})  # fmt: skip
     model = with_encoding(subject.model, key, parse_arith(f"({factor})*{value}"))
-    # The tie-break is i/(2n) beside the letter: what adds to it keeps the order, and so does what is the same
-    # everywhere; what takes more than it away turns the order round.
+    # The tie-break is i/(2n) beside the letter. A term that adds to it, or is the same everywhere, keeps the order;
+    # one that takes more away reverses the order.
     slope = Fraction(1, 2) + (factor if value == "i/n" else 0)
     found = proved(subject, model, max_n=3)
     if value in ("n", "1/n"):
@@ -135,7 +135,7 @@ def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: 
     ("#L[a] > #L[b]", "causal-position"), ("#L[a] > #L[b]", "temperature"), ("PRIME(#L[a])", "position")])  # fmt: skip
 def test_values_that_depend_on_the_position_are_refused(text: str, regime: str) -> None:
     subject = compiled(text, regime)
-    # What a sign test reads depends on the parity anyway.
+    # A sign test reads by parity in any case.
     places = [place for place, value in subject.model.encodings
               if "i" in value.variables and str(value) != "(-1)^i"]  # fmt: skip
     w_v = subject.model.heads[-1].w_v
@@ -254,7 +254,7 @@ def test_two_heads_of_one_name_prove_nothing() -> None:
 
 
 def in_place(form: Affine, names: dict[str, str]) -> Affine:
-    """A form that reads other coordinates in the place of some."""
+    """Rename coordinates that a form reads."""
     return Affine.of([(names.get(name, name), value) for name, value in form.terms])
 
 
@@ -264,8 +264,8 @@ def in_place(form: Affine, names: dict[str, str]) -> Affine:
 def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
     regime: str, kind: str, row: dict[str, Rational]
 ) -> None:
-    # What is looked up is how many a there are; the score has a row with the number of all positions besides, whose
-    # key is 0, or that a second row takes away again.
+    # The look-up is of the number of a's. The score also has a row with the number of all positions; its key is 0, or
+    # a second row cancels it.
     text, expected = kind.format("#L[a]"), parse_expression(kind.format("pos"), ["a", "b"])
     try:
         subject = compiled(text, regime, counting="lookup")
@@ -304,7 +304,7 @@ def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -
     layers = (*subject.program.layers[:-1], replace(layer, units=(*layer.units, less)))
     program = replace(subject.program, layers=layers)
     model = assemble(program, subject.budget)
-    # One of the two is true of a count of 2, both of larger ones: their difference is not always 0.
+    # At a count of 2 one of the two is true, at larger counts both: their difference is not always 0.
     for link in (prove_network(model, program, Sites((1, 2, 3, 4)))[0], prove_general(model, program).network):
         assert link.reason == f"the coordinate '{clip.out}' can have values other than 0 and 1"
 
@@ -352,13 +352,13 @@ def test_the_constant_is_no_letter() -> None:
     assert link.reason == "the specification has two meanings for the coordinate '1'"
 
 
-# ---- a constant in the keys, which softmax does not see ----
+# ---- a constant in the keys, which softmax ignores ----
 
 LEVELS = st.one_of(st.fractions(-3, 3), st.integers(50, 300).map(lambda power: Fraction(10**power)))
 
 
 def with_level(model: Transformer, number: int, level: Fraction) -> Transformer:
-    """The same network with a constant added to the first key of a head: its softmax is the same."""
+    """Add a constant to the first key of a head; its softmax stays the same."""
     return edited_head(model, number, w_k=put(model.heads[number].w_k, 0, 0, plain(level)))
 
 
@@ -379,11 +379,11 @@ def test_a_head_is_proved_with_any_constant_in_its_keys(level: Fraction, case: t
     assert proved(subject, with_level(subject.model, number, level)) == ["finite", "every"]
 
 
-# ---- anything ----
+# ---- random changes ----
 
 
 def sweep(count: int, longest: int, seed: int) -> Counter[str]:
-    """How many changed networks and specifications were proved; fails on one that a word refutes."""
+    """Count changed networks and specifications that were proved; fail on one that a word refutes."""
     rng = Random(seed)
     found: Counter[str] = Counter()
     while found.total() < count:

@@ -1,4 +1,4 @@
-"""Spans against all numbers of small sets, and functions against their values at small positions and lengths."""
+"""Spans compared with all numbers of small sets, and functions with their values at small positions and lengths."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from hardsim.proof.result import NotProved
 
 RATIONALS = st.fractions(-3, 3, max_denominator=4)
 EVERYWHERE = [chain(["i", "n"], [0, 0])]
-"""1 <= i <= n."""
+"""The domain 1 <= i <= n."""
 POSITION, LENGTH = Ratio.variable("i"), Ratio.variable("n")
 PLACES = [(i, n) for n in range(1, 7) for i in range(1, n + 1)]
 NUMBERS: Domains = [{}]
 
 Known = tuple[NumberSpan, list[Fraction]]
-"""A span, and all numbers that it is to contain."""
+"""A span, and all numbers that it must contain."""
 
 
 @st.composite
@@ -63,7 +63,7 @@ KNOWN = st.one_of(lattices(), intervals())
 
 
 def has(span: NumberSpan, value: Fraction) -> bool:
-    """Whether a number is in a span: between its ends, and on its lattice."""
+    """Return True if a number lies between the ends of a span and on its lattice."""
     low, high, offset, step = (Fraction(str(part or 0)) for part in (span.low, span.high, span.offset, span.step))
     if span.step is None:
         return low <= value <= high
@@ -71,7 +71,7 @@ def has(span: NumberSpan, value: Fraction) -> bool:
 
 
 def holds_exactly(span: NumberSpan, values: Sequence[Fraction]) -> None:
-    """All numbers are inside, and the ends are attained."""
+    """Assert that all numbers are in the span and that its ends are attained."""
     assert all(has(span, value) for value in values)
     assert (span.low, span.high) == (min(values), max(values))
 
@@ -142,7 +142,7 @@ def test_the_common_step_of_numbers(steps: list[Fraction]) -> None:
     assert found is not None
     assert not isinstance(found, Ratio)
     assert all(step == 0 if found == 0 else (step / found).denominator == 1 for step in steps)
-    # The largest: no multiple of it divides all of them.
+    # It is the largest common step: no multiple of it divides all numbers.
     assert found == 0 or not any(all((step / (found * k)).denominator == 1 for step in steps) for k in range(2, 5))
     assert common_step([*steps, None]) is None
 
@@ -160,7 +160,7 @@ STEPS: list[Value] = [
 
 @pytest.mark.parametrize(("one", "other"), list(product(STEPS, STEPS)))
 def test_the_common_step_of_functions(one: Value, other: Value) -> None:
-    """Both are multiples of it at every position and length."""
+    """Both functions are multiples of the common step at every position and length."""
     found = common_step([one, other])
     assert found is not None
     for i, n in PLACES:
@@ -237,7 +237,7 @@ def test_signs_that_coefficients_tell() -> None:
 def test_the_least_of_several_functions() -> None:
     assert least([POSITION / LENGTH, 1, 1 / LENGTH], EVERYWHERE) == 1 / LENGTH
     assert greatest([POSITION / LENGTH, 1, 1 / LENGTH], EVERYWHERE) == 1
-    # Neither is always below the other: a number is.
+    # Neither function is always below the other; the result is a number below both.
     assert least([POSITION / LENGTH, 1 / POSITION], EVERYWHERE) == 0
     with pytest.raises(NotProved, match="no lower bound of"):
         least([-LENGTH, 1 - 2 * POSITION], EVERYWHERE)

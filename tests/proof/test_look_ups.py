@@ -1,4 +1,4 @@
-"""How far the errors of two look-ups of one kind differ, against sums in floats."""
+"""Differences of the errors of two look-ups of one kind, compared with sums in floats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.subjects import compiled
 
 
 def errors(rate: Fraction, visible: int, position: int) -> list[float]:
-    """How far what is read is from a position that should win, for the counts that it wins for."""
+    """Return the error of the value read where `position` should win, for each count at which it should."""
     found = []
     for count in (position, 0) if position == 1 else (position,):
         weights = [exp(-float(rate) * ((j - count) ** 2 - (position - count) ** 2)) for j in range(1, visible + 1)]
@@ -40,7 +40,7 @@ def test_errors_of_two_look_ups_at_a_distance(visible: int, rate: Fraction) -> N
 
 
 def proved(text: str, beta: Fraction, n: int, letters: str = "abc") -> bool:
-    """Whether the network computes its hard heads on all words of a length."""
+    """Return True if the network is proved to compute its hard heads on all words of length n."""
     subject = compiled(text, letters=letters, counting="lookup")
     return prove_network(at_beta(subject, beta), subject.program, Sites((n,)))[0].proved
 

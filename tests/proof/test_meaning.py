@@ -1,4 +1,4 @@
-"""The second link: a program that means another formula is not proved to mean this one."""
+"""The second link: a program of another formula is not proved to compute this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SITES = Sites(tuple(range(1, 8)))
 
 
 def meaning(program: Program, text: str) -> LinkProof:
-    """Whether a program is proved to be a formula."""
+    """Try to prove that a program computes a formula."""
     return prove_meaning(program, desugar(parse_expression(text, ["a", "b"])), Facts(SITES, ("a", "b")))
 
 
@@ -158,7 +158,7 @@ def test_another_alphabet_is_no_proof() -> None:
 
 
 def test_a_future_formula_is_not_proved_by_its_prefixes() -> None:
-    # `F a` at the last position means a, but at an earlier one it does not: one length must not stand for all.
+    # `F a` means a at the last position, but not at an earlier one: one length must not represent all.
     program = compiled("a | first & false", "causal-position").program
     proof = prove(compiled("O a", "causal-position").model, program, 3, desugar(parse_expression("F a", ["a", "b"])))
     assert not proof.prefix

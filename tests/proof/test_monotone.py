@@ -1,4 +1,4 @@
-"""Temperatures with log, sqrt and exp: proofs of some lengths by enclosures, of every length from one side."""
+"""Temperatures with log, sqrt and exp: proofs for some lengths by enclosures, for every length by one-sided bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def no_sign(exponent: object) -> int:
 
 
 def at(value: object, i: int, n: int) -> Fraction:
-    """A rational function at a place."""
+    """Evaluate a rational function at position i of length n."""
     found = Ratio.of(value).at({"i": i, "n": n}).simplest  # type: ignore[arg-type]  # a value of `ratios`
     assert not isinstance(found, Ratio)
     return Fraction(found)
@@ -55,13 +55,13 @@ def test_a_hotter_temperature_is_nowhere_colder(text: str, i: int, more: int) ->
     try:
         found = colder(tau, no_sign, DOMAIN)
     except NoRatio:
-        assert text == "exp(-n)/8"  # it comes near 0
+        assert text == "exp(-n)/8"  # it tends to 0
         return
     assert 0 < mp_value(at(found, i, i + more)) <= true
 
 
 LENGTHS = chain(("n",), [1]) | {LOG: Ratio.variable("b") + Fraction(1098, 1000)}
-"""From 2 on, with their logarithms."""
+"""Lengths from 2 on, with their logarithms."""
 IN_LOGARITHMS = ["1/(3*log(n+1))", "1/(n*log(2*n))", "1/log(n^3+n)", "log(n/2+9)/n^2", "1/(n+log(5*n^2-1))",
                  "1/log(n+3/2)^2", "(2-1/n)/log(n+1)", "1/log(3)", "1/(log(n+1)*sqrt(n))"]  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_above_log_and_sqrt_are_lines() -> None:
 
 
 def test_the_side_is_sharp_at_the_shortest_length() -> None:
-    """Of 1/(4 n log(n + 1)) at n = 1: log 2 = 0.6931..., rounded down to thousandths."""
+    """For 1/(4 n log(n + 1)) at n = 1: log 2 = 0.6931..., rounded down to thousandths."""
     assert at(hotter(parse_arith("1/(4*n*log(n+1))"), no_sign, DOMAIN), 1, 1) == Fraction(1000, 4 * 693)
     assert at(hotter(parse_arith("1/log(n+1)^2"), no_sign, DOMAIN), 3, 9) == Fraction(1000, 693) ** 2
     assert at(hotter(parse_arith("exp(-n)"), no_sign, DOMAIN), 1, 1) == Fraction(368, 1000)  # 0.36787...
@@ -98,7 +98,7 @@ def test_the_side_is_sharp_at_the_shortest_length() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "exp(n)/n",  # nothing is above exp
+        "exp(n)/n",  # no bound is above exp
         "1/log(n)",  # log(1) = 0
         "1/(n*log(n-1/2))",  # negative at n = 1
         "5-log(2-n)",  # no value beyond n = 1
@@ -145,7 +145,7 @@ def test_the_causal_regime_has_temperatures_of_the_query(text: str, proved: bool
 
 
 def test_a_temperature_that_is_too_hot_is_proved_of_no_length_beyond_its_own() -> None:
-    """1/tau = beta log(n + 1) with scores 1/(2n) apart a position: the logits come together as n grows."""
+    """With 1/tau = beta log(n + 1) and scores 1/(2n) apart a position the logits approach each other as n grows."""
     subject = at_tau("a S b", "1/log(n+1)", beta=Fraction(4), letters="abc")
     proof = general_proof(subject)
     assert not proof.proved
@@ -160,7 +160,7 @@ def test_rational_temperatures_are_taken_as_they_are() -> None:
 @given(st.fractions(Fraction(1, 20), 30), st.fractions(0, 5), st.integers(2, 12))
 @settings(deadline=None, max_examples=25)
 def test_errors_fall_as_the_rates_grow(rate: Fraction, more: Fraction, size: int) -> None:
-    """Why a rational below a rate is taken in its place."""
+    """This allows a rational below a rate to take its place."""
     assert number_error(rate + more, size) <= number_error(rate, size) * (1 + 2.0**-40)
     keys: dict[Rational, int] = {Fraction(k * (-1) ** k): 1 + k % 3 for k in range(1, size + 1)}
     for bit in (0, 1):
@@ -168,7 +168,9 @@ def test_errors_fall_as_the_rates_grow(rate: Fraction, more: Fraction, size: int
 
 
 def test_errors_apart_at_a_rate_that_is_no_rational() -> None:
-    """Of all pairs of winners d apart, from the definition; the same rate by rationals below and above it, too."""
+    """Compare with all pairs of winners d apart, from the definition, also at rational rates below and above this
+    one.
+    """
     rate = parse_arith("log(3)/2").real()
     k, visible = mp_value(rate), 7
 
@@ -188,7 +190,7 @@ def test_errors_apart_at_a_rate_that_is_no_rational() -> None:
 
 
 def test_comparisons_of_look_ups_at_temperatures_at_which_errors_cancel() -> None:
-    """At beta 1 the errors of the two look-ups are too large by themselves, also where 1/tau is no rational."""
+    """At beta 1 the errors of the two look-ups are too large by themselves, also where 1/tau is irrational."""
     subject = at_tau("#L[a] >= #L[b]", "1/(2*n*log(3))", beta=Fraction(1), letters="ab")
     assert proof_of(subject, 6).proved
     agree(subject, [tuple(word) for n in range(1, 7) for word in product("ab", repeat=n)])

@@ -1,4 +1,4 @@
-"""The worst case of a head, against every choice of types."""
+"""The worst case of a head, compared with every choice of types."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ F = Fraction
 
 
 def brute(reading: NearestReading, n: int, i: int, value: int) -> float:
-    """The largest weight of other values over all choices of types, from the definition; -inf if the specified value
-    is never `value`."""
+    """Return the largest weight of other values over all choices of types, from the definition; -inf if the specified
+    value is never `value`.
+    """
     visible = list(reading.mask.visible(i, n))
     worst = -inf
     for choice in product(*(reading.types[reading.kinds[j - 1]] for j in visible)):
@@ -52,7 +53,7 @@ TYPES = st.sets(
 
 @st.composite
 def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
-    """A head with one product in its score, at one length of at most 4."""
+    """Draw a head with one product in its score, at one length of at most 4."""
     n = draw(st.integers(1, 4))
     mask = draw(st.sampled_from([Mask.FUTURE, Mask.PAST, Mask.NONE]))
     rightmost = mask is Mask.FUTURE or (mask is Mask.NONE and draw(st.booleans()))
@@ -79,11 +80,11 @@ def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading],
 
 
 SINCE = (LocalType((F(0),), False, 0), LocalType((F(1),), True, 1), LocalType((F(1),), True, 0))
-"""The types of `a S b`: of a, which is neither !a nor b, of b and of c."""
+"""The types of `a S b`: letter a, which is neither !a nor b; letter b; letter c."""
 
 
 def since_reading(beta: Fraction, n: int) -> NearestReading:
-    """`a S b` over {a, b, c} in regime `temperature`: logits beta (n q + j/2)."""
+    """Return the reading of `a S b` over {a, b, c} in regime `temperature`: logits beta (n q + j/2)."""
     keys = tuple(F(j, 2 * n) for j in range(1, n + 1))
     return NearestReading(Mask.FUTURE, True, ((beta * n,) * n,), (keys,), (0,) * n, (SINCE,))
 
@@ -95,12 +96,13 @@ def test_the_supremum_of_since_is_the_geometric_series() -> None:
         q = exp(-1.5)
         series = sum(q**k for k in range(1, n))
         assert max(found.wrong) == pytest.approx(series / (1 + series), rel=1e-10)
-        # From some winner on the series grows by less than the bound's own error.
+        # Beyond some winner the series grows by less than the bound's own error.
         assert n - found.winner[n - 1] <= max(0, n - 20)
 
 
 def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() -> None:
-    # Regime causal-temperature at i = 400: the logits are beta i^2 (q - 1/(2j)), 320,000 nats from first to second.
+    # Regime causal-temperature at i = 400: the logits are beta i^2 (q - 1/(2j)); from first to second are 320,000
+    # nats.
     n, beta = 400, 4
     queries = tuple(F(beta * i * i) for i in range(1, n + 1))
     keys = tuple(F(-1, 2 * j) for j in range(1, n + 1))
@@ -120,7 +122,9 @@ def test_an_impossible_value_has_no_worst_case() -> None:
 
 
 def slow_worst_case(reading: NearestReading, sites: Sites, site: int, value: int) -> mp.mpf:
-    """The largest weight of wrong values from the definition of the worst choice, with 40 digits, term by term."""
+    """Return the largest weight of wrong values from the definition of the worst choice, with 40 digits, term by
+    term.
+    """
     i, n = sites.i[site], sites.n[site]
     start = sites.starts[n]
     visible = list(reading.mask.visible(i, n))
@@ -133,7 +137,9 @@ def slow_worst_case(reading: NearestReading, sites: Sites, site: int, value: int
         return mp.exp(mp.mpf(logit.numerator) / logit.denominator)
 
     def share(place: int, winners: list[LocalType], before: bool) -> mp.mpf:
-        """With the winner at a place; positions before it may hold any type, or only those not selected."""
+        """Return the weight with the winner at a place; positions before it may have any type, or only unselected
+        types.
+        """
         wrong, right = mp.mpf(0), min(weight(ordered[place], kind) for kind in winners)
         for other, j in enumerate(ordered):
             held = [kind for kind in types[j] if not kind.selected or (before and other < place)]
@@ -158,8 +164,9 @@ def slow_worst_case(reading: NearestReading, sites: Sites, site: int, value: int
 
 @st.composite
 def long_readings(draw: st.DrawFn) -> tuple[Sites, NearestReading]:
-    """A head over several lengths up to 16, selected positions standing out by anything from little to very much,
-    with one query per length or one per site."""
+    """Draw a head over several lengths up to 16, with selected positions above the others by very little to very much,
+    and one query per length or one per site.
+    """
     lengths = tuple(sorted(draw(st.sets(st.integers(1, 16), min_size=1, max_size=3))))
     sites = Sites(lengths)
     mask = draw(st.sampled_from([Mask.FUTURE, Mask.PAST, Mask.NONE]))
@@ -188,7 +195,7 @@ def test_running_sums_agree_with_the_definition_at_forty_digits(case: tuple[Site
         for site in range(len(sites)):
             expected = slow_worst_case(reading, sites, site, value)
             bound = mp.mpf(float(found.wrong[site]))
-            # At least the exact value, and hardly more; impossible values are known as such.
+            # The bound is at least the exact value, and hardly more; impossible values are recognised.
             assert expected <= bound
             assert bound == expected or bound <= expected * (1 + mp.mpf("1e-9")) + mp.mpf("1e-28")
             assert (found.winner[site] > 0) == (expected >= 0)

@@ -1,4 +1,4 @@
-"""The first link: what the prover says of heads, and everything that it does not recognise in a network."""
+"""The first link: bounds that the prover derives for heads, and every part of a network that it does not recognise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def only(model: Transformer, out: str, value: str) -> Matrix:
 
 
 def head_edit(name: str, **changes: object) -> Callable[[Transformer], Transformer]:
-    """Set attributes of the head of this name; a function is applied to the old value."""
+    """Return an edit that sets attributes of the head of this name; a function is applied to the old value."""
 
     def edit(model: Transformer) -> Transformer:
         number, head = next((number, head) for number, head in enumerate(model.heads) if head.name == name)
@@ -38,7 +38,7 @@ def head_edit(name: str, **changes: object) -> Callable[[Transformer], Transform
 
 
 def ffn_edit(**changes: Callable[..., object]) -> Callable[[Transformer], Transformer]:
-    """Edit matrices of the last layer's feed-forward part."""
+    """Return an edit of matrices of the last layer's feed-forward network."""
 
     def edit(model: Transformer) -> Transformer:
         *rest, last = model.layers
@@ -143,7 +143,7 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
 
 
 def _attended(judge: Judge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
-    """What the only head read at every position, in the network and in hard attention."""
+    """Return the values that the only head read at every position, in the network and in hard attention."""
     subject = judge.subject
     (head,) = subject.program.heads
     soft = judge.soft.words.run(word).trace.attended[head.name]

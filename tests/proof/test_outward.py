@@ -1,4 +1,4 @@
-"""Exponentials of arrays: their error is what is claimed."""
+"""Exponentials of arrays: their error is at most the claimed one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hardsim.proof.arrays import EXP_ERROR, RANGE, above, ball, exp_lower, exp_u
 
 
 def exact(x: float) -> arb:
-    """The exact rational that a float is, as a ball."""
+    """Return the exact value of a float, as a ball."""
     return arb(fmpq(*Fraction(x).as_integer_ratio()))
 
 
 def require(numbers: list[float]) -> None:
-    """The relative error of every exponential is at most what is claimed."""
+    """Assert that the relative error of every exponential is at most the claimed one."""
     found = exponential(np.array(numbers))
     with ctx.workprec(200):
         for x, value in zip(numbers, found, strict=True):

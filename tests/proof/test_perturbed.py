@@ -1,4 +1,4 @@
-"""Soundness where it counts: a network with one number changed is never proved when a word refutes it."""
+"""Soundness of proofs: a network with one number changed is never proved when a word refutes it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ FORMULAS = (
 
 @cache
 def subjects() -> tuple[Subject, ...]:
-    """Every formula in every regime that has a construction."""
+    """Return every formula in every regime that has a construction."""
     return tuple(subject for text in FORMULAS for subject in in_regimes(parse_expression(text, ["a", "b"])))
 
 
 def perturbations(count: int, seed: int) -> Iterator[tuple[Subject, str, Transformer]]:
-    """Subjects with what was changed in their networks, and the changed networks."""
+    """Yield subjects with a name of the change in their network, and the changed network."""
     rng = Random(seed)
     while count:
         subject = rng.choice(subjects())
@@ -44,7 +44,9 @@ def perturbations(count: int, seed: int) -> Iterator[tuple[Subject, str, Transfo
 
 
 def refuting_word(subject: Subject, model: Transformer, longest: int) -> tuple[str, ...] | None:
-    """A word on which the network certainly does not do what the formula says, the shortest one: in balls."""
+    """Return a shortest word on which the network certainly differs from the formula, by balls; None if there is
+    none.
+    """
     oracle, forward = Oracle(subject.file), SoftModel(model, rounds=True)
     for n in range(1, longest + 1):
         for word in product(subject.file.alphabet, repeat=n):
@@ -58,19 +60,19 @@ def refuting_word(subject: Subject, model: Transformer, longest: int) -> tuple[s
 
 
 def sweep(count: int, longest: int, seed: int) -> Counter[str]:
-    """How many changed networks were proved, refuted by a word, or neither; fails on one that is both."""
+    """Count changed networks that were proved, refuted by a word, or neither; fail on one that is both."""
     found: Counter[str] = Counter()
     for subject, kind, model in perturbations(count, seed):
         proof = prove(model, subject.program, longest, desugar(subject.file))
         word = refuting_word(subject, model, longest)
         assert not (proof.proved and word), (kind, subject.formula, subject.program.regime, word)
         if proof.proved:
-            # It is right on every word: the change was small enough, or harmless.
+            # The network is right on every word: the change was small enough, or harmless.
             found[f"proved, {kind} changed"] += 1
         elif word is not None:
             found["refuted by a word"] += 1
         else:
-            assert proof.network.reason, "a proof that fails says why"
+            assert proof.network.reason, "a failed proof must have a reason"
             found["right as far as tried, not proved"] += 1
     return found
 
@@ -79,7 +81,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
 def test_no_changed_network_is_proved_and_refuted() -> None:
     found = sweep(120, 5, seed=1)
     print(found)
-    # Each outcome occurs often enough for the test to mean something: sharper temperatures are proved, for one.
+    # Each outcome must occur often enough for the test to be meaningful; for example, sharper temperatures are proved.
     assert found["refuted by a word"] >= 30
     assert sum(number for what, number in found.items() if what.startswith("proved")) >= 20
     assert {"proved, tau changed", "proved, beta changed", "proved, key changed"} <= found.keys()

@@ -1,5 +1,8 @@
-"""What is derived of hard-attention programs from their weights, held against exact hard attention on words: gaps,
-ties, sizes, margins and distances of shipped programs, of random models and of programs whose weights were changed."""
+"""Facts that are derived from the weights of hard-attention programs, compared with exact hard attention on words.
+
+The facts are gaps, ties, sizes, margins and distances; the programs are shipped ones, random models, and programs with
+changed weights.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,12 @@ PROGRAMS = [
     if path.name.endswith((".srasp", ".ahat.json"))
 ]
 MOST = 48
-"""Words of a length that are run: all, or the first and last so many halves in the order of the alphabet."""
+"""Largest number of words of a length that are run: else the first and the last half of it, in alphabetical order."""
 HALF = Fraction(1, 2)
 
 
 def contain(derived: LengthFacts, seen: LengthFacts) -> None:
-    """Whatever was measured is within what was derived."""
+    """Assert that everything measured lies within the derived bounds."""
     assert derived.n == seen.n
     assert derived.size >= seen.size
     assert derived.exhaustive
@@ -77,7 +80,7 @@ def contain(derived: LengthFacts, seen: LengthFacts) -> None:
 
 
 def some_words(alphabet: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
-    """The first of a length in the order of the alphabet, and the last."""
+    """Yield the first words of a length in alphabetical order, and the last ones."""
     forwards, backwards = (product(symbols, repeat=n) for symbols in (alphabet, alphabet[::-1]))
     yield from dict.fromkeys([*islice(forwards, MOST // 2), *islice(backwards, MOST // 2)])
 
@@ -85,7 +88,7 @@ def some_words(alphabet: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_facts_of_shipped_programs_contain_those_of_words(name: str) -> None:
-    """Also of words on which an integer leaves its range: the weights are what they are."""
+    """Words on which an integer leaves its range count too: the facts depend on the weights alone."""
     subject = shipped(name)
     law, exact = law_of(subject.program), ExactModel(subject.program)
     for n in range(1, 5 if len(subject.alphabet) < 4 else 4):
@@ -117,7 +120,7 @@ MEANS = [
 def test_means_of_what_a_score_selects_have_facts(
     mask: str, score: str, value: str, default: str, compared: str
 ) -> None:
-    """By their shares: of one mean, of a difference under one score, and of two denominators."""
+    """The facts come from shares: of one mean, of a difference under one score, and of two denominators."""
     program = parse_program(
         f"alphabet: a b\ns(i) := psum_j[j<=i] Q_a(j)\nm(i) := mean_j[{mask}, {score}] {value} : {default}\n"
         f"l(i) := mean_j[{mask}, {score}] Q_a(j) : 1/2\nk(i) := mean_j[j>=i, Q_a(j)] pos(j) : 1\n"
@@ -133,7 +136,9 @@ def test_means_of_what_a_score_selects_have_facts(
 
 
 def test_a_function_that_neither_rises_nor_falls_has_a_bound_in_n() -> None:
-    """1/((i+1)(n-i+1)) is at least 4/(n+2)^2; what is not positive somewhere is bounded by a number alone."""
+    """1/((i+1)(n-i+1)) is at least 4/(n+2)^2; a function that is not positive somewhere is bounded by a number
+    alone.
+    """
     place = next(place for place in every_length(True).places if place.several)
     index, n = Ratio.of(place.i), Ratio.of(place.n)
     value = (Ratio.of(1) / ((index + 1) * (n - index + 1))).simplest
@@ -164,7 +169,7 @@ def test_the_facts_of_random_models_contain_those_of_all_words() -> None:
 
 
 def mutants(program: Program, random: Random, count: int) -> Iterator[Program]:
-    """The program with one coefficient of a score or a hidden unit changed, a key dropped, or another mask."""
+    """Yield the program with one coefficient of a score or a hidden unit changed, a key dropped, or another mask."""
     for _ in range(count):
         number_of = random.randrange(len(program.layers))
         layer = program.layers[number_of]
@@ -184,7 +189,7 @@ def mutants(program: Program, random: Random, count: int) -> Iterator[Program]:
 
 
 def changed(head: Head, random: Random) -> Head:
-    """A head with another score or mask."""
+    """Return a head with another score or mask."""
     if not head.score or random.random() < 0.2:
         return replace(head, mask=random.choice(list(Mask)))
     pairs = [[dict(query.terms), dict(key.terms)] for query, key in head.score]
@@ -221,7 +226,7 @@ def test_the_facts_of_changed_programs_contain_those_of_words(name: str, count: 
     assert recognised
 
 
-# ---- shapes, with gaps that are worked out by hand ----
+# ---- shapes, with gaps computed by hand ----
 
 
 def of_one_head(
@@ -230,7 +235,7 @@ def of_one_head(
     bos: bool = False,
     gap: str | None = None,
 ) -> Program:
-    """A head that reads [a]."""
+    """Return a program of one head that reads [a]."""
     texts = ("i/n", "(i/n)^2", "1/n", "i", "[i = 1]", "[i = 0]", "1/(i+1)")
     pairs = tuple((Affine.of(query), Affine.of(key)) for query, key in score)
     declared = None if gap is None else parse_arith(gap)
@@ -248,14 +253,14 @@ def of_one_head(
 
 
 def gap_of(law: ProgramLaw, i: int, n: int) -> Fraction:
-    """The gap of the row of a position."""
+    """Return the derived gap of the row of position i."""
     law_of_head = (law.one if n == 1 else law.more).layers[0].heads["h"]
     row = law_of_head.rows[0 if not i else 1 if i == 1 else 3 if i == n else 2]
     return min(number(gap, i, n) for gap in row.gaps)
 
 
 def unique(law: ProgramLaw) -> bool:
-    """Whether no row may have two maxima."""
+    """Return True if no row may have two maxima."""
     return all(row.unique for world in (law.one, law.more) for row in world.layers[0].heads["h"].rows.values())
 
 
@@ -285,7 +290,7 @@ def test_equal_scores_tie() -> None:
 
 
 def test_a_leftmost_head_reads_one_of_equal_scores() -> None:
-    """The mean over n positions would be a multiple of 1/n, and one of them is 0 or 1."""
+    """The mean over n positions would be a multiple of 1/n; a leftmost head reads 0 or 1."""
     for weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST, Weighting.AVERAGE):
         model = of_one_head([({"1": 1}, {"1": 1})])
         (layer,) = model.layers
@@ -311,7 +316,7 @@ def test_a_look_up_of_a_number_between_two_positions_may_tie() -> None:
 
 
 def test_a_sign_test_needs_a_lattice_that_avoids_0() -> None:
-    """([a] - 1/2) ([j = 1] - [j = 0]): 1/2 apart from all others; [a] may be 0."""
+    """([a] - 1/2) ([j = 1] - [j = 0]): 1/2 apart from all others; [a] alone may be 0."""
     keys: dict[str, Fraction | int] = {"[i = 1]": 1, "[i = 0]": -1}
     law = law_of(of_one_head([({"a": 1, "1": -HALF}, keys)], bos=True))
     assert unique(law)
@@ -320,7 +325,7 @@ def test_a_sign_test_needs_a_lattice_that_avoids_0() -> None:
 
 
 def test_keys_that_are_the_same_at_two_positions_may_tie() -> None:
-    """A look-up whose keys are squares of j - 1 twice: positions 0 and 2 are alike."""
+    """A look-up whose keys are j - 1 squared: positions 0 and 2 have the same key."""
     score: list[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]] = [
         ({"1": 1}, {"(i/n)^2": -1, "i/n": 2}),
     ]
@@ -336,7 +341,7 @@ def test_what_a_head_declares_is_not_believed() -> None:
 
 
 def test_what_is_not_recognised_is_refused_by_name() -> None:
-    """1/(j + 1) times a letter: the scores are on no lattice that is the same for the row."""
+    """1/(j + 1) times a letter: no lattice contains the scores of all rows."""
     model = of_one_head([({"1": 1}, {"1/(i+1)": 1}), ({"1": 1}, {"a": 1, "1/n": 1})], bos=True)
     second = Head("g", Mask.NONE, Weighting.AVERAGE, (("out", Affine.coordinate("a")),),
                   ((Affine.coordinate("out"), Affine.coordinate("1/(i+1)")),
@@ -348,7 +353,7 @@ def test_what_is_not_recognised_is_refused_by_name() -> None:
 
 
 def test_tieless_random_models_keep_their_gap() -> None:
-    """Those that are recognised as tieless are."""
+    """Random models that are recognised as tieless have no ties and keep their gap."""
     for model, lengths in models(4, 3, False, tieless):
         try:
             law = law_of(model)
@@ -372,7 +377,7 @@ def test_counts_are_reciprocals_of_what_shares() -> None:
 
 
 def test_what_has_no_value_but_between_the_ends_is_a_function_of_longer_words(tmp_path: Path) -> None:
-    # 1/(i - 1 + [i = 1]) falls from i = 2 on, and at n - 1 it is 1/(n - 2), which length 2 has not.
+    # 1/(i - 1 + [i = 1]) falls from i = 2 on, and at n - 1 it is 1/(n - 2), which has no value at length 2.
     document = {
         "format": "hardsim-ahat",
         "schema_version": 2,

@@ -1,4 +1,6 @@
-"""Rational functions of positions: arithmetic and bounds against evaluation, classes of sites against sites."""
+"""Rational functions of positions: arithmetic and bounds compared with evaluation, classes of sites with their
+sites.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ TEXTS = (
 
 
 def class_of(classes: Classes, i: int, n: int) -> int:
-    """The class in which a site is."""
+    """Return the number of the class that contains a site."""
     (found,) = [
         site
         for site, one in enumerate(classes.classes)
@@ -37,7 +39,7 @@ def class_of(classes: Classes, i: int, n: int) -> int:
 
 
 def number(value: object, i: int, n: int) -> Fraction:
-    """A rational function at a site."""
+    """Evaluate a rational function at a site."""
     if isinstance(value, Ratio):
         value = value.at({"i": i, "n": n}).simplest
     assert isinstance(value, int | Fraction)
@@ -114,11 +116,11 @@ def test_bounds_hold_at_every_point(top: list[int], bottom: list[int]) -> None:
 
 
 def test_the_rate_of_the_tie_in_causal_temperature_is_half_of_beta() -> None:
-    # (beta/2) i^2 (1/j - 1/w) over w - j is (beta/2) i^2/(j w), which comes down to beta/2 for long words.
+    # (beta/2) i^2 (1/j - 1/w) over w - j is (beta/2) i^2/(j w), which tends to beta/2 for long words.
     i, j, w = (Ratio.variable(name) for name in "ijw")
     value = i * i * 2 * (1 / j - 1 / w) / (w - j)
     assert lower(value, chain(["j", "w", "i"], [0, 1, 0])) == 2
-    # With j > w the tie is lost, and no bound is found.
+    # With j > w the tie-break has the wrong sign, and no bound is found.
     assert lower(value * -1, chain(["w", "j", "i"], [0, 1, 0])) is None
 
 
@@ -144,7 +146,7 @@ def test_predicates_are_booleans_and_those_of_numbers_are_decided() -> None:
     classes = Classes()
     assert set(classes.evaluate(PredicateColumn("PRIME", (), 1, 0, 0))) == {Free(PredicateColumn("PRIME", (), 1, 0, 0))}
     assert set(classes.evaluate(PredicateColumn("PRIME", (), 0, 0, 7))) == {1}
-    # One text, two definitions: not the same Boolean.
+    # Two definitions with one text are not the same Boolean.
     own = [PredicateColumn("P", (), 1, 0, 0, text, lambda value, n: True) for text in ("k > 3", "k > 4")]
     assert classes.evaluate(own[0]) != classes.evaluate(own[1])
     assert classes.predicates[0] == "P(i), defined as k > 3"

@@ -1,4 +1,4 @@
-"""Queries for an SMT solver: z3 answers unsat to each of them, and finds a solution of those whose step is wrong."""
+"""Queries for an SMT solver: z3 answers unsat to each of them, and finds a solution if the step is wrong."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
 
 def network(name: str, regime: str, beta: Fraction | None = None) -> Writer:
-    """The writer of a shipped formula's network."""
+    """Return the writer of queries about a shipped formula's network."""
     subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime, beta))
     return writer(subject.model, subject.program)
 
 
 def solved(made: Writer, directory: Path) -> dict[str, set[str]]:
-    """What z3 says to the queries of each kind."""
+    """Return z3's answers to the queries of each kind."""
     return by_kind(list(made.steps()), smt_text(made, "test"), directory)
 
 
@@ -65,11 +65,11 @@ def test_every_step_of_every_shipped_formula_holds(path: Path, tmp_path: Path) -
             assert set.union(*found.values()) == {"unsat"}, (regime, counting)
 
 
-# ---- steps that are wrong ----
+# ---- wrong steps ----
 
 
 def claimed(made: Writer, **changed: Any) -> Writer:
-    """The same network, of all of whose heads something else is claimed."""
+    """Change the claims about all heads; the network stays the same."""
     for head in made.state.heads.values():
         if head is not None and head.argument is not None:
             head.argument = replace(head.argument, **changed)
@@ -77,7 +77,7 @@ def claimed(made: Writer, **changed: Any) -> Writer:
 
 
 def wrong_rate(name: str, regime: str, factor: int) -> Callable[[], Writer]:
-    """A rate that is too large by a factor."""
+    """Return a writer with a rate that is too large by a factor."""
 
     def make() -> Writer:
         made = network(name, regime)
@@ -90,14 +90,14 @@ def wrong_rate(name: str, regime: str, factor: int) -> Callable[[], Writer]:
 
 
 def hot() -> Writer:
-    """A temperature that is 0 at length 3."""
+    """Return a writer with a temperature that is 0 at length 3."""
     made = network("since", "temperature")
     made.state.model = replace(made.state.model, temperature=parse_arith("1 - n/3"))
     return made
 
 
 def dull() -> Writer:
-    """A network whose scores are a tenth of what was proved."""
+    """Return a writer whose network has a tenth of the proved scores."""
     made = network("since", "position")
     model = made.state.model
 
@@ -111,7 +111,7 @@ def dull() -> Writer:
 
 
 def badly_summed() -> Writer:
-    """Sums that are larger by the square of the position."""
+    """Return a writer with sums that are larger by the square of the position."""
     made = network("first", "temperature")
     totals = made.state.sites.totals
 
@@ -124,7 +124,7 @@ def badly_summed() -> Writer:
 
 
 def far_off() -> Writer:
-    """Heads that may be off by more than a clip rounds away."""
+    """Return a writer with heads whose error exceeds what a clip rounds away."""
     made = network("since", "temperature")
     for head in made.state.heads.values():
         assert isinstance(head, BooleanHead)
@@ -181,7 +181,7 @@ def test_what_is_not_proved_has_no_queries() -> None:
 
 
 def test_names_end_no_line(tmp_path: Path) -> None:
-    """A name of a coordinate from a file stands in a comment, and one of a head in a text."""
+    """A coordinate's name from a file stands in a comment, and a head's name in a string."""
     subject = read_input(str(FORMULAS / "since.ltl")).compile(ModelOptions())
     odd = 'x"\n(check-sat)'
     layers = tuple(

@@ -1,5 +1,6 @@
-"""Queries of the steps of programs' proofs: z3 answers unsat to each of them, finds a solution of those whose step is
-wrong, and what a query takes for granted is possible."""
+"""Queries of the steps of programs' proofs: z3 answers unsat to each of them, finds a solution if a step is wrong, and
+finds the assumptions of each query possible.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def of_subject(subject: Subject) -> ProgramWriter:
 
 
 def of_program(program: Program) -> ProgramWriter | None:
-    """That of a program of which nothing else is known, if it has a proof for every length."""
+    """Return the writer for a program without other known facts; None unless it has a proof for every length."""
     try:
         claim = DecayClaim(program, law_of(program), program.threshold is None, lambda end: range(1, end))
     except NotProved:
@@ -67,7 +68,7 @@ def solved(made: ProgramWriter, directory: Path) -> dict[str, set[str]]:
 
 
 def solutions(made: ProgramWriter, kind: str, directory: Path) -> set[str]:
-    """What z3 says to the queries of one kind."""
+    """Return z3's answers to the queries of one kind."""
     return set(answers(text_of([step for step in made.steps() if step.kind == kind], "test", ()), directory))
 
 
@@ -87,7 +88,7 @@ def test_every_step_of_every_shipped_program_holds(name: str, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 80), marks=pytest.mark.slow)])
 def test_every_step_of_random_models_holds(seeds: range, tmp_path: Path) -> None:
-    """Of those that have a proof; with averages over ties and alternating encodings."""
+    """Random models that have a proof, with averages over ties and alternating encodings."""
     some = [made for seed in seeds if (made := of_program(random_model(Random(seed), tied=not seed % 2))) is not None]
     assert len(some) * 4 > len(seeds)
     for made in some:
@@ -103,18 +104,18 @@ def test_what_a_query_takes_for_granted_is_possible(name: str, tmp_path: Path) -
 
 
 def test_a_share_of_the_positions_with_the_largest_score(tmp_path: Path) -> None:
-    """A count by the mean of [j = 0] over the beginning and the positions that are selected."""
+    """A count by the mean of [j = 0] over the beginning of sequence and the selected positions."""
     text = "alphabet: a b\nc(i) := count_j[j<=i, Q_a(j)]\nY(i) := c(i) > 1\n"
     found = solved(of_subject(program_of(tmp_path, text)), tmp_path)
     assert set.union(*found.values()) == {"unsat"}
     assert "order" in found
 
 
-# ---- steps that are wrong ----
+# ---- wrong steps ----
 
 
 def heads(change: Callable[[AttentionHead], AttentionHead]) -> Change:
-    """The matrices of every head changed."""
+    """Return a change of the matrices of every head."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
         layers = tuple(replace(layer, heads=tuple(map(change, layer.heads))) for layer in made.model.layers)
@@ -129,7 +130,7 @@ def scaled(matrix: Matrix, factor: Fraction, column: int | None = None) -> Matri
 
 
 def forward(change: Callable[[FeedForward], FeedForward]) -> Change:
-    """The feed-forward networks changed."""
+    """Return a change of the feed-forward networks."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
         layers = tuple(replace(layer, ffn=change(layer.ffn)) for layer in made.model.layers)
@@ -139,7 +140,7 @@ def forward(change: Callable[[FeedForward], FeedForward]) -> Change:
 
 
 def hot(tau: Callable[[Arith], str]) -> Change:
-    """Another temperature."""
+    """Return a change of the temperature."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
         assert isinstance(made.model.temperature, Arith)
@@ -149,18 +150,18 @@ def hot(tau: Callable[[Arith], str]) -> Change:
 
 
 def embedded(made: ProgramWriter) -> ProgramWriter:
-    """An embedding that is larger by a half."""
+    """Make the embedding larger by a half."""
     return replace(made, model=replace(made.model, embedding=scaled(made.model.embedding, Fraction(3, 2))))
 
 
 def encoded(made: ProgramWriter) -> ProgramWriter:
-    """Encodings over n + 1."""
+    """Divide encodings by n + 1."""
     encodings = tuple((k, parse_arith(f"({value})*n/(n+1)")) for k, value in made.model.encodings)
     return replace(made, model=replace(made.model, encodings=encodings))
 
 
 def layers(change: Callable[[LayerLaw], LayerLaw]) -> Change:
-    """What is known of every layer changed."""
+    """Return a change of the known facts about every layer."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
         more: Law = replace(made.law.more, layers=tuple(map(change, made.law.more.layers)))
@@ -170,7 +171,7 @@ def layers(change: Callable[[LayerLaw], LayerLaw]) -> Change:
 
 
 def rows(change: Callable[[Row], Row]) -> Change:
-    """What is known of every row changed."""
+    """Return a change of the known facts about every row."""
 
     def of_layer(layer: LayerLaw) -> LayerLaw:
         found = {name: replace(head, rows={order: change(row) for order, row in head.rows.items()})
@@ -181,7 +182,7 @@ def rows(change: Callable[[Row], Row]) -> Change:
 
 
 def steps(change: Callable[[LayerStep], LayerStep]) -> Change:
-    """The errors of every layer changed."""
+    """Return a change of the errors of every layer."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
         return replace(made, found=replace(made.found, steps=[*map(change, made.found.steps)]))
@@ -190,7 +191,7 @@ def steps(change: Callable[[LayerStep], LayerStep]) -> Change:
 
 
 def weights(change: Callable[[WeightStep], WeightStep]) -> Change:
-    """What is known of the weights of every head changed."""
+    """Return a change of the known facts about the weights of every head."""
     return steps(lambda step: replace(step, weights={name: change(found) for name, found in step.weights.items()}))
 
 
@@ -207,7 +208,7 @@ def smaller(bound: PowerBound) -> PowerBound:
 
 
 def checks(**factors: Fraction) -> Change:
-    """The inequalities changed."""
+    """Return a change that multiplies numbers of the inequalities by factors."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
         found = [replace(check, **{name: getattr(check, name) * factor for name, factor in factors.items()})
@@ -218,13 +219,13 @@ def checks(**factors: Fraction) -> Change:
 
 
 def of_lattice(row: Row) -> Row:
-    """Steps that are negative."""
+    """Negate the steps of lattices."""
     inner = tuple(rule and replace(rule, step=times(rule.step, -1)) for rule in row.inner)
     return replace(row, inner=inner)
 
 
 def without_values(layer: LayerLaw) -> LayerLaw:
-    """Hidden units that are said to give 0."""
+    """Claim that all hidden units give 0."""
     nothing = NumberSpan.exactly(0)
     units = tuple((read, dict.fromkeys(given, nothing)) for read, given in layer.units)
     return replace(layer, units=units)
@@ -267,7 +268,7 @@ def test_a_wrong_step_has_a_solution(name: str, kind: str, change: Change, tmp_p
     assert "sat" in solutions(change(writer(name)), kind, tmp_path)
 
 
-def test_a_tie_that_is_said_to_be_none_has_a_solution(tmp_path: Path) -> None:
+def test_a_tie_that_is_claimed_to_be_none_has_a_solution(tmp_path: Path) -> None:
     made = known(of_program(random_model(Random(0), tied=True)))
     said = rows(lambda row: replace(row, unique=True))(made)
     assert "sat" not in solutions(made, "twice", tmp_path)

@@ -1,4 +1,4 @@
-"""Queries of means over ties: z3 answers unsat to each of them, and finds a solution of those whose step is wrong."""
+"""Queries of means over ties: z3 answers unsat to each of them, and finds a solution if the step is wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = {
     "a sign head": {"order", "product", "gap"},
     "a product": {"zero", "gap"},
 }
-"""Models, and kinds of queries that each has."""
+"""The kinds of queries that each model must have."""
 
 
 @cache
@@ -74,11 +74,11 @@ def test_what_a_query_takes_for_granted_is_possible(name: str, tmp_path: Path) -
     assert answers(granted, tmp_path) == ["sat"] * len(queries)
 
 
-# ---- steps that are wrong ----
+# ---- wrong steps ----
 
 
 def reads(change: Callable[[NumberSpan], NumberSpan]) -> Change:
-    """What heads read changed."""
+    """Return a change of the spans that heads read."""
 
     def of_spans(spans: Spans) -> Spans:
         return {order: change(span) for order, span in spans.items()}
@@ -90,17 +90,17 @@ def reads(change: Callable[[NumberSpan], NumberSpan]) -> Change:
 
 
 def shares(change: Callable[[Share], Share]) -> Change:
-    """The shares of what heads read changed."""
+    """Return a change of the shares in the spans that heads read."""
     return reads(lambda span: span if span.share is None else replace(span, share=change(span.share)))
 
 
 def zeros(change: Callable[[IsolatedZero], IsolatedZero]) -> Change:
-    """The isolated zeros of what heads read changed."""
+    """Return a change of the isolated zeros in the spans that heads read."""
     return reads(lambda span: replace(span, isolated=tuple(map(change, span.isolated))))
 
 
 def products(change: Callable[[ProductRule], ProductRule]) -> Change:
-    """Rules of products changed."""
+    """Return a change of the rules of products."""
     return rows(lambda row: row if row.product is None else replace(row, product=change(row.product)))
 
 

@@ -1,5 +1,6 @@
-"""Queries of rows whose scores follow from types: z3 answers unsat to each, and finds a solution where more is claimed
-than is true, or where the network is another one."""
+"""Queries of rows whose scores follow from types: z3 answers unsat to each of them, and finds a solution if the claim
+is too strong or belongs to another network.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +30,16 @@ p(i) := rightmost_j[j<i, 1] in(j) : 'a'
 k(i) := count_j[j <= i, p(j) = p(i)]
 Y(i) := k(i) >= 2
 """
-"""The symbol before is three Booleans that one head reads."""
+"""A program in which the symbol before is three Booleans that one head reads."""
 
 
 def queries(made: ProgramWriter) -> list[Query]:
-    """Those of types."""
+    """Return the queries about types."""
     return [query for query in made.steps() if query.kind in ("types", "levels")]
 
 
 def found(made: ProgramWriter, directory: Path) -> set[str]:
-    """What z3 says to them."""
+    """Return z3's answers to the queries about types."""
     return set(answers(text_of(queries(made), "test", ()), directory))
 
 
@@ -68,7 +69,7 @@ def test_what_they_take_for_granted_is_possible(counted: ProgramWriter, tmp_path
 
 
 def claimed(made: ProgramWriter, factor: Rational = 1, **other: Any) -> ProgramWriter:
-    """The same with other claims of the rows that types tell: their gaps times a factor, and others."""
+    """Change the claims about rows that follow from types: multiply gaps by a factor, or replace attributes."""
 
     def changed(row: Row) -> Row:
         gaps = tuple(times(gap, factor) for gap in row.gaps)
@@ -102,7 +103,7 @@ def test_more_than_is_true_is_found_out(counted: ProgramWriter, other: dict[str,
 
 def test_letters_that_do_not_exclude_each_other_are_found_out(counted: ProgramWriter, tmp_path: Path) -> None:
     model, column = counted.model, counted.index["in = c"]
-    for symbol, value in ((0, 1), (2, Fraction(1, 2))):  # a is c besides; c is half of it
+    for symbol, value in ((0, 1), (2, Fraction(1, 2))):  # a counts as c too; c counts as one half
         entries = {(row, k): c for row, k, c in model.embedding.entries} | {(symbol, column): value}
         embedding = Matrix.of(*model.embedding.shape, entries)
         assert "sat" in found(replace(counted, model=replace(model, embedding=embedding)), tmp_path)

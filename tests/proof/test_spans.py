@@ -1,4 +1,4 @@
-"""Proofs of some lengths: what they look at, and that they agree with each other."""
+"""Proofs for some lengths: the lengths that they visit, and their agreement with each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
         assert len(margins) in (0, 3)
         assert (together.margin is None) == (not margins)
         if together.margin is not None:
-            # The bounds of one head differ by how many terms are allowed for, far below a billionth.
+            # The bounds of one head differ only by the number of terms of a series, far below a billionth.
             assert abs(float(together.margin) - float(min(margins))) < 1e-9
 
 
@@ -35,7 +35,7 @@ def test_what_is_read_where() -> None:
     assert [(sites.i[site], sites.n[site]) for site in sites.read_at()] == [(4, 4), (5, 5), (6, 6)]
     alone, _ = sites_up_to(subject.model, subject.program, 6, core, 6)
     assert [(alone.i[site], alone.n[site]) for site in alone.read_at()] == [(6, 6)]
-    # Where one length stands for all, the output is read at the last position of every prefix that is meant.
+    # Where one length represents all, the output is read at the last position of every prefix.
     causal = compiled("a S b", "causal-position", letters="abc")
     sites, prefix = sites_up_to(causal.model, causal.program, 6, core, 4)
     assert (sites.lengths, prefix) == ((6,), True)
@@ -51,7 +51,7 @@ def test_too_many_positions_are_refused_before_any_work() -> None:
         require_size(1, 1414)
     with pytest.raises(InputError, match="the lengths from 2 to 90,000"):
         proof_of(compiled("a S b", letters="abc"), 90_000, 2)
-    # One length stands for all of them here.
+    # One length represents all lengths here.
     assert proof_of(compiled("a S b", "causal-position", letters="abc"), 1500).proved
 
 
@@ -66,7 +66,7 @@ def test_progress_counts_the_heads() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", PROVEN)
 def test_flipflop_at_great_lengths(regime: str) -> None:
-    # What it takes is measured in benchmarks/.
+    # benchmarks/ measures the time.
     subject = shipped("flipflop.ltl", regime=regime)
     for min_n, max_n in ((1, 256), (4096, 4096)):
         assert proof_of(subject, max_n, min_n).proved

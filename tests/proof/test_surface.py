@@ -1,4 +1,4 @@
-"""What a formula means is read from the formula: the lemmas against the semantics, and rewritings that are wrong."""
+"""The meaning of a formula is read from the formula: lemmas compared with the semantics, and wrong rewritings."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ WORDS = all_words(SETS, 4)
 
 
 def same(first: str, second: str) -> bool:
-    """Whether two formulas over p and q are true at the same positions of every short word: read at the last position,
-    where nothing lies ahead, and at the first, where nothing lies behind."""
+    """Return True if two formulas over p and q are equal at the same positions of every short word.
+
+    They are read at the last position, where nothing lies ahead, and at the first, where nothing lies behind.
+    """
     read = [[Oracle(parse_text(f"props: p q\nat: {at}\n{text}\n")) for text in (first, second)]
             for at in ("last", "first")]  # fmt: skip
     return all(one.accepts(word) == other.accepts(word) for one, other in read for word in WORDS)
@@ -41,7 +43,7 @@ def test_a_lemma_holds_on_every_short_word(operator: str) -> None:
     lemma = LEMMAS[operator]
     assert f" {operator} " in f" {lemma.derived} "
     assert same(lemma.derived, lemma.formula)
-    # Between other operators it is read at positions in the middle too.
+    # Other operators read it at positions in the middle too.
     for outer in ("O(q & ({}))", "F(p & X(q & ({})))"):
         assert same(outer.format(lemma.derived), outer.format(lemma.formula))
 
@@ -78,8 +80,10 @@ def test_what_is_bounded_is_read_from_the_farthest_position_inwards(bounded: str
 
 
 def meaning(file: FormulaFile) -> tuple[LinkProof, str | None]:
-    """Whether the program that is compiled of a file is proved to be the file's formula, for some lengths and for every
-    length: why not."""
+    """Try to prove that the program compiled from a file computes the file's formula.
+
+    Return the proof for some lengths, and the reason if there is none for every length.
+    """
     subject, core = compile_formula(file, ModelOptions()), desugar(file)
     users = own_predicates(file)
     places = Facts(Sites((1, 2, 3, 4)), core.alphabet, users), GeneralFacts(Classes(), core.alphabet, users)
@@ -109,7 +113,7 @@ WRONG: dict[str, tuple[str, Rewriting]] = {
 @pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_rewriting_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     operator = next(word for word in text.split() if word.isupper())
-    # What is read at the last position looks back at positions that have something before and after them.
+    # From the last position the formula looks back at positions with neighbours on both sides.
     file = parse_text(f"props: a b c\nO(c & Y ({text}) & X ({text}))\n")
     assert meaning(file) == (LinkProof("its hard heads = the formula"), None)
     table, rewritten = WRONG[text]
@@ -120,7 +124,7 @@ def test_a_wrong_rewriting_is_named(text: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def patched(owner: Any, name: str, wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
-    """Replaces a method by what a function makes of it and of what it is given."""
+    """Return a patch that replaces a method by the wrapper that `wrong` makes of it."""
     old = getattr(owner, name)
     return lambda patch: patch.setattr(owner, name, lambda self, *given: wrong(old, self, *given))
 

@@ -1,6 +1,6 @@
-"""Mistakes made on purpose in the rules of ties: the random models must find each of them.
+"""Deliberate mistakes in the rules of ties: the random models must find each of them.
 
-Without this a test that holds claims against words might pass because no model meets the rule in question.
+Without this, a test that checks claims on words might pass because no model meets the rule in question.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from tests.tied_truth import Wrong
 
 Patch = pytest.MonkeyPatch
 MOST = 600
-"""So many models are tried before a mistake is said to be found by none."""
+"""Number of models to try before a mistake counts as not found."""
 MISTAKES: dict[str, tuple[int, Callable[[Patch], None]]] = {}
-"""By name: a model that finds it, so that no other one need be tried, and the mistake."""
+"""By name: the seed of a model that finds the mistake, so that no other need be tried, and the mistake."""
 
 
 def mistake(seed: int) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
-    """A function that makes one."""
+    """Register a function that makes a mistake; `seed` is the model that finds it."""
 
     def known(make: Callable[[Patch], None]) -> Callable[[Patch], None]:
         MISTAKES[make.__name__] = seed, make
@@ -199,7 +199,7 @@ def what_heads_write_is_the_same_everywhere(patch: Patch) -> None:
 
 
 def counted_by(kind: Callable[[Head], object]) -> Callable[..., dict[str, tuple[str, bool]]]:
-    """One denominator for all heads of a kind."""
+    """Return a mistake that uses one denominator for all heads of a kind."""
     counted = program._Derivation._counted
 
     def wrong(self: Any, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
@@ -404,7 +404,7 @@ def a_zero_forgets_its_denominators(patch: Patch) -> None:
 
 
 def first_rest(steps: Callable[[Value, Value, Fraction], Value]) -> Callable[[Value, Value], Any]:
-    """An offset less its limit, with a step of one's own."""
+    """Return a mistake in the distance of an offset from its limit, which `steps` computes."""
 
     def found(offset: Value, step: Value) -> Any:
         yield offset, step
@@ -488,4 +488,4 @@ def test_a_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             return
         except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
             continue
-    pytest.fail("no model finds it")
+    pytest.fail("no model finds the mistake")

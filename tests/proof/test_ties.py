@@ -1,8 +1,8 @@
-"""What is proved of heads whose maxima are shared, held against hard attention on words.
+"""Facts that are proved about heads with shared maxima, compared with hard attention on words.
 
-Random models (`tests.tied_models`) are derived, and whatever is claimed of one, gaps, maxima, lattices, shares of
-numbers of maxima, isolated zeros, distances from the threshold, must be true of every short word and of some longer
-ones, as a small evaluator of the test's own has them (`tests.tied_truth`).
+Random models (`tests.tied_models`) are derived. Every claim about a model (gaps, maxima, lattices, shares of
+numbers of maxima, isolated zeros, distances from the threshold) must be true of every short word and of some longer
+ones, by a small evaluator of the tests' own (`tests.tied_truth`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from tests.tied_models import tied_model
 from tests.tied_truth import all_words, longer_words, require
 
 FEW, MANY, CHUNK = 70, 20_000, 500
-"""How many models are tried in `make test`, and in `make slow`, and in one of its tests."""
+"""Numbers of models in `make test`, and in `make slow`, and in one of its tests."""
 
 
 def law_of_seed(seed: int, longest: int = 5) -> ProgramLaw | None:
-    """What is derived of a model, held against words; None where nothing is. Every word of up to `longest` symbols is
-    run, of three letters one less."""
+    """Return the facts derived about a model after checking them on words; None if nothing is derived.
+
+    Every word of up to `longest` symbols is run (one less over three letters), and some longer words.
+    """
     program = tied_model(seed)
     try:
         law = law_of(program)
@@ -34,7 +36,9 @@ def law_of_seed(seed: int, longest: int = 5) -> ProgramLaw | None:
 
 
 def try_seeds(seeds: range, longest: int = 5) -> None:
-    """Most models must be derived, and many have a distance: a test that refuses all of them tests nothing."""
+    """Check models; most must be derived, and many have a distance: a prover that refuses all of them would test
+    nothing.
+    """
     laws = [law for seed in seeds if (law := law_of_seed(seed, longest)) is not None]
     distances = [min(law.facts(n).distance or 0 for n in (3, 8)) for law in laws]
     assert len(laws) > len(seeds) // 2

@@ -1,6 +1,7 @@
-"""What types tell of the scores of a row, held against every short word: gaps, ties, and which positions are largest.
+"""Facts about the scores of a row that follow from types, compared with every short word: gaps, ties, and the largest
+positions.
 
-The scores of the random heads are worked out here, from letters, a Boolean of an earlier head and positions.
+The scores of the random heads are computed here, from letters, a Boolean of an earlier head and positions.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from tests.proof.test_program import contain, mutants
 from tests.random_scores import HALF, LETTERS, Claim, RandomScore, random_score, require
 
 LONGEST = 4
-"""Of the words that claims are held against."""
+"""Greatest length of the words on which claims are checked."""
 
 
 def claims_of(rows: TypedRows) -> Claim:
-    """What types alone say of a row."""
+    """Return the facts about a row that follow from types alone."""
     row, ((_, value),) = rows.row(), rows.head.values
     return Claim(
         lambda i, n: min((number(gap, i, n) for gap in row.gaps), default=None),
@@ -49,7 +50,7 @@ def claims_of(rows: TypedRows) -> Claim:
 
 
 def claimed(score: RandomScore) -> Iterator[dict[int, Claim]]:
-    """What types claim of rows, by place: at length 1, and at others."""
+    """Yield the claims about rows that follow from types, by kind of position: at length 1, and at others."""
     program = score.program
     law, (head,) = law_of(program), program.layers[1].heads
     for world in (law.one, law.more):
@@ -58,7 +59,7 @@ def claimed(score: RandomScore) -> Iterator[dict[int, Claim]]:
 
 
 def sweep(seed: int, count: int) -> int:
-    """How many of some random heads types know; all that is claimed of them is true of short words."""
+    """Assert that the claims about random heads are true of short words; return the number of heads with claims."""
     random, recognised = Random(seed), 0
     for _ in range(count):
         score = random_score(random)
@@ -102,7 +103,7 @@ def test_a_broken_rule_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_table_that_forgets_a_choice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a Boolean, and of what a head picks."""
+    """The forgotten choice is that of a Boolean, or that of the value that a head picks."""
     for name in ("free", "_picked"):
         with monkeypatch.context() as patch:
             right = getattr(types, name)
@@ -119,11 +120,11 @@ def test_a_table_that_forgets_a_choice_is_caught(monkeypatch: pytest.MonkeyPatch
             raised(AssertionError, sweep, 5, 60)
 
 
-# ---- by hand ----
+# ---- handmade rows ----
 
 
 def of_letters(pairs: Sequence[tuple[dict[str, int], dict[str, int]]], bos: bool = True) -> Program:
-    """A head over the letters a, b and c with a score, which reads [a]."""
+    """Return a program with a head over the letters a, b and c with a score, which reads [a]."""
     score = tuple((Affine.of(query), Affine.of(key)) for query, key in pairs)
     head = Head("h", Mask.NONE, Weighting.AVERAGE, (("out", Affine.coordinate("a")),), score)
     return Program(
@@ -138,12 +139,14 @@ def of_letters(pairs: Sequence[tuple[dict[str, int], dict[str, int]]], bos: bool
 
 
 def rows_of(program: Program) -> dict[int, Row]:
-    """The rows of the head at lengths from 2 on."""
+    """Return the rows of the head at lengths from 2 on."""
     return dict(law_of(program).more.layers[0].heads["h"].rows)
 
 
 def test_letters_exclude_each_other() -> None:
-    """[in(j) = in(i)] + [j = 0]: matches and BOS have 1, all others 0. The sum of three Booleans could be 3."""
+    """[in(j) = in(i)] + [j = 0]: matches and BOS have 1, all others 0. The sum of three independent Booleans could
+    be 3.
+    """
     same = [({letter: 1}, {letter: 1}) for letter in LETTERS]
     for row in rows_of(of_letters([*same, ({"1": 1}, {"begin": 1})])).values():
         assert (row.gaps, row.first) == ((1,), True)
@@ -161,7 +164,7 @@ def test_the_gap_is_the_least_difference_of_levels_that_can_be_largest() -> None
 
 
 def test_levels_without_a_known_order_are_refused() -> None:
-    """[a] and [b] (i/n + 1/2) of a query at i, whose order changes in the middle of a word."""
+    """[a] and [b] (i/n + 1/2) for a query at i: their order changes in the middle of a word."""
     program = of_letters([({"1": 1}, {"a": 1}), ({"p": 1}, {"b": 1})], bos=False)
     for text, known in (("i/n+1/2", False), ("i/n+1", True), ("1/(2*n)", True)):
         encodings = (Encoding("1", parse_arith("0")), Encoding("p", parse_arith(text)))
@@ -176,7 +179,7 @@ def test_levels_without_a_known_order_are_refused() -> None:
 
 
 def test_exclusive_values_that_a_head_picks_stay_exclusive() -> None:
-    """The symbol before, as three Booleans of one head: at most one is 1, in scores of the next layer too."""
+    """The symbol before, as three Booleans of one head: at most one is 1, also in scores of the next layer."""
     text = (
         "alphabet: a b c\np(i) := rightmost_j[j<i, 1] in(j) : 'a'\n"
         "k(i) := count_j[j<=i, p(j) = p(i)]\nY(i) := k(i) > 1\n"
@@ -189,7 +192,7 @@ def test_exclusive_values_that_a_head_picks_stay_exclusive() -> None:
 
 
 def test_sets_of_propositions_have_independent_parts() -> None:
-    """p and q are free."""
+    """The propositions p and q are independent."""
     alphabet = Valuations(["p", "q", "r", "s"], [])
     letters = tuple(Letter(name, alphabet.holding(name)) for name in alphabet.props)
     head = Head(
@@ -206,7 +209,7 @@ def test_sets_of_propositions_have_independent_parts() -> None:
 
 
 def test_tables_drop_what_does_not_matter() -> None:
-    """[a] + [b] + [c] is 1 for every letter; [a] of one source and a Boolean of another have four values."""
+    """[a] + [b] + [c] is 1 for every letter; [a] of one source and a Boolean of another have four joint values."""
     letters = [TypeTable((("symbol",),), (3,), tuple(int(k == own) for k in range(3))) for own in range(3)]
     assert combined((letter, 1) for letter in letters) == TypeTable.constant(1)
     boolean = TypeTable((("x",),), (2,), (0, 1))
@@ -247,7 +250,7 @@ COUNTS = {
 
 @pytest.mark.parametrize("mask", COUNTS)
 def test_counts_whose_score_depends_on_i_are_proved(mask: str) -> None:
-    """The share of BOS is 1/(k + 1) since it is always among the largest."""
+    """The share of BOS is 1/(k + 1), since it is always among the largest."""
     program = parse_program(
         "alphabet: a b c\nrel r = { 'a' 'b', 'b' 'c' }\np(i) := rightmost_j[j<i, Q_a(j)] pos(j) > 1 : false\n"
         f"k(i) := count_j[{mask}, {COUNTS[mask]}]\nY(i) := k(i) >= 2\n"
@@ -264,7 +267,7 @@ def test_counts_whose_score_depends_on_i_are_proved(mask: str) -> None:
 
 
 def sided(score: dict[str, int], value: dict[str, int]) -> Program:
-    """A leftmost head over letters, with a score of the key alone."""
+    """Return a program with a leftmost head over letters whose score depends on the key alone."""
     program = of_letters([({"1": 1}, score)], bos=False)
     ((head,),) = (layer.heads for layer in program.layers)
     changed = replace(head, weighting=Weighting.LEFTMOST, values=(("out", Affine.of(value)),))
@@ -272,8 +275,9 @@ def sided(score: dict[str, int], value: dict[str, int]) -> Program:
 
 
 def test_a_leftmost_head_whose_maxima_have_one_value_is_an_average_head() -> None:
-    """The score says which letter is read, if a, b and c have different ones; if b and c share one, b and c must be
-    read alike."""
+    """The score determines the letter that is read if a, b and c have different scores; if b and c share one, b and c
+    must have the same value.
+    """
     for score, value, one in (
         ({"a": 1, "b": 2}, {"a": 1}, True),
         ({"a": 1}, {"a": 1}, True),
@@ -297,7 +301,7 @@ def test_a_leftmost_head_whose_maxima_have_one_value_is_an_average_head() -> Non
 
 @pytest.mark.parametrize("count", [6, pytest.param(120, marks=pytest.mark.slow)])
 def test_the_facts_of_changed_programs_contain_those_of_words(count: int) -> None:
-    """A coefficient of a score or a hidden unit is another one, or the mask of a head."""
+    """A changed program has another coefficient of a score or a hidden unit, or another mask of a head."""
     text = (
         "alphabet: a b c\np(i) := rightmost_j[j<i, 1] in(j) : 'a'\n"
         "k(i) := count_j[j<=i, p(j) = in(i)]\nY(i) := k(i) > 1\n"

@@ -1,10 +1,10 @@
-"""Makes `data/`: small random networks as the libraries save them, with the outputs that the libraries compute.
+"""Write `data/`: small random networks as the libraries save them, with the outputs that the libraries compute.
 
     python tests/reading/make_external.py
 
 Written with transformers 5.23, transformer-lens 4.3, and transformer-lens 3.9 for the networks `hooked-*`, which
-version 4 no longer makes: each run renews what the installed version can make. `outputs.json` holds token ids and
-the float32 outputs at each position.
+version 4 cannot make: each run renews the networks that the installed version can make. `outputs.json` holds token
+ids and the float32 outputs at each position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ IDS = [[0], [3, 1, 2, 0, 1], [4, 4, 2, 1, 0, 3, 2, 1]]
 
 
 def filled(model: Any, seed: int) -> Any:
-    """The same model with random parameters, norms and biases too, of a size at which no part is without effect."""
+    """Fill a model with random parameters, norms and biases too, large enough that every part has an effect;
+    return it.
+    """
     import torch
 
     torch.manual_seed(seed)
@@ -32,7 +34,7 @@ def filled(model: Any, seed: int) -> Any:
 
 
 def write_outputs(folder: Path, run: Any) -> None:
-    """What a model computes, beside its weights; it is asked for the outputs at each position of one word."""
+    """Write the outputs of a model beside its weights; `run` returns the outputs at each position of one word."""
     import torch
 
     with torch.no_grad():
@@ -42,7 +44,7 @@ def write_outputs(folder: Path, run: Any) -> None:
 
 
 def fresh(name: str) -> Path:
-    """An empty folder of this name."""
+    """Create an empty folder of this name."""
     folder = DATA / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -50,7 +52,7 @@ def fresh(name: str) -> Path:
 
 
 def gpt2(name: str, kind: str, seed: int, dtype: str = "float32", shards: str = "1GB", **settings: Any) -> None:
-    """A GPT-2 of Hugging Face; narrow weights are run as the same numbers in float32."""
+    """Write a GPT-2 of Hugging Face; narrow weights are run as the same numbers in float32."""
     import torch
     from transformers import GPT2Config  # type: ignore[import-not-found,unused-ignore]  # an extra
 
@@ -67,7 +69,7 @@ def gpt2(name: str, kind: str, seed: int, dtype: str = "float32", shards: str = 
 
 
 def lens(name: str, seed: int, native: bool = False, **settings: Any) -> None:
-    """A network of TransformerLens; `native`: as version 4 names layers inside its bridge."""
+    """Write a network of TransformerLens; `native`: with the names of layers inside the bridge of version 4."""
     from safetensors.torch import save_file
 
     sizes = {"d_vocab": 5, "n_ctx": 10, "d_model": 6, "n_layers": 2, "n_heads": 2, "d_head": 2, "d_mlp": 7}
@@ -94,7 +96,7 @@ def lens(name: str, seed: int, native: bool = False, **settings: Any) -> None:
 
 
 def main() -> None:
-    """Make everything that the installed libraries can make."""
+    """Write all networks that the installed libraries can make."""
     gpt2("gpt2", "GPT2LMHeadModel", 1)
     gpt2("gpt2-own-head", "GPT2LMHeadModel", 2, tie_word_embeddings=False, activation_function="relu")
     inverse: dict[str, Any] = {"scale_attn_by_inverse_layer_idx": True}

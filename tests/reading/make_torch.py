@@ -1,8 +1,8 @@
-"""Makes `data/torch-*`: small random encoders of PyTorch as state dicts, with the outputs that PyTorch computes.
+"""Write `data/torch-*`: small random encoders of PyTorch as state dicts, with the outputs that PyTorch computes.
 
     python tests/reading/make_torch.py
 
-Written with torch 2.13. `outputs.json` is as that of `make_foreign`.
+Written with torch 2.13. `outputs.json` has the format of `make_external`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WIDTH, HEADS, HIDDEN, VOCABULARY, ROWS = 6, 2, 7, 5, 10
 
 
 def write(name: str, module: Any, config: dict[str, Any], run: Any) -> None:
-    """A folder with a state dict, a configuration and outputs."""
+    """Write a folder with a state dict, a configuration and outputs."""
     from safetensors.torch import save_file
 
     folder = fresh(name)
@@ -29,21 +29,21 @@ def write(name: str, module: Any, config: dict[str, Any], run: Any) -> None:
 
 
 def layer_of(**how: Any) -> Any:
-    """One layer, with dropout that is off outside of training."""
+    """Return one layer, with dropout that acts in training only."""
     from torch import nn
 
     return nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, batch_first=True, **how)
 
 
 def mask_of(size: int) -> Any:
-    """The causal mask of PyTorch."""
+    """Return the causal mask of PyTorch."""
     from torch import nn
 
     return nn.Transformer.generate_square_subsequent_mask(size)
 
 
 def post() -> None:
-    """Norms after each step, relu, biases, positions; as many outputs as tokens."""
+    """Write an encoder with norms after each step, relu, biases, positions; as many outputs as tokens."""
     import torch
     from torch import nn
 
@@ -65,7 +65,9 @@ def post() -> None:
 
 
 def pre() -> None:
-    """Norms before each step and at the end, gelu, no biases, no positions, causal, bfloat16, the embedding tied."""
+    """Write a causal encoder with norms before each step and at the end, gelu, no biases, no positions, bfloat16, and
+    a tied embedding.
+    """
     from torch import nn
 
     layer = layer_of(activation="gelu", norm_first=True, bias=False, layer_norm_eps=1e-3)
@@ -84,7 +86,7 @@ def pre() -> None:
 
 
 def single() -> None:
-    """One layer under other names, silu, positions with an axis of length 1, one output."""
+    """Write an encoder of one layer under other names, silu, positions with an axis of length 1, one output."""
     import torch
     from torch import nn
     from torch.nn import functional
@@ -106,7 +108,9 @@ def single() -> None:
 
 
 def bare() -> None:
-    """Norms without weights, one at the end of another kind, the tanh form of gelu, three outputs."""
+    """Write an encoder with norms without weights, another kind of norm at the end, the tanh form of gelu, three
+    outputs.
+    """
     from torch import nn
 
     layer = layer_of(activation=nn.GELU(approximate="tanh"), norm_first=True)
@@ -131,7 +135,7 @@ def bare() -> None:
 
 
 def main() -> None:
-    """Make all."""
+    """Write all encoders."""
     import torch
 
     torch.backends.mha.set_fastpath_enabled(False)  # it takes the tanh form of gelu for the other one

@@ -15,12 +15,12 @@ Array = NDArray[Any]
 
 
 def floats(array: Array | None) -> Array | float:
-    """An exact array in float64; 0 for one that is absent."""
+    """Convert an exact array to float64; 0 for one that is absent."""
     return 0.0 if array is None else np.asarray(array, dtype=float)
 
 
 def activate(kind: Activation, x: Array) -> Array:
-    """What hidden units compute."""
+    """Apply an activation."""
     if kind is Activation.RELU:
         return np.where(x > 0, x, 0.0)
     if kind is Activation.GELU:
@@ -31,7 +31,7 @@ def activate(kind: Activation, x: Array) -> Array:
 
 
 def normalise(norm: Norm | None, x: Array) -> Array:
-    """LayerNorm or RMSNorm over the last axis."""
+    """Apply LayerNorm or RMSNorm over the last axis."""
     if norm is None:
         return x
     centred = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x
@@ -41,7 +41,7 @@ def normalise(norm: Norm | None, x: Array) -> Array:
 
 
 def attend(head: NetworkHead, y: Array) -> Array:
-    """What a head adds, without the bias of the layer."""
+    """Return the contribution of a head, without the bias of the layer."""
     size = len(y)
     q, k, v = (y @ floats(w) + floats(b) for w, b in ((head.w_q, head.b_q), (head.w_k, head.b_k), (head.w_v, head.b_v)))
     scores = q @ k.T * (float(head.scale.factor) / sqrt(head.scale.root))
@@ -52,7 +52,7 @@ def attend(head: NetworkHead, y: Array) -> Array:
 
 
 def outputs(network: Network, ids: list[int]) -> Array:
-    """The outputs (tokens, O) for token ids that are all that is read; positions must be a table."""
+    """Return the outputs (tokens, O) for token ids, with nothing added before or after; positions must be a table."""
     assert isinstance(network.positions, np.ndarray)
     embedding, table = floats(network.embedding), floats(network.positions)
     scale = float(network.embedding_scale.factor) / sqrt(network.embedding_scale.root)

@@ -1,7 +1,8 @@
-"""The readers against the libraries: random networks of every kind that is read, saved by the library, and run by it.
+"""The readers compared with the libraries: random networks of every kind that is read, saved and run by the
+library.
 
 Slow, and skipped where a library is not installed (`pip install "hardsim-transformers[foreign]"`). Networks of
-`HookedTransformer` are made by transformer-lens before version 4 alone.
+`HookedTransformer` need transformer-lens before version 4.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ DTYPES = ["float32", "float32", "float16", "bfloat16"]
 
 @pytest.fixture
 def torch() -> Any:
-    """The library."""
+    """Return the library."""
     return pytest.importorskip("torch")
 
 
 def filled(torch: Any, model: Any, seed: int, dtype: str = "float32") -> Any:
-    """The same model with random parameters of a narrow format, to be run in float32."""
+    """Fill a model with random parameters of a narrow format, to run in float32; return it."""
     torch.manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -44,7 +45,7 @@ def filled(torch: Any, model: Any, seed: int, dtype: str = "float32") -> Any:
 
 
 def compare(torch: Any, path: Path, run: Any, draw: random.Random) -> Network:
-    """Read a folder, and run it and the library on random tokens of several lengths."""
+    """Read a folder, and compare it with the library on random tokens of several lengths."""
     network, _ = network_of(read_folder(str(path)))
     assert isinstance(network.positions, np.ndarray)
     for size in {1, 2, draw.randrange(3, 9), len(network.positions)}:
@@ -56,7 +57,7 @@ def compare(torch: Any, path: Path, run: Any, draw: random.Random) -> Network:
 
 
 def save(torch: Any, folder: Path, state: dict[str, Any], draw: random.Random) -> None:
-    """A state dict in one of the ways in which it may be saved."""
+    """Save a state dict in one of several ways that occur."""
     form = draw.choice(["model.safetensors", "weights.safetensors", "state.pt", "state.pth", "pytorch_model.bin"])
     owned = OrderedDict((name, value.clone().contiguous()) for name, value in state.items())
     if form.endswith("safetensors"):
@@ -142,7 +143,7 @@ def test_a_tokenizer_of_the_library_names_tokens(torch: Any, tmp_path: Path) -> 
 
 
 def lens_settings(draw: random.Random) -> dict[str, Any]:
-    """Random settings that every version takes."""
+    """Return random settings that every version takes."""
     key, heads = draw.choice([1, 2, 3, 4]), draw.choice([1, 2, 3])
     return {
         "d_vocab": draw.randrange(2, 9),
@@ -194,7 +195,7 @@ def test_transformerlens(torch: Any, tmp_path: Path, form: str, seed: int) -> No
 
 
 def state_folder(torch: Any, folder: Path, value: object) -> str:
-    """A folder with what `torch.save` makes of a value."""
+    """Save a value with `torch.save` in a new folder; return its path."""
     torch.save(value, folder / "state.pt")
     (folder / "config.json").write_text("{}")
     return str(folder)

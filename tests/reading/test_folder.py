@@ -1,4 +1,4 @@
-"""Formats are told apart, and what was read is said."""
+"""Formats are recognised, and reports show what was read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_one_format_fits(name: str) -> None:
 
 
 def settings(name: str, **changes: object) -> dict[str, str]:
-    """What is said of a network, by label."""
+    """Return the settings that the report of a network shows, by label."""
     stored = read_folder(str(DATA / name))
     stored = replace(stored, config=stored.config | changes)
     rows = described(stored, *network_of(stored))
@@ -34,7 +34,7 @@ def settings(name: str, **changes: object) -> dict[str, str]:
     return dict(rows)
 
 
-def test_what_was_read_is_said() -> None:
+def test_settings_show_what_was_read() -> None:
     assert settings("gpt2") == {
         "format": "Hugging Face GPT-2 (GPT2LMHeadModel)",
         "files": "config.json, model.safetensors",
@@ -47,7 +47,7 @@ def test_what_was_read_is_said() -> None:
     }
 
 
-def test_other_parts_are_said() -> None:
+def test_settings_show_other_parts() -> None:
     assert settings("gpt2-labels")["unembedding"] == "its own"
     rms = settings("hooked-rms")
     assert rms["format"] == "TransformerLens"
@@ -116,7 +116,7 @@ def test_what_is_stated_anew_has_another_source() -> None:
     assert found["n_head"].source == "config.json"
 
 
-def test_a_stored_vocabulary_is_said() -> None:
+def test_settings_show_a_stored_vocabulary() -> None:
     stored = replace(read_folder(str(DATA / "gpt2")), vocabulary=tuple("abcde"))
     assert dict(described(stored, *network_of(stored)))["vocabulary"] == "5 names, stored"
 
@@ -130,8 +130,8 @@ def test_a_network_that_was_no_folder_is_described_too() -> None:
 
 
 def test_parameters_are_counted() -> None:
-    # d = 6, V = 5, 10 positions, 7 hidden units; of each layer: two norms, c_attn, c_proj and the two of the MLP. The
-    # unembedding is the embedding again. Random entries are not 0.
+    # d = 6, V = 5, 10 positions, 7 hidden units. Each layer has two norms, c_attn, c_proj and two matrices of the MLP.
+    # The unembedding is the embedding again. Random entries are not 0.
     layer = 4 * 6 + 6 * 18 + 18 + 6 * 6 + 6 + 6 * 7 + 7 + 7 * 6 + 6
     network, _ = network_of(read_folder(str(DATA / "gpt2")))
     assert network.parameters == 2 * 5 * 6 + 10 * 6 + 2 * layer + 2 * 6

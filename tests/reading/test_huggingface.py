@@ -1,4 +1,4 @@
-"""Hugging Face GPT-2: outputs as the library computes them, and everything that is refused."""
+"""Hugging Face GPT-2: outputs compared with the library's, and everything that is refused."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from tests.reading.plain import outputs
 
 TRAINED = ["D2", "ab_d_bc", "majority", "tomita1", "tomita7"]
 LINEAR = 1e-5
-"""How far float32 outputs may be from real ones, relative to the largest."""
+"""Largest distance of float32 outputs from the real ones, relative to the largest."""
 
 Change = Callable[[dict[str, Any]], object]
 
 
 def stored(name: str = "gpt2") -> Stored:
-    """A folder that the library wrote."""
+    """Return a folder that the library wrote."""
     return read_folder(str(DATA / name))
 
 
 def changed(found: Stored, tensors: Change = dict, config: Change = dict) -> Stored:
-    """The same with copies of its tensors and its configuration that are changed in place."""
+    """Return a stored network with changed copies of its tensors and its configuration; the changes edit in place."""
     arrays, settings = dict(found.tensors), dict(found.config)
     tensors(arrays)
     config(settings)
@@ -44,21 +44,21 @@ def changed(found: Stored, tensors: Change = dict, config: Change = dict) -> Sto
 
 
 def configured(found: Stored | None = None, /, **settings: Any) -> Stored:
-    """The same with other settings."""
+    """Return a stored network with other settings."""
     return changed(found or stored(), config=lambda config: config.update(settings))
 
 
 def with_tensors(found: Stored | None = None, /, **arrays: Any) -> Stored:
-    """The same with other tensors; `__` in a name stands for a dot."""
+    """Return a stored network with other tensors; `__` in a name stands for a dot."""
     return changed(found or stored(), lambda t: t.update({k.replace("__", "."): a for k, a in arrays.items()}))
 
 
 def refused(found: Stored, match: str) -> None:
-    """It is refused, with a hint."""
+    """Assert that a stored network is refused, with a hint."""
     assert raised(InputError, read_gpt2, found, match=match).hint
 
 
-# ---- what is computed ----
+# ---- outputs ----
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-own-head", "gpt2-bfloat16", "gpt2-parts", "gpt2-labels"])
@@ -70,7 +70,7 @@ def test_outputs_are_those_of_the_library(name: str) -> None:
 
 
 def plain_gpt2(tensors: dict[str, NDArray[Any]], heads: int, ids: list[int]) -> NDArray[Any]:
-    """The logits of a GPT-2 with gelu_new, from its raw tensors: Radford et al. 2019, in float64."""
+    """Return the logits of a GPT-2 with gelu_new, from its raw tensors: Radford et al. 2019, in float64."""
     t = {name.removeprefix("transformer."): array.astype(float) for name, array in tensors.items()}
 
     def norm(x: NDArray[Any], name: str) -> NDArray[Any]:
@@ -114,7 +114,7 @@ def test_a_trained_network_is_right_about_its_language() -> None:
     assert [float(logit) > 0 for logit in outputs(network, [2, 1, 1])[-1][[0, 1, 4, 5]]] == [False, True, True, False]
 
 
-# ---- what is said of it ----
+# ---- reports ----
 
 
 def test_a_language_model_is_judged_by_its_largest_output_at_each_position() -> None:
@@ -166,7 +166,7 @@ def test_activations(name: str, kind: Activation) -> None:
 
 
 def bare(found: Stored) -> Stored:
-    """The same without the prefix of the language model around it."""
+    """Return a stored network without the prefix of the language model in tensor names."""
     arrays = {name.removeprefix("transformer."): array for name, array in found.tensors.items()}
     return replace(found, tensors=arrays)
 
@@ -189,7 +189,7 @@ HEADLESS = [
 
 @pytest.mark.parametrize("name", HEADLESS)
 def test_a_model_without_the_head_of_a_language_model_is_refused(name: str) -> None:
-    """It is refused whatever its tensors are called: nothing shows that its outputs are those of its embedding."""
+    """Nothing shows that the outputs are those of the embedding, whatever the names of the tensors are."""
     message = f"architectures is {name.removeprefix('TF').removeprefix('Flax')}, "
     for found in (stored(), bare(stored()), stored("gpt2-own-head")):
         refused(configured(found, architectures=[name]), message)
@@ -206,7 +206,8 @@ def test_a_body_alone_is_no_language_model(architectures: object) -> None:
 
 def test_a_head_is_stated_or_shown_by_tensors() -> None:
     """The body of a language model is nested, so that names begin with transformer; weights on the hub may lack that
-    prefix."""
+    prefix.
+    """
     ids, expected = library_outputs("gpt2")[-1]
     for found in (configured(architectures=None), configured(architectures=[]), bare(stored())):
         assert difference(read_gpt2(found), ids, expected) < LINEAR
@@ -243,7 +244,7 @@ def test_sizes_by_their_general_names_mean_the_same() -> None:
 def test_a_classifier_is_judged_at_the_last_position() -> None:
     network = read_gpt2(stored("gpt2-labels"))
     assert network.outputs == ("no", "yes", "odd")
-    # Its padding is token 4: the library would judge what stands before it.
+    # Its padding is token 4; the library would use the output before the padding.
     assert network.readout == Readout(at="last", decide="argmax", alphabet=("0", "1", "2", "3"), padding="4")
     assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=None)).readout == Readout(decide="argmax")
     assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=-1)).readout == Readout(decide="argmax")
@@ -302,7 +303,7 @@ def test_settings_of_training_and_running_change_nothing() -> None:
     assert difference(read_gpt2(configured(**more)), ids, expected) < LINEAR
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Networks written down by hand: what they compute, the way out, and everything that is refused."""
+"""Networks in handwritten JSON: their outputs, `to_network_json`, and everything that is refused."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ MORE_A: Document = {
     "unembedding_bias": [-0.1],
     "input": "<s> *",
 }
-"""Its head takes the mean over the word and what stands before it of 1 at a, -1 at b: of a word with A times a and B
-times b, the output is (A - B) / (A + B + 1) - 1/10."""
+"""A network whose head takes the mean, over the word and the token before it, of 1 at a and -1 at b: for a word with A
+times a and B times b, the output is (A - B) / (A + B + 1) - 1/10.
+"""
 RICH: Document = {
     "format": FORMAT,
     "schema_version": 1,
@@ -91,13 +92,13 @@ RICH: Document = {
 
 
 def read(document: Document | str) -> Network:
-    """The network of a document."""
+    """Read the network of a document."""
     text = document if isinstance(document, str) else json.dumps(document)
     return read_network_json(read_json(text.encode(), "net.json"))
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two networks, or parts of them, are the same to the last number, floats or Fractions."""
+    """Return True if two networks, or parts of them, are equal to the last digit, in floats or Fractions."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and np.array_equal(one, other)
     if is_dataclass(one):
@@ -108,7 +109,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-# ---- what is read ----
+# ---- reading ----
 
 
 @pytest.mark.parametrize("word", ["a", "b", "aab", "abab", "aaaaaaaaaa", "bbbbbbba"])
@@ -130,7 +131,7 @@ def test_a_network_by_hand_is_checked_against_a_function(tmp_path: Path) -> None
         return 10 * (word.count("a") - word.count("b")) > len(word) + 1
 
     assert str(model.check(against=more_a, max_n=6).verdict) == "CERTIFIED"
-    # One a more than there are b gives 1/(n + 1) - 1/10, which is 0 at n = 9 and less at n = 11.
+    # With one a more than b the output is 1/(n + 1) - 1/10, which is 0 at n = 9 and negative at n = 11.
     words = ["a" * (size + 1) + "b" * size for size in (1, 3, 5)]
     wrong = model.check(against=lambda word: word.count("a") > word.count("b"), words=words).mismatch
     assert wrong is not None
@@ -201,7 +202,7 @@ def test_numbers_that_float64_holds_are_floats() -> None:
     assert read(MORE_A | {"unembedding": [["1/1024"], [0], [9007199254740992]]}).unembedding.dtype == np.float64
 
 
-# ---- the way out ----
+# ---- writing ----
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -228,11 +229,11 @@ def test_a_document_that_is_read_and_written_is_the_same_network(document: Docum
     assert same(network, read(json.dumps(network_json(network), indent=1)))
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def put(path: str, value: Any) -> Callable[[Document], None]:
-    """Puts a value at a place such as `layers.0.b_o`."""
+    """Return an edit that puts a value at a place such as `layers.0.b_o`."""
 
     def change(document: Document) -> None:
         *inside, last = [int(key) if key.isdigit() else key for key in path.split(".")]
@@ -282,7 +283,7 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
             [{"coordinate": 0, "value": "1/(n - i)"}],
             r"at positions\[0\].value: expected an expression with",
         ),
-        ("positions", [{"coordinate": 0, "value": "1/(n - i + 1)"}], "at i = 2, n = 1"),  # the token after the word
+        ("positions", [{"coordinate": 0, "value": "1/(n - i + 1)"}], "at i = 2, n = 1"),  # at the token after the word
         ("positions", 3, "at positions: expected an array"),
         ("layers", None, "at layers: expected an array"),
         ("layers.0.depth", 1, r"at layers\[0\]: expected keys among"),

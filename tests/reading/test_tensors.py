@@ -1,4 +1,4 @@
-"""Reading what is stored: files, dtypes, damage, vocabularies, and that everything is used."""
+"""Reading stored tensors: files, dtypes, damage, vocabularies, and the check that every tensor is used."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ ONE = {"w": np.ones((2, 3), np.float32)}
 
 
 def refused(path: Path | str, match: str) -> InputError:
-    """The error that a folder is refused with; there is a hint."""
+    """Return the error that refuses a folder; assert that it has a hint."""
     error = raised(InputError, read_folder, str(path), match=match)
     assert error.hint
     return error
 
 
 def tracked(**arrays: object) -> Tensors:
-    """Tensors that are made up."""
+    """Return made-up tensors."""
     return Stored("here", {name: np.asarray(array) for name, array in arrays.items()}, {}).weights
 
 
 def settings(**values: object) -> Settings:
-    """Settings that are made up."""
+    """Return made-up settings."""
     return Settings(values, "here: config.json")
 
 
@@ -202,7 +202,7 @@ def test_parts_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     refused(tmp_path, "larger than")
 
 
-def test_torch_is_asked_for_where_it_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_torch_where_it_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_folder(tmp_path, ONE, {})
     (tmp_path / "model.safetensors").rename(tmp_path / "state.pt")
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -214,7 +214,7 @@ def test_torch_is_asked_for_where_it_is_needed(tmp_path: Path, monkeypatch: pyte
 
 
 def raw_folder(folder: Path, dtype: str, data: bytes, shape: tuple[int, ...]) -> str:
-    """A folder with one tensor "w" of a dtype of safetensors, written from the description of the format."""
+    """Write a folder with one tensor "w" of a dtype of safetensors, from the description of the format."""
     header = json.dumps({"w": {"dtype": dtype, "shape": shape, "data_offsets": [0, len(data)]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
     (folder / "config.json").write_text("{}")
@@ -276,7 +276,7 @@ def test_formats_that_are_no_weights_are_refused(tmp_path: Path) -> None:
 
 
 def tokenizer(**changes: object) -> str:
-    """A tokenizer of Hugging Face that looks words up."""
+    """Return the text of a Hugging Face tokenizer that looks words up."""
     model = {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "a"}
     return json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "model": model} | changes)
 
@@ -341,7 +341,7 @@ def test_other_tokenizers_name_nothing(tmp_path: Path, changes: dict[str, object
     assert read_folder(str(tmp_path)).vocabulary is None
 
 
-# ---- what was used ----
+# ---- use of every tensor ----
 
 
 def test_float64_is_not_copied() -> None:
@@ -350,7 +350,7 @@ def test_float64_is_not_copied() -> None:
 
 
 @pytest.mark.parametrize(("shape", "said"), [((2, 4), r"\[2, 3\], not \[2, 4\]"), ((None,), r"\[2, 3\], not \[any\]")])
-def test_a_wrong_shape_is_told(shape: tuple[int | None, ...], said: str) -> None:
+def test_a_wrong_shape_is_reported(shape: tuple[int | None, ...], said: str) -> None:
     error = raised(InputError, lambda: tracked(**ONE).take("w", *shape, why="n_embd"), match=said)
     assert "the tensor w" in error.message
     assert "(n_embd)" in error.message

@@ -1,4 +1,4 @@
-"""Encoders of PyTorch: outputs as PyTorch computes them, and everything that is refused."""
+"""Encoders of PyTorch: outputs compared with PyTorch's, and everything that is refused."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from tests.reading.plain import outputs
 
 FOLDERS = "torch-post", "torch-pre", "torch-layer", "torch-bare"
 LINEAR = 1e-5
-"""How far float32 outputs may be from real ones, relative to the largest."""
+"""Largest distance of float32 outputs from the real ones, relative to the largest."""
 
 Change = Callable[[dict[str, Any]], object]
 
 
 def stored(name: str = "torch-post") -> Stored:
-    """A state dict that PyTorch wrote."""
+    """Return a state dict that PyTorch wrote."""
     return read_folder(str(DATA / name))
 
 
 def changed(name: str, tensors: Change = dict, config: Change = dict) -> Stored:
-    """The same with copies of its tensors and its configuration that are changed in place."""
+    """Return a stored network with changed copies of its tensors and its configuration; the changes edit in place."""
     found = stored(name)
     arrays, settings = dict(found.tensors), dict(found.config)
     tensors(arrays)
@@ -51,18 +51,18 @@ def changed(name: str, tensors: Change = dict, config: Change = dict) -> Stored:
 
 
 def configured(name: str = "torch-post", /, **settings: Any) -> Network:
-    """The network with other settings."""
+    """Read a network with other settings."""
     return read_torch(changed(name, config=lambda config: config.update(settings)))
 
 
 def with_table(network: Network) -> Network:
-    """The same with a table of positions: of zeros, if it has none."""
+    """Return a network with a table of positions: of zeros, if it has none."""
     if isinstance(network.positions, np.ndarray):
         return network
     return replace(network, positions=np.zeros((10, network.dimension)))
 
 
-# ---- what is computed ----
+# ---- outputs ----
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -96,7 +96,7 @@ def test_norms_before_each_step_and_no_biases() -> None:
     assert first.norm_1 is not None
     assert first.norm_1.bias is None
     assert network.final is not None
-    # What is written as 0.001 is 1/1000, the final norm has its own.
+    # The text 0.001 is exactly 1/1000; the final norm has its own epsilon.
     assert (first.norm_1.epsilon, network.final.epsilon) == (Fraction(1, 1000), Fraction(1, 100000))
 
 
@@ -180,7 +180,7 @@ def test_the_tutorial_of_pytorch_is_scaled_by_the_root_of_its_width() -> None:
     assert np.abs(np.array([[float(one.mid()) for one in row] for row in balls]) - expected).max() < 1e-4
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def test_all_settings_that_are_missing_are_named_at_once() -> None:
@@ -199,7 +199,7 @@ def test_an_embedding_of_another_name_is_stated() -> None:
 
 
 def test_tensors_beside_those_of_a_wrapper_are_named() -> None:
-    """Weights of a loss, beside the network in an attribute of a Lightning module."""
+    """The extra tensors are weights of a loss, beside the network in an attribute of a Lightning module."""
 
     def wrapped(tensors: dict[str, Any]) -> None:
         inside = {f"net.{name}": tensor for name, tensor in tensors.items()}
@@ -354,7 +354,7 @@ def test_a_vocabulary_beside_it_says_the_same() -> None:
 
 
 def made_of(kind: str, **parts: Any) -> Any:
-    """What has the name and the attributes of a module of PyTorch."""
+    """Return an object with the class name and the attributes of a module of PyTorch."""
     children = [(name, part) for name, part in parts.items() if hasattr(part, "named_children")]
     known = {"training": False, "_forward_hooks": {}, "_forward_pre_hooks": {}, "named_children": lambda: children}
     module = type(kind, (), {"__module__": "torch.nn.modules.like"})()
@@ -363,7 +363,7 @@ def made_of(kind: str, **parts: Any) -> Any:
 
 
 def encoder_like(tensors: dict[str, Any], **changes: Any) -> Any:
-    """The encoder of `torch-post`, without PyTorch."""
+    """Return the encoder of `torch-post`, without PyTorch."""
     linear, dropout = made_of("Linear"), made_of("Dropout", p=0.1)
     norm = made_of("LayerNorm", normalized_shape=(6,), eps=1e-5)
     sizes = dict.fromkeys(("embed_dim", "kdim", "vdim"), 6)
@@ -381,7 +381,7 @@ def encoder_like(tensors: dict[str, Any], **changes: Any) -> Any:
 
 
 def test_a_module_is_read_by_its_attributes() -> None:
-    """What there is of PyTorch's modules is enough: torch is not needed."""
+    """The attributes of PyTorch's modules are enough: torch is not needed."""
     tensors = stored().tensors
     unembedding = made_of("Linear", weight=tensors["unembedding.weight"], bias=tensors["unembedding.bias"])
     unembedding.state_dict = dict
@@ -423,7 +423,7 @@ def test_a_layer_that_is_not_understood(change: dict[str, Any], match: str) -> N
 
 @pytest.fixture
 def torch() -> Any:
-    """The library."""
+    """Return the library."""
     return pytest.importorskip("torch")
 
 
@@ -432,14 +432,14 @@ def layer_of(torch: Any, **how: Any) -> Any:
 
 
 def swapped(layer: Any, **parts: Any) -> Any:
-    """A layer with other parts."""
+    """Replace parts of a layer; return it."""
     for name, part in parts.items():
         setattr(layer, name, part)
     return layer
 
 
 def encoder_of(torch: Any, change: Callable[[Any], object] = id, norm: Any = None) -> Any:
-    """Two layers, of which the second is changed."""
+    """Return an encoder of two layers, of which the second is changed."""
     made = torch.nn.TransformerEncoder(layer_of(torch), 2, norm=norm, enable_nested_tensor=False)
     change(made.layers[1])
     return made
@@ -538,7 +538,7 @@ def test_what_stands_around_an_encoder(torch: Any) -> None:
 
 
 def drawn(torch: Any, seed: int, dtype: str) -> tuple[Any, dict[str, Any], Callable[[list[int], Any], NDArray[Any]]]:
-    """A random encoder, what stands around it, and what they compute together in a dtype."""
+    """Draw a random encoder, the parts around it, and a function that runs both in a dtype."""
     draw, nn = random.Random(seed), torch.nn
     functional = nn.functional
     torch.manual_seed(seed)
@@ -581,7 +581,7 @@ def drawn(torch: Any, seed: int, dtype: str) -> tuple[Any, dict[str, Any], Calla
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize("seed", range(60))
 def test_random_encoders(torch: Any, tmp_path: Path, seed: int, dtype: str) -> None:
-    """What is taken from Python, saved and loaded computes what PyTorch computes, whatever the encoder is like."""
+    """An encoder that is taken from Python, saved and loaded gives PyTorch's outputs, whatever its parts."""
     module, around, run = drawn(torch, seed, dtype)
     hardsim.from_torch(module, **around).save(tmp_path / "net")
     network = read_torch(read_folder(str(tmp_path / "net")))
@@ -599,7 +599,7 @@ def test_random_encoders(torch: Any, tmp_path: Path, seed: int, dtype: str) -> N
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("ending", [".pt", ".safetensors"])
 def test_a_state_dict_as_it_is_saved(torch: Any, tmp_path: Path, ending: str) -> None:
-    """bfloat16 and all: the numbers are those of the file."""
+    """The numbers are those of the file, also in bfloat16."""
     weights, config = DATA / "torch-pre" / "model.safetensors", (DATA / "torch-pre" / "config.json").read_text()
     state = pytest.importorskip("safetensors.torch").load_file(weights)
     (tmp_path / "config.json").write_text(config)

@@ -1,4 +1,4 @@
-"""Tracr's models, from folders and from Python, against Tracr's own runs."""
+"""Tracr's models, from folders and from Python, compared with Tracr's own runs."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ PROGRAMS = {
     "shuffle_dyck2": ("shuffle_dyck2", "bad(i) = 0", "bad(i) >= 0"),
     "sort_unique": ("sort_unique", "value(j) < value(i)", "value(j) > value(i)"),
 }
-"""The shipped program that a model is, and a change of it: what is replaced, and by what."""
+"""The shipped program of each model, and a change of it: the text to replace, and its replacement."""
 FLOAT32 = 1e-5
-"""More than the error of Tracr's own run."""
+"""A bound above the error of Tracr's own run."""
 
 
 def cases_of(folder: Path) -> list[dict[str, Any]]:
@@ -56,8 +56,9 @@ def cases_of(folder: Path) -> list[dict[str, Any]]:
 @needs_shared
 @pytest.mark.parametrize("folder", QUICK, ids=lambda path: path.name)
 def test_it_says_what_tracr_decoded(folder: Path) -> None:
-    """Tracr's own float32 run, also where its program specifies nothing: its numbers to within float32, its decisions
-    wherever the outputs are further apart than that."""
+    """Compare with Tracr's own float32 run, also where its program specifies nothing: numbers to within float32,
+    decisions wherever the outputs are further apart than that.
+    """
     model, decided = hardsim.load(folder), 0
     for case in cases_of(folder):
         (found,) = model.eval(case["input"])
@@ -93,7 +94,7 @@ def test_the_program_is_its_specification(folder: Path, engine: str) -> None:
 @needs_shared
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_shipped_program_is_its_specification(name: str, tmp_path: Path) -> None:
-    """On all cases of Tracr, where the program is specified; and a changed program is told apart."""
+    """All cases of Tracr agree where the program is specified; a changed program disagrees."""
     program, right, wrong = PROGRAMS[name]
     text = (FORMULAS / f"{program}.srasp").read_text(encoding="utf-8")
     assert right in text
@@ -141,7 +142,7 @@ def test_values_that_are_no_text_stay_what_they_are() -> None:
 
     def sort_unique(word: tuple[Any, ...]) -> list[Any]:
         seen.update(word)
-        ranks = {sum(other < symbol for other in word): symbol for symbol in word}  # equal ones leave a gap
+        ranks = {sum(other < symbol for other in word): symbol for symbol in word}  # equal symbols leave a gap
         return [ranks.get(place) for place in range(len(word))]
 
     found = hardsim.load(SHARED / "sort_unique").check(against=sort_unique, max_n=3)
@@ -152,8 +153,10 @@ def test_values_that_are_no_text_stay_what_they_are() -> None:
 
 
 def by_hand() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Config and tensors of a model over 1 and 2 that says whether the first symbol is 2: its only head attends to
-    position 1 with the logit 50 (100 / sqrt(4)), and copies what is there."""
+    """Return the config and tensors of a model over 1 and 2 that decides whether the first symbol is 2.
+
+    Its only head attends to position 1 with the logit 50 (100 / sqrt(4)), and copies the token there.
+    """
     labels = ["indices:0", "indices:1", "one", "out:False", "out:True", "tokens:1", "tokens:2", "tokens:BOS"]
     width = len(labels)
     names = {name: labels.index(name) for name in labels}
@@ -258,7 +261,7 @@ def test_what_is_not_understood_is_refused(change: Any, message: str) -> None:
 
 
 class CategoricalEncoder:
-    """With the attributes of Tracr's."""
+    """A stand-in with the attributes of Tracr's class."""
 
     def __init__(self, values: list[Any], bos: str | None = None) -> None:
         self.encoding_map = {value: number for number, value in enumerate(values)}
@@ -266,11 +269,11 @@ class CategoricalEncoder:
 
 
 def relu() -> None:
-    """A function of this name."""
+    """A function of this name, as Tracr's models have one."""
 
 
 def assembled() -> Any:
-    """The model by hand, with the attributes of Tracr's."""
+    """Return the model of `by_hand` as a stand-in with the attributes of Tracr's models."""
     config, tensors = by_hand()
     params: dict[str, dict[str, Any]] = {}
     for name, array in tensors.items():
@@ -330,7 +333,7 @@ BY_HAND = "alphabet: 1 2\nfirst(i) := pos(i) = 1\nY(i) := leftmost_j[1, first(j)
 
 
 def against(text: str, folder: Path, numbers: bool = False) -> Any:
-    """What checking the model by hand finds against a program; with `numbers` its output is the constant 1."""
+    """Check the model of `by_hand` against a program; with `numbers` its output is the constant 1."""
     model = assembled()
     if numbers:
         model.output_encoder = NumericalEncoder()
@@ -340,7 +343,7 @@ def against(text: str, folder: Path, numbers: bool = False) -> Any:
 
 
 class NumericalEncoder:
-    """With the attributes of Tracr's."""
+    """A stand-in with the attributes of Tracr's class."""
 
     bos_token, pad_token = "BOS", None
 
@@ -351,7 +354,7 @@ def test_a_boolean_program_says_true_or_false(tmp_path: Path) -> None:
 
 
 def test_where_a_program_is_unspecified_nothing_is_judged(tmp_path: Path) -> None:
-    """Q_2(i) is the first symbol at the first position alone."""
+    """Q_2(i) is specified at the first position alone, where it is the first symbol."""
     wrong = BY_HAND.replace("first(i)", "assume: first\nfirst(i)").replace("leftmost_j[1, first(j)] Q_2(j) : 0", "Q_2")
     assert against(wrong, tmp_path).verdict is Verdict.CERTIFIED
     assert against("alphabet: 1 2\nY(i) := Q_2\n", tmp_path).verdict is Verdict.REFUTED

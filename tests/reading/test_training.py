@@ -54,7 +54,7 @@ def test_a_network_beside_the_state_of_its_training_is_read(tmp_path: Path) -> N
     plain = read_input(str(GPT2))
     assert given.external is not None
     assert plain.external is not None
-    assert given.sha256 == plain.sha256  # the state was not even opened
+    assert given.sha256 == plain.sha256  # the state was not opened
     assert not given.remarked
 
 
@@ -70,7 +70,7 @@ def test_checkpoints_inside_are_named_in_order_of_their_steps(tmp_path: Path, we
     assert error.hint == f"Name one: {tmp_path / 'checkpoint-1000'}"
 
 
-def test_a_network_at_the_top_of_a_training_run_is_meant(tmp_path: Path) -> None:
+def test_a_network_at_the_top_of_a_training_run_is_read(tmp_path: Path) -> None:
     network(tmp_path / "checkpoint-5")
     assert read_input(str(network(tmp_path))).external is not None
 

@@ -1,4 +1,4 @@
-"""TransformerLens: outputs as the library computes them in each of its versions, and everything that is refused."""
+"""TransformerLens: outputs compared with the library's in each of its versions, and everything that is refused."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ NATIVE = ["bridge", "native"]
 
 
 def stored(name: str = "hooked", /, **settings: Any) -> Stored:
-    """A folder that the library wrote, with other settings."""
+    """Return a folder that the library wrote, with other settings."""
     found = read_folder(str(DATA / name))
     return replace(found, config=found.config | settings)
 
 
 def with_tensors(found: Stored, **arrays: Any) -> Stored:
-    """The same with other tensors, or without those that are None; `__` in a name stands for a dot."""
+    """Return a stored network with other tensors, or without those that are None; `__` in a name stands for a dot."""
     named = found.tensors | {name.replace("__", "."): array for name, array in arrays.items()}
     return replace(found, tensors={name: array for name, array in named.items() if array is not None})
 
 
 def without(found: Stored, *keys: str) -> Stored:
-    """The same without some settings."""
+    """Return a stored network without some settings."""
     return replace(found, config={key: value for key, value in found.config.items() if key not in keys})
 
 
 def refused(found: Stored, match: str) -> None:
-    """It is refused, with a hint."""
+    """Assert that a stored network is refused, with a hint."""
     assert raised(InputError, read_transformerlens, found, match=match).hint
 
 
-# ---- what is computed ----
+# ---- outputs ----
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,16 +62,16 @@ def test_what_is_left_at_its_default_may_be_missing() -> None:
     network = read_transformerlens(without(found, *(found.config.keys() - needed)))
     ids, expected = library_outputs("hooked")[-1]
     assert difference(network, ids, expected) < 1e-5
-    # d_model / d_head heads, and 4 d_model hidden units, if nothing is said: here there are 2 and 7.
+    # The defaults are d_model / d_head heads and 4 d_model hidden units; here there are 2 and 7.
     refused(without(found, "n_heads"), r"attn\.W_Q has the shape \[2, 6, 2\], not \[3, 6, 2\]")
     refused(without(found, "d_mlp"), r"mlp\.W_in has the shape \[6, 7\], not \[6, 24\]")
 
 
-# ---- what is said of it ----
+# ---- reports ----
 
 
 def scales(found: Stored) -> list[RootScale]:
-    """Of the first head of each layer."""
+    """Return the scales of the first head of each layer."""
     network = read_transformerlens(found)
     return [layer.heads[0].scale for layer in network.layers]
 
@@ -84,7 +84,7 @@ def test_scores_are_divided_by_what_the_configuration_says() -> None:
         assert scales(stored("native", attn_scale=standard)) == [root, root]
     for name in ("hooked", *NATIVE):
         assert scales(stored(name, attn_scale=Fraction(5, 2))) == [half, half]
-        # Near sqrt(2), and not what the library writes for it: the file is taken at its word.
+        # Near sqrt(2), but not the number that the library writes for it: the reader takes the number literally.
         assert scales(stored(name, attn_scale=Fraction(141421, 100000)))[0] == RootScale(Fraction(100000, 141421))
 
 
@@ -99,7 +99,7 @@ def test_scores_may_be_divided_by_the_number_of_the_layer() -> None:
     later = scales(stored(scale_attn_by_inverse_layer_idx=True))
     assert later == [RootScale(Fraction(1), 2), RootScale(Fraction(1, 2), 2)]
     assert scales(stored(scale_attn_by_inverse_layer_idx=True, attn_scale=4))[1] == RootScale(Fraction(1, 8))
-    for name in NATIVE:  # there the library does not do what the setting says
+    for name in NATIVE:  # there the library ignores the setting
         refused(stored(name, scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx is true")
 
 
@@ -179,10 +179,10 @@ def test_a_bias_of_the_unembedding_may_be_missing() -> None:
     assert biased.unembedding_bias.tolist() == [0, 1, 2, 3, 4]
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
-def test_which_folders_are_meant() -> None:
+def test_which_folders_are_recognised() -> None:
     assert is_transformerlens(stored())
     assert is_transformerlens(replace(stored(), config={}))
     assert is_transformerlens(replace(stored(), tensors={}))

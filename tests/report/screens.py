@@ -1,4 +1,4 @@
-"""What is printed where nobody looks."""
+"""Capture of reports that are printed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hardsim.report.screen import Screen
 
 
 def printed(report: Callable[..., None], *arguments: Any) -> str:
-    """All that a report puts on a screen that is no terminal."""
+    """Return the text that a report prints on a screen that is no terminal."""
     target = io.StringIO()
     report(Screen(target), *arguments)
     return target.getvalue()

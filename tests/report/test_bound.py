@@ -1,4 +1,4 @@
-"""What is printed and drawn of bound reports, and their JSON."""
+"""The printed text, the figure and the JSON of bound reports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def shown(result: BoundResult, tables: bool = True) -> str:
 def test_rows() -> None:
     row = ["2", "all 4", "0.5", "0.5", "0.5", "0.0625", "0.25", "0.375", "ab"]
     assert length_row(length(2), ("a", "b")) == row
-    # Where no two scores differ any temperature will do.
+    # If no two scores differ, every temperature is low enough.
     flat = length_row(replace(length(1, None), right=None, wrong=None, word=None), ("a", "b"))
     assert flat[5:] == ["any", "any", "–", "–"]
     assert head_row(3, length(3).heads[1]) == ["narrow", "2", "tieless", "3", "0.5", "0.125", "16", "0.5", "0.5"]
@@ -103,7 +103,7 @@ def test_short_reports() -> None:
     assert gaps_counted(both) == "1 with a declared gap that does not hold on the words tried"
     assert [line.split()[1] for line in lines if line.startswith("dir/")] == ["yes", "NO"]
     text = printed(print_summary, [RESULT, replace(RESULT, lengths=())])
-    assert text.count("dir/model") == 1  # nothing to show of the other
+    assert text.count("dir/model") == 1  # the other has nothing to show
 
 
 def test_json_meets_the_schema() -> None:

@@ -1,4 +1,4 @@
-"""Reports of checks and evaluations and their JSON, from results built by hand: they render, they do not compute."""
+"""Reports of checks and evaluations and their JSON, from handmade results: reports render and do not compute."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ MISMATCH = Mismatch(("a", "b") * 200, True, True, None, Fraction(3, 4))
 
 
 def text_of(result: CheckResult, tables: bool = True) -> str:
-    """The block of a result where nobody looks."""
+    """Return the printed block of a result, without a terminal."""
     return printed(print_check, result, ALPHABET, tables)
 
 
@@ -123,7 +123,7 @@ def test_a_row_has_what_a_reader_needs() -> None:
 
 def test_a_row_of_several_lengths_has_sums_and_extremes() -> None:
     span, row = row_of([replace(SHORT, bound=HALF), LONG])
-    # The bound is that of length 3, where the error is largest.
+    # The bound shown is that of length 3, where the error is largest.
     assert length_row(span, row) == ["3-40", "25", "10", "3", "-0.1", "0.0125", None, "0.125", "0.5"]
     assert length_row(*row_of([SHORT, replace(SHORT, n=4)]))[:2] == ["3-4", "all 16"]
     assert row_of([LENGTHS[0], LENGTHS[1]])[1].temperature == TemperatureRange(Fraction(1, 8), Fraction(1, 4))
@@ -137,7 +137,7 @@ def test_lengths_are_summed_up_unless_all_are_wanted() -> None:
     result = replace(RESULT, lengths=tuple(lengths))
     assert "\n 9-16 " in text_of(result)
     assert "9-16" not in printed(print_check, result, ALPHABET, True, True)
-    # Of an interrupted run only some lengths are there.
+    # An interrupted run has only some lengths.
     assert [len(some) for some in grouped(lengths[8:12])] == [4]
 
 
@@ -171,7 +171,7 @@ def test_the_verdict_has_its_reach() -> None:
         (MISMATCH, "temperature", "auto", Verdict.REFUTED, "raise --beta or lower --tau: the defaults"),
         (MISMATCH, "none", "auto", Verdict.REFUTED, "--regime all runs the regimes"),
         (replace(MISMATCH, hard=False), "temperature", "auto", Verdict.REFUTED, "a defect of hardsim"),
-        # What mpmath saw is to be certified next.
+        # After mpmath the hint is to certify.
         (MISMATCH, "temperature", "mpmath", Verdict.OBSERVED, "--engine ball certifies it"),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
     assert "hardsim eval x.ltl abab" in lines
 
 
-def test_the_head_where_softmax_leaves_hard_attention_is_told_and_marked() -> None:
+def test_the_head_where_softmax_leaves_hard_attention_is_named_and_marked() -> None:
     parting = Parting(1, "S3", "a S b", 7, Fraction(1), Fraction(1, 4), Fraction(1, 8))
     result = replace(RESULT, verdict=Verdict.REFUTED, mismatch=MISMATCH, parting=parting)
     message = " ".join(text_of(result).split())
@@ -216,7 +216,7 @@ def test_words_show_what_was_decided() -> None:
     outputs = Shown(outputs=(Mapped(("a", "b"), ("b", "a")), Mapped(("b",), ())))
     assert "  outputs   ab -> ba   b -> (empty)" in text_of(replace(RESULT, shown=outputs)).splitlines()
     assert "rejected" not in text_of(replace(RESULT, shown=outputs))
-    # Words that have no room side by side stand alone, as they are typed.
+    # Words that do not fit side by side stand alone, as they were typed.
     long = Shown((("a",) * 50, ("b",) * 50), (("a",),))
     assert {"a" * 50, "b" * 50} < set(text_of(replace(RESULT, shown=long)).splitlines())
     valid(replace(RESULT, shown=outputs))
@@ -259,7 +259,7 @@ def test_of_several_results_each_has_a_row_unless_it_failed() -> None:
     # The header comes with the first row.
     assert listed([failed])[0].startswith("REFUTED")
     assert [line.split()[0] for line in listed([failed, RESULT])[-2:]] == ["verdict", "OBSERVED"]
-    # Numbers that have no room beside a long name are left out.
+    # Numbers that do not fit beside a long name are left out.
     wide = replace(RESULT, input="x" * 70)
     assert listed([wide])[1] == f"OBSERVED   {'x' * 70}"
     assert printed(print_list, [RESULT, MODEL]).splitlines()[1].split()[:2] == ["OBSERVED", "x[/b].ltl"]
@@ -268,7 +268,7 @@ def test_of_several_results_each_has_a_row_unless_it_failed() -> None:
 
 
 def envelope(result: CheckResult, **changes: object) -> dict[str, object]:
-    """A document around one result."""
+    """Return a document with one result."""
     return Document("check", 3, 0, results=(result,)).to_dict() | changes
 
 
@@ -298,11 +298,11 @@ def test_the_schema_refuses_other_documents(changes: dict[str, object]) -> None:
     raised(jsonschema.ValidationError, VALIDATOR.validate, envelope(RESULT, **changes))
 
 
-# ---- what has Theorem 26's temperature ----
+# ---- models with Theorem 26's temperature ----
 
 
 def tempered(n: int, error: Fraction = TINY, gap: Fraction | None = HALF, assumption: str = "") -> LengthResult:
-    """A length of a model."""
+    """Return the result of one length of a model."""
     kind = "ties" if n == 3 else "tieless"
     return LengthResult(
         n=n, words=2**n, possible=2**n, exhaustive=not assumption, accepted=n, soft_mismatches=0, hard_mismatches=0,
@@ -494,7 +494,7 @@ ROUNDING = [
 
 
 def cells(found: list[Evaluation]) -> list[list[str]]:
-    """The table, cell by cell."""
+    """Return the cells of the table, row by row."""
     lines = printed(print_evaluations, found, "ab").splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 

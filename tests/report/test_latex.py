@@ -1,4 +1,4 @@
-"""The report in LaTeX: nothing that comes from a file is obeyed, and formulas are mathematics."""
+"""The report in LaTeX: no text from a file is obeyed, and formulas are mathematics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from hardsim.report.blocks import Copied, Fact, Line, Table
 from hardsim.report.latex import END, PREAMBLE, SPECIAL, blocks, code, escaped, maths
 from hardsim.report.screen import MATHS, columns
 
-# What `escaped` may write: a command of SPECIAL or an accent with its argument, a bracket in braces, any other mark.
+# Text that `escaped` may write: a command of SPECIAL or an accent with its argument, a bracket in braces, any other
+# mark.
 ALLOWED = re.compile(
     r"\\(?:[{}$&#_%]|text\w+\{\}|dots\{\}|ensuremath\{\\\w+\})|\{\\ttfamily\\char34\}|\{[][]\}|[-,!?]\{\}"
     r"|\\(?:[\"'`^~=.]|[a-zA-Z])\{[A-Za-z]\}|[^\\{}$&#_%~^<>|\"'`]"
@@ -24,7 +25,7 @@ HOSTILE = r"\input{/etc/passwd} \end{document} % # _ ~ ^ & $x$ `y` {x} ^^41 \wri
 
 
 def is_harmless(text: str) -> bool:
-    """Whether LaTeX text has nothing in it that is obeyed but the commands for single characters."""
+    """Return True if LaTeX obeys nothing in the text except the commands for single characters."""
     return text.isascii() and re.fullmatch(f"(?:{ALLOWED.pattern})*", text) is not None
 
 
@@ -48,7 +49,7 @@ def test_the_guard_of_these_tests_sees_what_is_obeyed() -> None:
 def test_text_keeps_its_characters() -> None:
     assert escaped("a_1 & 50 %") == r"a\_1 \& 50 \%"
     assert escaped("ö ∧ é λ") == r"\"{o} \ensuremath{\wedge} \'{e} \ensuremath{\lambda}"
-    # What has no letter of its own is told from everything else by its number.
+    # A character without a letter of its own is written by its number, so that it stays distinct.
     assert escaped("日\x1b") == r"(U+65E5)\textbackslash{}x1b"
     assert escaped("a -- b --max-n") == r"a -- b -{}-{}max-{}n"
     assert code("a  b") == r"\texttt{a\ \ b}"
@@ -85,7 +86,7 @@ def test_a_formula_is_one_formula(text: str) -> None:
 
 
 def everything() -> str:
-    """All kinds of blocks, with hostile texts."""
+    """Return all kinds of blocks, with hostile texts."""
     fields = columns("n", "<a\nname", "~text", "=word")
     table = Table(fields, (("1", HOSTILE, HOSTILE, HOSTILE), *[("2", "x", "y", "z")] * 50))
     lines = [Line(((HOSTILE, ""), (HOSTILE, "bold")), 0), Line((("x ", ""), ("1/tau <= n^2", MATHS)), 2)]
@@ -106,7 +107,7 @@ def test_blocks_compile(tmp_path: Path) -> None:
 
 
 def compiled(path: Path, text: str) -> None:
-    """Hold that pdflatex makes a PDF of a document."""
+    """Require that pdflatex makes a PDF of a document."""
     path.write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", path.name]
     done = subprocess.run(command, cwd=path.parent, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What `show` says of a network, and its JSON."""
+"""The report of `show` about a network, and its JSON."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ MODEL = Program(
 
 
 def _subject(name: str, kind: Opened, program: Program, **more: Any) -> Subject:
-    """A subject over a and b."""
+    """Return a subject over a and b."""
     return Subject(name=name, sha256="0" * 64, kind=kind, program=program, alphabet=("a", "b"), **more)
 
 
 def head_bounds(_: Subject, n: int) -> dict[str, HeadResult]:
-    """What theory allows, here a simple number."""
+    """Return the bounds of the heads at length n, here a simple number."""
     return {
         "last": HeadResult("last", 1, "", "", Fraction(0), Fraction(1, n), None, Fraction(1, 2 * n)),
         "mean": HeadResult("mean", 1, "", "", Fraction(0), Fraction(0), None, None),
@@ -64,7 +64,7 @@ def head_bounds(_: Subject, n: int) -> dict[str, HeadResult]:
 
 @pytest.fixture
 def formula(monkeypatch: pytest.MonkeyPatch) -> ModelReport:
-    """A formula in a regime, described at two lengths."""
+    """Return the report of a formula in a regime, described at two lengths."""
     monkeypatch.setattr("hardsim.report.model_report.head_bounds", head_bounds)
     budget = Budget(Fraction(4), parse_arith("1/n"))
     stored = assemble(FORMULA, budget)
@@ -72,12 +72,12 @@ def formula(monkeypatch: pytest.MonkeyPatch) -> ModelReport:
 
 
 def model(program: Program = MODEL, warnings: Sequence[str] = ()) -> ModelReport:
-    """A model, described."""
+    """Return the report of a model."""
     return describe(_subject("x.srasp", "srasp", program, title="Some x"), (8,), warnings)
 
 
 def lines_of(report: ModelReport) -> list[str]:
-    """What is printed."""
+    """Return the printed lines."""
     return [line.rstrip() for line in printed(print_model, report).splitlines()]
 
 

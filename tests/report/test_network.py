@@ -1,4 +1,4 @@
-"""Reports of checks of networks that others made, from results built by hand, in text and JSON."""
+"""Reports of checks of external networks, from handmade results, in text and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG = ("a",) * 90
 
 
 def judged(n: int, margin: str | None, word: tuple[str, ...] | None = None) -> JudgedLength:
-    """All words of a length; by default a^n has the least margin."""
+    """Return the result of all words of a length; by default a^n has the least margin."""
     found = None if margin is None else Fraction(margin)
     message = None if found is None else ("a",) * n if word is None else word
     return JudgedLength(n, 2**n, 0, 2**n, 0, 2**n, True, 0, 0, 15, found, message)
@@ -38,7 +38,7 @@ EMPTY_WRONG = replace(
 
 
 def lines_of(result: CheckResult, every: bool = False) -> list[str]:
-    """A block, line by line, blanks as one."""
+    """Return the lines of a block, with runs of blanks as one."""
     return [" ".join(line.split()) for line in printed(print_check, result, ALPHABET, True, every).splitlines()]
 
 
@@ -84,12 +84,12 @@ def test_a_long_word_of_the_least_margin_stands_alone() -> None:
     assert lines[start + 1] == "".join(LONG)
 
 
-def test_nothing_is_said_of_margins_where_none_is_known() -> None:
+def test_margins_are_omitted_where_none_is_known() -> None:
     lines = lines_of(replace(RIGHT, judged=LENGTHS[2:], trend=None))
     assert not any(line.startswith(("margin ", "trend ", "wrong ")) for line in lines)
 
 
-def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
+def test_a_mismatch_on_the_empty_word_is_reported_as_one() -> None:
     lines = lines_of(EMPTY_WRONG)
     assert lines[:4] == [
         "REFUTED net",
@@ -112,7 +112,7 @@ def test_a_mismatch_ends_with_the_command_that_shows_more() -> None:
     assert "hardsim trace --against D2.spec -- net -b" in printed(print_check, dash, ("-", "b"), True).splitlines()
 
 
-def test_where_something_is_wrong_nothing_is_said_of_falling() -> None:
+def test_where_something_is_wrong_the_trend_is_omitted() -> None:
     wrong = replace(EMPTY_WRONG, trend=MarginTrend("power", 1.0, 0.1, 1, 8))
     assert "does not fall" not in " ".join(lines_of(wrong))
     assert "does not fall" in " ".join(lines_of(replace(wrong, mismatch=None)))
@@ -127,12 +127,12 @@ def test_a_table_of_twelve_lengths_has_a_row_for_each() -> None:
     assert rows(13)[-2:] == ["8", "9-13"]
 
 
-def test_mpmath_is_told_to_certify_the_empty_word_too() -> None:
+def test_mpmath_gets_the_hint_to_certify_the_empty_word_too() -> None:
     seen = replace(EMPTY_WRONG, engine="mpmath", verdict=Verdict.OBSERVED)
     assert "--engine ball certifies it" in " ".join(printed(print_verdict, seen, ALPHABET).split())
 
 
-def test_an_undecided_empty_word_is_told_as_one() -> None:
+def test_an_undecided_empty_word_is_reported_as_one() -> None:
     stuck = replace(RIGHT, verdict=Verdict.UNDECIDED, undecided_word=())
     assert "The first of these words is the empty word." in lines_of(stuck)
     assert valid(stuck)["undecided_word"] == []

@@ -1,4 +1,4 @@
-"""What is kept of a printed report, and the page that is made of it."""
+"""The blocks that are kept of a printed report, and the page that is made from them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def texts_of(block: Block) -> list[str]:
 
 
 def require_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
-    """Hold that blocks are what is printed."""
+    """Require that the blocks have the printed text."""
     found, screen = blocks_of(report, *arguments), unfolded(printed(report, *arguments))
     missing = [one for block in found for one in texts_of(block) if unfolded(one) not in screen]
     assert missing == []
@@ -50,7 +50,7 @@ def test_blocks_are_what_is_printed() -> None:
     found = require_printed(print_check, model.check(max_n=3), model.alphabet, True)
     (lengths, heads) = [block for block in found if isinstance(block, Table)]
     assert [len(lengths.rows), len(heads.rows)] == [3, 1]
-    # A formula is rounded everywhere: its table has no temperature, on the screen and here.
+    # The network of a formula rounds everywhere, so its table has no temperature, on the screen and here.
     assert "temperature" not in [field.header for field in lengths.columns]
     wrong = model.check(max_n=3, regime="none")
     found = require_printed(print_check, wrong, model.alphabet, True)
@@ -72,7 +72,7 @@ def test_an_argument_of_a_program_has_its_short_lengths() -> None:
 
 @pytest.mark.slow
 def test_a_theorem_says_what_n_is_where_words_are_padded() -> None:
-    """The temperature of a transduction with `pad:` is a function of the length that its network reads."""
+    """The temperature of a transduction with `pad:` is a function of the padded length, which its network reads."""
     for name, padded in (("map_duplicate.srasp", True), ("dyck1.srasp", False)):
         model = hardsim.load(name)
         message = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).theorem
@@ -94,7 +94,9 @@ def test_a_theorem_is_of_every_length_alone() -> None:
 
 
 def test_a_theorem_has_the_definitions_that_it_is_about(tmp_path: Path) -> None:
-    """Comments, examples and the alphabet are none; a formula that stands alone is told whole without them."""
+    """Comments, examples and the alphabet are no definitions; a formula that stands alone is shown whole without
+    them.
+    """
     program = "// Any a\nalphabet: a b\npad: len + 1\naccept: ab\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0  // <b>\n"
     files = {
         "x.srasp": program,
@@ -115,8 +117,9 @@ def test_a_theorem_has_the_definitions_that_it_is_about(tmp_path: Path) -> None:
 
 
 def test_the_margin_of_an_argument_is_rounded_down() -> None:
-    """With beta 33/10 the error of `a S b` is at most e^(-33/20), so that its clip's input 2x - 1/2 is at least
-    1/2 - 2 e^(-33/20) = 0.11590... beyond 0 or 1, and not 0.116."""
+    """With beta 33/10 the error of `a S b` is at most e^(-33/20), so its clip's input 2x - 1/2 lies at least
+    1/2 - 2 e^(-33/20) = 0.11590... beyond 0 or 1, and not 0.116.
+    """
     model = hardsim.parse("alphabet: a b c\na S b\n")
     message = blocks_of(print_every_length, model.prove(all_n=True, beta="33/10"))
     (line,) = [one.plain for one in message if isinstance(one, Line) and one.plain.startswith("whose input")]
@@ -124,7 +127,7 @@ def test_the_margin_of_an_argument_is_rounded_down() -> None:
 
 
 def test_a_theorem_names_what_propositions_obey() -> None:
-    """Of 24 sets that fulfil a constraint none but the first 20 would be listed: the constraint itself is named."""
+    """A list of the 24 sets that fulfil a constraint would be cut after 20, so the constraint itself is named."""
     model = hardsim.parse("props: p q r s t u\none-of: p q r\nO (p & s)\n")
     message = Part(model.check(max_n=1), model.alphabet, model.prove(all_n=True)).network
     assert Fact("alphabet", "props p q r s t u one-of: p q r") in message

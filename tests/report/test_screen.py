@@ -1,4 +1,4 @@
-"""Numbers and words as text; nothing is cut, broken inside a word or read as markup."""
+"""Numbers and words as text: nothing is cut, broken inside a word or read as markup."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def test_words_and_answers() -> None:
 
 
 class Terminal(io.StringIO):
-    """A stream on which somebody looks."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
 
@@ -91,7 +91,7 @@ def test_user_text_is_shown_as_it_is(stream: type[io.StringIO], text: str, monke
 
 
 def lines_at(width: int, monkeypatch: pytest.MonkeyPatch, report: Callable[[Screen], None]) -> list[str]:
-    """What is printed on a terminal of a width."""
+    """Return the lines that are printed on a terminal of a width."""
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
@@ -110,7 +110,7 @@ def test_a_table_fits_and_no_word_or_cell_is_broken(width: int, monkeypatch: pyt
     assert max(map(len, lines)) <= width
     found = " ".join(lines).split()
     for row in ROWS:
-        # A row is told whole: each number stands in its nine columns, and each word of the text is there.
+        # No row is cut: each number stands in its nine columns, and each word of the text is present.
         assert row[0] in found
         assert found.count(row[1]) >= 9
     assert found.count("fold") == len(ROWS)

@@ -1,4 +1,4 @@
-"""The softmax network of a shipped program or model at one length: Theorem 26's temperature for some words."""
+"""The softmax network of a shipped program or model at one length, with Theorem 26's temperature for some words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hardsim.program.assemble import assemble
 
 
 def network_of(subject: Subject, words: Sequence[Word]) -> Transformer:
-    """For these words, all of one length."""
+    """Return the network of a subject for these words, all of one length."""
     n = len(words[0])
     prepared, _, _ = prepare_words(subject, {n: words}, {n: False}, keep=False)
     return assemble(prepared.program, plan_length(prepared, subject, n).schedule)

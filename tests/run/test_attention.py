@@ -1,4 +1,6 @@
-"""Rows of which only a few keys matter: what is left out is negligible, and enclosures still hold the true value."""
+"""Rows in which only a few keys matter: the omitted weight is negligible, and enclosures still contain the true
+value.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ CUTOFF = BallArithmetic(BITS).negligible
 
 
 def kept(keys: Sequence[Value], arithmetic: Any, mask: Mask = Mask.NONE, query: Value = 1) -> list[list[int]]:
-    """The keys that matter to each query, for logits x_i y_j with x the coordinate 0 and y the coordinate 1."""
+    """Return the keys that matter to each query, for logits x_i y_j with x the coordinate 0 and y the coordinate 1."""
     n = len(keys)
     own = AttentionHead("h", mask, Matrix.of(1, 2, {(0, 0): 1}), Matrix.of(1, 2, {(0, 1): 1}), Matrix((2, 2)))
     head = WordHead(own, arithmetic, exponentials(arithmetic), [Fraction(1)] * n, Views(mask, n))

@@ -1,4 +1,4 @@
-"""Ball arithmetic: enclosures, rounding outwards, settled clips, and the limit."""
+"""Ball arithmetic: enclosures, outward rounding, settled clips, and the limit of precision."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.networks import ALPHABET, clipped_at, context, dense_forward, fractio
 from tests.subjects import compiled
 
 SLACK = Fraction(1, 10**45)
-"""Twice what 60 digits leave of the dense pass on these networks."""
+"""A bound on the error of the dense pass with 60 digits on these networks, times two."""
 
 
 def ball_run(model: Transformer, word: Any, limit: int | None = None) -> SoftTrace:
-    """One word in balls."""
+    """Run one word in balls."""
     return SoftModel(model, limit=limit, rounds=True).run(word)
 
 
@@ -166,14 +166,14 @@ def test_order_statistics_of_an_unbounded_value_are_unbounded() -> None:
 
 
 def flat(threshold: Fraction) -> Transformer:
-    """Equal weights that are balls: the key form is 0 in value, though not in structure."""
+    """Return a network with equal weights that are balls: the key form is 0 in value, though not in structure."""
     model = clipped_at(threshold)
     head = replace(model.layers[0].heads[0], w_k=Matrix.of(1, 4, {(0, 3): 1}))
     return replace(model, layers=(Layer((head,), model.layers[0].ffn),))
 
 
 def test_a_value_on_its_threshold_meets_the_limit() -> None:
-    # Over baa the head reads 2/3, which is no dyadic rational: its ball always contains the threshold.
+    # Over baa the head reads 2/3, which is no dyadic rational, so its ball always contains the threshold.
     assert rounded(ball_run(flat(Fraction(1, 2)), "baa").output) is None
     with pytest.raises(Undecided, match="with 512 bits, the limit of the ball arithmetic, it is not certain"):
         ball_run(flat(Fraction(2, 3)), "baa", limit=512)
@@ -206,7 +206,7 @@ def test_precision_is_doubled_until_a_narrow_margin_is_decided() -> None:
         ball_run(clipped_at(near + step), "ba", limit=100)
 
 
-def test_a_first_precision_may_be_asked_for() -> None:
+def test_a_first_precision_may_be_chosen() -> None:
     assert SoftModel(one_head(), rounds=True, least=1000).run("ba").bits == 1000
     assert SoftModel(one_head(), rounds=True, least=8).run("ba").bits == SoftModel(one_head(), rounds=True).bits(2)
 
@@ -227,7 +227,7 @@ def test_a_temperature_of_zero_is_no_verdict() -> None:
 
 
 def looked_up(bits: int, cutoff: int | None = None) -> list[Any]:
-    """What a look-up reads where keys so many nats below the best may be left out (None: as many as usual)."""
+    """Return the values of a look-up that may omit keys `cutoff` nats below the best (None: the usual cutoff)."""
 
     class Cut(BallArithmetic):
         @property
@@ -254,7 +254,7 @@ def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
 
 @pytest.mark.parametrize("nats", [1, 3, 8])
 def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
-    """With a cutoff so early that what is left out shows: the enclosure grows by just that."""
+    """With a cutoff so early that the omission shows, the enclosure grows by exactly that."""
     found = looked_up(128, nats)
     for a, b in zip(found, looked_up(128), strict=True):
         assert lower(a) <= lower(b)
@@ -304,7 +304,7 @@ def test_bounds_of_theory_are_rounded_up(above: int, below: int) -> None:
     ids=str,
 )
 def test_an_exact_ball_answers_as_the_number_it_is(value: arb, answer: bool | None) -> None:
-    """An output that balls find to be exactly 1 is a yes, whether it is written as an integer or as a ball."""
+    """An output that balls find to be exactly 1 is a yes, whether it is stored as an integer or as a ball."""
     subject = compiled("a")
     columns = [Column([value], exact=False)] * subject.model.dimension
     assert subject.soft_answer(Trace(columns)) is answer

@@ -1,4 +1,6 @@
-"""Dense networks in balls and mpmath: against each other, against plain floats by the definition, at any precision."""
+"""Dense networks in balls and mpmath: compared with each other and with plain floats by the definition, at any
+precision.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,12 @@ FUNCTIONS = {
 
 
 def floats(array: Any) -> Any:
-    """The nearest floats; 0 for what is not there."""
+    """Return the nearest floats; 0 for an absent array."""
     return 0.0 if array is None else np.asarray(array, dtype=np.float64)
 
 
 def normed(norm: Norm | None, x: Any) -> Any:
-    """A norm by its definition."""
+    """Apply a norm by its definition."""
     if norm is None:
         return x
     c = x - x.mean(axis=1, keepdims=True) if norm.kind == "layer" else x
@@ -45,7 +47,7 @@ def normed(norm: Norm | None, x: Any) -> Any:
 
 
 def attended(layer: NetworkLayer, y: Any) -> Any:
-    """What heads add, query by query."""
+    """Return the contribution of heads, query by query."""
     found = np.zeros_like(y) + floats(layer.b_o)
     for head in layer.heads:
         q, k, v = (
@@ -61,7 +63,7 @@ def attended(layer: NetworkLayer, y: Any) -> Any:
 
 
 def plain(network: Network, n: int, tokens: list[int]) -> Any:
-    """All outputs in numpy's floats, by the definition in network/dense.py."""
+    """Return all outputs in numpy's floats, by the definition in network/dense.py."""
     scale = float(network.embedding_scale.factor) / sqrt(network.embedding_scale.root)
     x = scale * floats(network.embedding)[tokens] + floats(network.encoding(n))
     for layer in network.layers:
@@ -77,7 +79,7 @@ def plain(network: Network, n: int, tokens: list[int]) -> Any:
 
 
 def compare(network: Network, tokens: list[int]) -> None:
-    """Balls hold what mpmath finds, and the plain pass is near."""
+    """Assert that balls contain the values of mpmath, and that the plain pass is near."""
     n, balls, numbers = len(tokens) - network.readout.length(0), BallArithmetic(300), MpArithmetic(60)
     rows = DenseForward(network, balls).run(n, tokens, range(len(tokens)))
     other = DenseForward(network, numbers).run(n, tokens, range(len(tokens)))
@@ -117,7 +119,7 @@ def test_parts_may_be_missing(changes: dict[str, Any]) -> None:
 
 
 def test_numbers_are_those_of_the_definition() -> None:
-    """One coordinate, no layers: ((3/7) (2/7) + 5/7) exactly, where an arithmetic can."""
+    """One coordinate, no layers: ((3/7) (2/7) + 5/7), exactly where an arithmetic can."""
     network = made(d=1, layers=0, norm=None, fractions=True, rows=None, outputs=1, vocabulary=1)
     parts = [np.array([[Fraction(k, 7)]], dtype=object) for k in (3, 2, 5)]
     network = replace(network, embedding=parts[0], unembedding=parts[1], unembedding_bias=parts[2][0])
@@ -128,7 +130,7 @@ def test_numbers_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize("post", [False, True])
-def test_places_are_those_asked_for(post: bool) -> None:
+def test_places_are_the_requested_ones(post: bool) -> None:
     for layers in (0, 2):
         forward = DenseForward(made(layers=layers, post=post), BallArithmetic(200))
         every = forward.run(6, [0, 1, 2, 3, 0, 1], range(6))

@@ -1,4 +1,4 @@
-"""Certified float64 of dense networks: enclosures against balls, plain numpy, and what each bound is for."""
+"""Certified float64 of dense networks: enclosures compared with balls and plain numpy, and a need for each bound."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DenseRun:
 
 
 def held(network: Network, m: int = 7, words: int = 2, seed: int = 0, fine: bool | None = None) -> DenseRun:
-    """Compare all outputs at all positions with balls; a share above 1 is an enclosure that does not hold.
+    """Compare all outputs at all positions with balls; a share above 1 is an enclosure that misses the true value.
 
     A radius of 0 with an error counts as an infinite share.
     """
@@ -161,7 +161,7 @@ class Share:
     variables = frozenset({"i", "n"})
 
     def evaluate(self, **values: int) -> Fraction:
-        """The value."""
+        """Return the value."""
         return Fraction(values["i"] + self.shift, values["n"])
 
 
@@ -198,7 +198,7 @@ def test_radii_are_small_on_trained_networks(name: str) -> None:
 
 
 def trained(name: str) -> Network:
-    """One of the GPT-2 shaped networks of one head, read by hand."""
+    """Read one of the shipped GPT-2 networks of one head."""
     from safetensors.numpy import load_file
 
     stored = load_file(TRAINED / name / "model.safetensors")
@@ -230,7 +230,7 @@ def trained(name: str) -> Network:
 
 @pytest.mark.parametrize("fine", [False, True])
 @pytest.mark.parametrize("layers", [0, 2])
-def test_places_are_those_asked_for(layers: int, fine: bool) -> None:
+def test_places_are_the_requested_ones(layers: int, fine: bool) -> None:
     for mask in SEEN:
         network = made(layers=layers, mask=mask)
         tokens = np.random.default_rng(3).integers(0, 4, size=(3, 9))
@@ -295,7 +295,7 @@ def test_logits_beyond_float64_are_not_bounded() -> None:
         assert not np.isnan(logits).any()
 
 
-# ---- what decides nothing ----
+# ---- undecided outputs ----
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
@@ -338,7 +338,7 @@ POINTS = np.unique(np.concatenate([POINTS, np.nextafter(POINTS, inf), np.nextaft
 
 
 def true_activation(activation: Activation, x: arb) -> arb:
-    """By another formula each than the passes have."""
+    """Evaluate an activation by another formula than the passes use."""
     match activation:
         case Activation.RELU:
             return x.max(arb(0))
@@ -352,7 +352,7 @@ def true_activation(activation: Activation, x: arb) -> arb:
 
 
 def worst_share(activation: Activation, points: Any) -> float:
-    """The largest error at a point as a share of the radius that comes out of one that is nearly 0."""
+    """Return the largest error at a point as a share of the output radius, for an input radius of nearly 0."""
     x = np.array(points, dtype=np.float64)[:, None]
     each = np.full_like(x, ETA)
     with np.errstate(all="ignore"):
@@ -393,7 +393,7 @@ def test_activations_that_were_taken_for_exact_would_be_found_out(
 
 
 def slope(activation: Activation, x: arb) -> arb:
-    """The derivative over a ball."""
+    """Return the derivative over a ball."""
     match activation:
         case Activation.SILU:
             share = 1 / (1 + (-x).exp())
@@ -408,7 +408,7 @@ def slope(activation: Activation, x: arb) -> arb:
 
 
 def bounded(activation: Activation, limit: float, low: float, high: float) -> bool:
-    """Whether the slope is at most the limit in size between two numbers, proved by balls over parts of the way."""
+    """Return True if the slope is at most the limit in size between two numbers, proved by balls over subintervals."""
     waiting = [(low, high)]
     while waiting:
         low, high = waiting.pop()
@@ -430,7 +430,7 @@ def test_no_slope_is_steeper_than_stated(activation: Activation) -> None:
     assert not bounded(activation, limit - 0.01, -FAR, FAR)
     # Farther out a slope is one of a number in [0, 1] and of x times a density: of e^-|x| (silu: s (1 - s) <= e^-|x|),
     # of e^(-x^2 / 2) / 2, or of 2 e^-2z z' with z = 0.79 (|x| + 0.04 |x|^3) >= 0.79 |x| and z' <= 0.8 (1 + 0.14 x^2).
-    # All of these fall beyond 20, where they are less than 2^-10.
+    # All of these decrease beyond 20, where they are less than 2^-10.
     density = {
         Activation.SILU: exp(-FAR),
         Activation.GELU: exp(-FAR * FAR / 2),
@@ -504,19 +504,21 @@ def test_sparse_networks_are_bounded_coordinate_by_coordinate() -> None:
     assert DenseFloat(replace(network, layers=layers)).fine
 
 
-# ---- what each bound is for ----
+# ---- a need for each bound ----
 
 ROUND: dict[str, Any] = {"dtype": np.float64, "layers": 0, "norm": None, "biases": False}
-"""Networks that are a sum of an embedding and a position, and a product, of numbers with all bits."""
+"""Settings of a network without layers: an embedding plus a position, times an unembedding, of numbers with all
+bits.
+"""
 
 
 def worst(network: Network, fine: bool, **options: Any) -> float:
-    """The largest share over some words."""
+    """Return the largest share over some words."""
     return max(held(network, seed=seed, fine=fine, **options).share for seed in range(4))
 
 
 def nothing(*arguments: Any) -> float:
-    """In the place of a bound."""
+    """Return 0, in the place of a bound."""
     return 0.0
 
 
@@ -543,7 +545,7 @@ def test_fractions_taken_for_floats_would_be_found_out(part: str, fine: bool, mo
     thirds = np.array([[Fraction(1, 3), Fraction(-2, 3), Fraction(5, 3)]], dtype=object)
     network = made(d=2, outputs=2, rows=None, vocabulary=1, **ROUND)
     network = replace(network, embedding=np.array([[1.0, -1.0]]), unembedding=np.eye(2))
-    if part == "weight":  # the norm makes (1, -1) of (1, -1)
+    if part == "weight":  # the norm maps (1, -1) to (1, -1)
         network = replace(network, final=Norm("layer", Fraction(0), thirds[0, :2]))
     elif part == "bias":
         network = replace(network, final=Norm("layer", Fraction(0), np.zeros(2), thirds[0, :2]))
@@ -563,7 +565,9 @@ def test_fractions_taken_for_floats_would_be_found_out(part: str, fine: bool, mo
 
 
 def shifted() -> Network:
-    """One whose keys have a large bias, which adds the same to all logits of a row: digits are lost that matter."""
+    """Return a network whose keys have a large bias, which adds the same to all logits of a row: digits that
+    matter are lost.
+    """
     network = made(layers=1, heads=1, mlp=0, norm=None, dtype=np.float64)
     (head,) = network.layers[0].heads
     return replace(network, layers=(replace(network.layers[0], heads=(replace(head, b_k=np.full(4, 1e7)),)),))
@@ -584,7 +588,7 @@ def test_logits_taken_for_exact_would_be_found_out(fine: bool, monkeypatch: pyte
 
 
 def far_off(activation: Activation = Activation.RELU) -> Network:
-    """One whose first norm loses 8 digits, which its MLP enlarges: rounding is little beside them."""
+    """Return a network whose first norm loses 8 digits, which its MLP enlarges: rounding is small beside them."""
     network = made(layers=1, heads=0, rows=None, d=9, dtype=np.float64, activation=activation, biases=False)
     mlp = network.layers[0].mlp
     assert mlp is not None

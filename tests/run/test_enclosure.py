@@ -36,10 +36,10 @@ N = 5
 
 
 def holds(block: Block, i: int, value: Fraction | int) -> bool:
-    """Whether an enclosure of the first word contains a rational at position i."""
+    """Return True if an enclosure of the first word contains a rational at position i."""
     middle, radius = float(block.mid[0, i]), float(block.radius[0, i])
     if block.rad is not None and not (isfinite(middle) and isfinite(radius)):
-        return True  # nothing is said
+        return True  # an unbounded enclosure contains everything
     return abs(Fraction(middle) - value) <= Fraction(radius)
 
 
@@ -55,7 +55,7 @@ def test_exp_is_as_accurate_as_assumed() -> None:
     before = ctx.prec
     ctx.prec = 100
     try:
-        # numpy takes other code for long and for short arrays, and for strided ones.
+        # numpy runs different code for long, short and strided arrays.
         for found in (np.exp(arguments), np.exp(arguments[::-1])[::-1], np.array([np.exp(x) for x in arguments])):
             for x, y in zip(arguments.tolist(), found.tolist(), strict=True):
                 true = arb(x).exp()
@@ -131,7 +131,7 @@ VIEWS = [Views(mask, N, bos) for mask in Mask for bos in (False, True) if bos or
 
 
 def seen_by(views: Views, place: int) -> list[int]:
-    """The places that a query sees, by the definition."""
+    """Return the places that a query sees, by the definition."""
     return sorted({j - 1 for j in views.mask.visible(place + 1, views.size)} | ({0} if views.bos else set()))
 
 
@@ -183,7 +183,7 @@ def test_means_of_booleans_are_rounded_once_and_numbered_by_their_sums(views: Vi
 @pytest.mark.parametrize("views", VIEWS, ids=str)
 @given(values=st.lists(st.integers(0, 1), min_size=N, max_size=N))
 def test_what_alone_is_seen_is_read_exactly(views: Views, values: list[int]) -> None:
-    """Of whatever weights the mean of one value is the value, where the value is exact."""
+    """The mean of one value is the value, for any weights, where the value is exact."""
     column = Block(np.array([values], dtype=float), np.array([[0, 0, 0.5, 0, 0]]), 0, 1, partly=True)
     for block in (bits(column.mid), column):
         found = lone(Block(np.full((1, N), 0.5), np.full((1, N), 2.0)), block, views)
@@ -207,7 +207,7 @@ def test_gamma_bounds_k_roundings(k: int) -> None:
     assert Fraction(gamma(k)) >= k * u / (1 - k * u)
 
 
-# ---- beyond what float64 holds ----
+# ---- beyond float64 ----
 
 
 @given(HOSTILE)
@@ -299,7 +299,7 @@ def test_what_is_not_finite_is_never_exact() -> None:
 
 
 def test_weights_are_off_by_what_is_below_the_normal_numbers_alone() -> None:
-    # 2^-1019 is left to what is smaller; what is hidden weighs nothing, and what is unknown stays so.
+    # A weight below the normal numbers is off by at most 2^-1019; hidden keys weigh nothing, unknown ones stay unknown.
     distances = np.array([[0.0, -1.0, -700.0, LOWEST, -708.0, -745.0, -1e6, -inf, np.nan, -1.0]])
     hidden = np.zeros(10, dtype=np.bool_)
     hidden[-1] = True

@@ -1,4 +1,4 @@
-"""Certified float64: every enclosure contains what balls find, on random networks and on formulas."""
+"""Certified float64: every enclosure contains the value of balls, on random networks and on formulas."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from tests.strategies import formulas
 from tests.subjects import compiled
 
 SLACK = Fraction(1, 10**25)
-"""More than the width of a ball (they have at least 128 bits), far less than that of a float enclosure."""
+"""A number above the width of a ball (at least 128 bits) and far below that of a float enclosure."""
 
 
 def contains(low: Any, high: Any, value: Any) -> bool:
-    """Whether two floats (of which infinite ones bound nothing) enclose a rational or a ball."""
+    """Return True if two floats enclose a rational or a ball; an infinite float bounds nothing."""
     above = not np.isfinite(low) or Fraction(float(low)) - SLACK * scale(value) <= lower(value)
     return above and (not np.isfinite(high) or upper(value) <= Fraction(float(high)) + SLACK * scale(value))
 
@@ -55,7 +55,7 @@ def scale(value: Any) -> Fraction:
 
 
 def assert_contains(trace: BatchTrace, row: int, ball: SoftTrace, model: Transformer) -> None:
-    """Everything that a decided row of a batch says holds of the ball trace."""
+    """Assert that the enclosures of a decided row of a batch contain the ball trace."""
     answer = True if trace.accepted[row] else False if trace.rejected[row] else None
     output = ball.output
     assert answer is rounded(output)
@@ -84,7 +84,7 @@ def assert_contains(trace: BatchTrace, row: int, ball: SoftTrace, model: Transfo
 
 
 def compare(model: Transformer, words: Sequence[Sequence[str]], limit: int = 1024) -> int:
-    """Hold float64 against balls on words of one length; returns how many words float64 decided."""
+    """Compare float64 with balls on words of one length; return the number of words that float64 decided."""
     forward, balls = FloatForward(model), SoftModel(model, limit=limit, rounds=True)
     places: list[int] = []
     decided = 0
@@ -124,7 +124,7 @@ def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
 
 
 def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Subject]:
-    """The formula in every regime that can do it, and in `none`."""
+    """Return the formula compiled in every regime that has a construction, and in `none`."""
     found = []
     for regime in (*PROVEN, "none"):
         try:
@@ -136,7 +136,7 @@ def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Sub
 
 
 def sample(alphabet: str, n: int, how_many: int) -> list[tuple[str, ...]]:
-    """Words spread over all words of a length, the extremes among them."""
+    """Return words spread over all words of a length, the extremes among them."""
     total = len(alphabet) ** n
     numbers = {round(k * (total - 1) / max(1, how_many - 1)) for k in range(how_many)}
     return [
@@ -256,7 +256,7 @@ def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
 
 @pytest.mark.parametrize("way", ["types", "look-up", "dense"])
 def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values anywhere within 1 of 3: the mean may be anywhere within 1 of 3."""
+    """With values anywhere within 1 of 3, the mean may be anywhere within 1 of 3."""
     n = 4
     model = one_head()
     head = model.layers[0].heads[0]

@@ -1,4 +1,4 @@
-"""Look-ups over few keys: what is counted once or left out changes no enclosure by more than it says."""
+"""Look-ups over few keys: keys that are counted once or left out widen enclosures by no more than stated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIGNS = [Fraction((j == 1) - (j == 0)) for j in PLACES]
 def true_mean(
     query: list[Fraction], keys: list[list[Fraction]], value: list[Fraction], inverse: Fraction
 ) -> mpmath.mpf:
-    """The softmax mean by its definition, to far more digits than float64 has."""
+    """Return the softmax mean by its definition, to far more digits than float64 has."""
     with mpmath.workdps(400):
         logits = [sum((q * key[j] for q, key in zip(query, keys, strict=True)), Fraction(0)) * inverse for j in PLACES]
         top = max(logits)
@@ -51,14 +51,14 @@ def holds(block: Block, place: int, value: mpmath.mpf) -> bool:
 
 
 def read(found: Lookup, queries: list[list[Fraction]]) -> list[Block]:
-    """What queries, each a list of k factors, read at place 0."""
+    """Return the values that queries read at place 0; each query is a list of k factors."""
     factors = [fixed([query[k] for query in queries]) for k in range(len(queries[0]))]
     return found.read(factors, np.zeros(len(queries), dtype=np.int64))
 
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many queries each run over all keys had."""
+    """Record the number of queries in each run over all keys."""
     seen: list[int] = []
     plain = softmax_rows
 
@@ -104,7 +104,7 @@ def test_a_sharp_look_up_meets_a_window_of_keys(ways: list[int]) -> None:
 
 
 def test_flat_rows_are_run_over_all_keys(ways: list[int]) -> None:
-    """A window of 16 around the middle leaves keys out that are less than 100 nats away."""
+    """A window of 16 around the middle would leave out keys that are less than 100 nats away."""
     queries = [[Fraction(1), Fraction(1)], [Fraction(0), Fraction(0)]]
     (found,) = read(lookup([LINE, DOME], [LINE], Fraction(10)), queries)
     assert ways == [2]
@@ -112,7 +112,7 @@ def test_flat_rows_are_run_over_all_keys(ways: list[int]) -> None:
 
 
 def test_rows_that_bend_upwards_are_run_over_all_keys(ways: list[int]) -> None:
-    """Of x^2 - x the two ends are the largest, and a window would find one."""
+    """For x^2 - x the two ends are the largest, and a window would find one."""
     queries = [[Fraction(-1), Fraction(-1)], [Fraction(1), Fraction(1)]]
     (found,) = read(lookup([LINE, DOME], [LINE], Fraction(10**6)), queries)
     assert ways == [1]
@@ -140,7 +140,7 @@ def test_keys_are_not_left_out_under_a_mask(ways: list[int]) -> None:
 
 
 def test_equal_keys_count_as_often_as_they_occur(ways: list[int]) -> None:
-    """N - 2 keys have the logit 0, one log 3 and the value 1, one -log 3: 3/(N - 2 + 3 + 1/3) is read."""
+    """N - 2 keys have the logit 0, one log 3 and the value 1, one -log 3: the value read is 3/(N - 2 + 3 + 1/3)."""
     log = Fraction(1.0986122886681098)
     ones = [Fraction(j == 1) for j in PLACES]
     (found,) = read(lookup([SIGNS], [ones], Fraction(1)), [[log]])

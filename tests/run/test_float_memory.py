@@ -1,4 +1,4 @@
-"""Tables, blocks of queries and look-ups: what is found does not depend on what is kept, and little is."""
+"""Tables, blocks of queries and look-ups: results do not depend on stored tables, and little is stored."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_tables_that_are_not_kept_are_made_in_blocks(regime: str, monkeypatch: p
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_a_table_holds_the_exponentials_of_what_is_seen(mask: Mask) -> None:
-    """Against mpmath, entry by entry, within the error stated; blocks are parts of the whole."""
+    """Compare with mpmath, entry by entry, within the stated error; blocks are parts of the whole."""
     n = 7
     left, right = [Fraction(i, 3) for i in range(1, n + 1)], [Fraction((-1) ** j * j, 2) for j in range(n)]
     views = Views(mask, n)
@@ -159,7 +159,7 @@ def test_an_uncertain_key_is_not_absent_because_its_weight_underflows() -> None:
 @pytest.mark.parametrize("mask", list(Mask))
 @pytest.mark.parametrize("off", [0.0, 1e-12, 0.01, 0.4])
 def test_means_stay_between_the_values_and_hold_those_of_other_weights(mask: Mask, off: float) -> None:
-    """Whatever the factors within their radii, the mean under them is enclosed; so is it for values within theirs."""
+    """For all factors within their radii the mean is enclosed, and so it is for all values within theirs."""
     rng = np.random.default_rng(7)
     words, size = 4, 6
     views, scale, rows = Views(mask, size, True), (np.full(size, 2.0), np.zeros(size)), np.arange(size)
@@ -189,7 +189,7 @@ def test_batches_follow_from_their_positions() -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", ["dyck2", "flipflop"])
 def test_long_words_of_programs_take_little_memory(name: str) -> None:
-    """Scores of all pairs would take 24 megabytes a head for three words of length 1000."""
+    """The scores of all pairs would take 24 megabytes a head for three words of length 1000."""
     subject = shipped(f"{name}.srasp")
     words = [tuple(np.random.default_rng(k).choice(subject.alphabet, 1000).tolist()) for k in range(3)]
     forward = FloatForward(network_of(subject, [words[0][:9]]))

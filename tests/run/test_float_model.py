@@ -1,4 +1,4 @@
-"""Certified float64 for models that are not rounded: every enclosure contains what balls of high precision say."""
+"""Certified float64 for models that are not rounded: every enclosure contains the value of balls of high precision."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BITS = 200
 
 
 def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) -> float:
-    """Hold every column of every stage against balls where both have finite bounds; the widest enclosure."""
+    """Compare every column of every stage with balls where both have finite bounds; return the widest enclosure."""
     found = FloatForward(model).trace(words)
     arithmetic = BallArithmetic(bits)
     forward = Forward(model, arithmetic)
@@ -73,17 +73,17 @@ HUGE = ("1/10^300", "1/10^302", "1/10^310", "1/10^400")
 @pytest.mark.parametrize("mask", [Mask.NONE, Mask.FUTURE, Mask.PAST])
 @pytest.mark.parametrize("score", [-1, 1, -(10**8), Fraction(1, 10**8)])
 def test_logits_beyond_any_float(tau: str, mask: Mask, score: int | Fraction) -> None:
-    """A key that is not seen never has a weight, however low the logits of those that are."""
+    """A hidden key never has a weight, however low the logits of the visible keys are."""
     hostile = replace(scored(score, mask), temperature=parse_arith(tau))
     check(hostile, [tuple("abab"), tuple("bbba"), tuple("aaaa")], 3000)
     found = FloatForward(hostile).trace([tuple("baaa"), tuple("abbb")])
     read = found.attended["h"][2]
-    if mask is Mask.FUTURE:  # the first position sees itself alone
+    if mask is Mask.FUTURE:  # the first position sees only itself
         assert (read.mid[:, 0].tolist(), read.radius[:, 0].tolist()) == ([0, 1], [0, 0])
 
 
 def summed(embedding: Matrix, encodings: list[str], weights: tuple[int, ...]) -> Transformer:
-    """The sum of the coordinates but the last, each of them through a relu, times these weights."""
+    """Return a network that sums all coordinates but the last, each through a relu, times these weights."""
     k = len(weights)
     ffn = FeedForward(
         Matrix.of(k, k + 1, {(unit, unit): 1 for unit in range(k)}),
@@ -141,7 +141,7 @@ def test_models_with_ties_strict_masks_and_either_reading(name: str) -> None:
 
 
 def scored(score: int | Fraction, mask: Mask = Mask.NONE) -> Transformer:
-    """`one_head` with the score `score i j` and any mask."""
+    """Return `one_head` with the score `score i j` and any mask."""
     model = one_head()
     (layer,) = model.layers
     head = replace(layer.heads[0], mask=mask, w_q=Matrix.of(1, 4, {(0, 1): score}))
@@ -150,7 +150,7 @@ def scored(score: int | Fraction, mask: Mask = Mask.NONE) -> Transformer:
 
 def test_a_settled_clip_is_exact_and_an_unsettled_one_keeps_its_radius() -> None:
     found = FloatForward(scored(3)).trace([tuple("ba"), tuple("ab")]).columns[3]
-    # Query 2 reads 1/(1 + e^-6) and e^-6/(1 + e^-6): clips at 1 and 0.
+    # Query 2 reads 1/(1 + e^-6) and e^-6/(1 + e^-6), which clips turn into 1 and 0.
     assert (found.mid[:, 1].tolist(), found.radius[:, 1].tolist()) == ([1, 0], [0, 0])
     flat = FloatForward(scored(0)).trace([tuple("ab")]).columns[3]
     assert flat.mid[0].tolist() == pytest.approx([0.5, 0.5])
@@ -158,7 +158,9 @@ def test_a_settled_clip_is_exact_and_an_unsettled_one_keeps_its_radius() -> None
 
 
 def test_logits_beyond_what_float64_can_exponentiate() -> None:
-    """Logits up to 4 * 10^6: all but the last position underflow, and the shift by the maximum keeps the rest."""
+    """Logits up to 4 * 10^6: all weights but that of the last position underflow, and subtracting the maximum
+    keeps it.
+    """
     found = FloatForward(scored(10**6)).trace([tuple("ba")]).columns[3]
     assert (found.mid[0].tolist(), found.radius[0].tolist()) == ([1, 1], [0, 0])
 
@@ -169,7 +171,7 @@ def test_a_lone_position_is_read_exactly() -> None:
 
 
 def test_an_uncertain_logit_widens_the_mean() -> None:
-    """An uncertain activation under a large score: the enclosure is as wide as the values allow, never less."""
+    """An uncertain activation under a large score: the enclosure is as wide as the values allow, never narrower."""
     model = scored(1)
     second = AttentionHead(
         "g", Mask.NONE, Matrix.of(1, 4, {(0, 1): 2**60}), Matrix.of(1, 4, {(0, 2): 1}), Matrix.of(4, 4, {(3, 0): 1})
@@ -184,7 +186,9 @@ def test_an_uncertain_logit_widens_the_mean() -> None:
 @pytest.mark.parametrize("name", ["flipflop", "dyck1", "tomita_5", "parity"])
 @pytest.mark.parametrize("regime", ["temperature", "position"])
 def test_the_booleans_of_rounded_networks_are_exact(name: str, regime: str) -> None:
-    """Every clip of attention is certainly at most 0 or at least 1, so no Boolean has a radius, and no word is left."""
+    """Every clip of attention is certainly at most 0 or at least 1, so no Boolean has a radius, and no word stays
+    open.
+    """
     subject = shipped(f"{name}.ltl", regime=regime)
     oracle = Oracle(subject.file)
     words = sample_words(subject.file.alphabet, 14, 60, 0, oracle.accepts, [one.word for one in subject.file.examples])
@@ -214,7 +218,7 @@ def test_every_word_of_the_flip_flop_program_is_decided() -> None:
 def test_answers_by_a_threshold(
     model: Transformer, threshold: Fraction, reading: Literal["first", "last"], n: int, seed: int
 ) -> None:
-    """On which side of the threshold the output lies, at either end, is what balls say, and is said where it is far."""
+    """Balls decide the side of the threshold at either end; float64 must answer where the output is far from it."""
     draw = random.Random(seed)
     words = [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)]
     network = replace(model, threshold=threshold, reading=reading)
@@ -228,7 +232,7 @@ def test_answers_by_a_threshold(
         assert low <= upper(value)
         assert lower(value) <= high
         assert bool(found.decided[index]) is bool(found.accepted[index] or found.rejected[index])
-        for trace, rows in FloatForward(network).passes([word]):  # which takes it that all clips saturate
+        for trace, rows in FloatForward(network).passes([word]):  # it assumes that all clips saturate
             for row, _ in rows.tolist():
                 assert not trace.accepted[row] or lower(value) > threshold
                 assert not trace.rejected[row] or upper(value) < threshold

@@ -1,4 +1,6 @@
-"""What certified float64 assumes of a process is tried once; where it does not hold balls do the work and say so."""
+"""The assumptions of certified float64 about a process are tested once; if one fails, balls take over and a note
+says so.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ GLIBC = sys.platform == "linux" and sys.maxsize > 2**32 and hasattr(ctypes.CDLL(
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """A process that has tried nothing yet."""
+    """Start each test as a process that has tested nothing yet."""
     distrust.cache_clear()
     float_trust._heard.clear()
     yield
@@ -35,7 +37,9 @@ def fresh() -> Iterator[None]:
 
 
 def lying(low: float, high: float, share: float, least: int = 0) -> Any:
-    """numpy's exp, off by a share in one range of arguments, in arrays of some length or more."""
+    """Return an exp like numpy's with a relative error `share` for arguments in [low, high], in arrays of `least`
+    numbers or more.
+    """
     true = np.exp
 
     def exp(x: Any, out: Any = None) -> Any:
@@ -49,7 +53,7 @@ def lying(low: float, high: float, share: float, least: int = 0) -> Any:
 
 
 def test_this_machine_keeps_what_is_assumed() -> None:
-    assert reasons() == ()  # nothing was asked
+    assert reasons() == ()  # nothing was tested yet
     assert distrust() is None
     assert reasons() == ()
 
@@ -123,7 +127,7 @@ def test_another_rounding_mode_is_found(mode: str) -> None:
 
 
 def test_numbers_flushed_to_zero_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a processor does that flushes: what is put together from such a number is 0."""
+    """On a processor that flushes, every result computed from such a number is 0."""
     real = np.full
 
     def flushed(shape: Any, value: float, *rest: Any) -> Any:
@@ -158,7 +162,7 @@ def test_models_go_to_balls_or_stay_undecided(
 
 
 def result_text() -> Any:
-    """A worker that finds something wrong."""
+    """Return a result of a worker that finds a fault."""
 
     def answer(shard: Shard) -> int:
         hear(("wrong here",))

@@ -1,4 +1,4 @@
-"""The forward pass against a dense one written from the definition, on random networks."""
+"""The forward pass compared with a dense one written from the definition, on random networks."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_precision_is_derived_from_the_largest_logit_and_the_largest_coefficient
 
 
 def with_coefficients(factor: int) -> Transformer:
-    """One head, with the weights of the clips multiplied."""
+    """Return a network of one head, with the weights of the clips multiplied."""
     model = one_head()
     (layer,) = model.layers
     w1 = layer.ffn.w1
@@ -118,7 +118,7 @@ def test_more_digits_than_a_reasonable_number_are_refused() -> None:
 @settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=5), st.integers(-30, 30))
 def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, word: list[str], power: int) -> None:
-    # Values scaled up or down, so that large terms cancel.
+    # Values are scaled up or down, so that large terms cancel.
     scale = Fraction(10) ** power
     layers = tuple(
         Layer(

@@ -1,4 +1,4 @@
-"""Numbers of the arithmetic as exact rationals."""
+"""Numbers of the mpmath arithmetic as exact rationals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Words that share their prefixes: the same answers, enclosures of the same numbers, and only where it is allowed."""
+"""Words that share their prefixes: the same answers, enclosures of the same numbers, and only where sharing is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ Passes = list[tuple[BatchTrace, Integers]]
 def both_ways(
     subject: Subject, words: Sequence[Sequence[str]], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Passes, Passes]:
-    """With shared prefixes, stages being taken to cost nearly nothing, so that there are many; and without."""
+    """Run words with shared prefixes (a stage costs next to nothing here, so that there are many), and without."""
     monkeypatch.setattr(prefixes, "STAGE", 2)
     shared = list(FloatForward(subject.model).passes(words))
     monkeypatch.setattr(float64, "fork", lambda symbols: None)
@@ -44,13 +46,13 @@ def by_place(passes: Passes) -> dict[int, tuple[BatchTrace, int]]:
 
 
 def overlap(one: Block, row: int, other: Block, twin: int) -> bool:
-    """Whether two enclosures of a word's column may enclose the same numbers."""
+    """Return True if two enclosures of a word's column overlap."""
     row, twin = (place if block.mid.shape[0] > 1 else 0 for place, block in ((row, one), (twin, other)))
     return bool((np.abs(one.mid[row] - other.mid[twin]) <= one.radius[row] + other.radius[twin]).all())
 
 
 def assert_same(passes: tuple[Passes, Passes], words: int) -> None:
-    """The same answers, word by word, and enclosures that overlap."""
+    """Assert that both passes give equal answers, word by word, and overlapping enclosures."""
     shared, alone = by_place(passes[0]), by_place(passes[1])
     assert sorted(shared) == sorted(alone) == list(range(words))
     for place, (one, row) in shared.items():
@@ -105,7 +107,7 @@ def test_sharing_prefixes_changes_no_answer(text: str, regime: str, monkeypatch:
 def test_words_that_the_first_pass_does_not_decide_are_run_again(
     regime: str, beta: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a small beta heads read values in between: whole subtrees of words are left to the second pass."""
+    """With a small beta heads read values in between: whole subtrees of words need the second pass."""
     subject = compiled("a S b", regime, beta, "abc")
     words = [tuple(word) for word in product("abc", repeat=5)]
     passes = both_ways(subject, words, monkeypatch)
@@ -135,7 +137,7 @@ def test_the_dense_way_reads_the_prefixes_too(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_weights_that_underflow_far_behind_the_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last b of `b c^n` lies so far back that its weight underflows in the table of the others."""
+    """The last b of `b c^n` is so far back that its weight underflows in the table of the others."""
     subject = compiled("(a | c) S b", "causal-position", Fraction(200), "abc")
     tails = [tuple(word) for word in product("ac", repeat=4)]
     words = [("c", "b", *"c" * 10, *tail) for tail in tails]

@@ -1,4 +1,4 @@
-"""Temperatures and encodings that are no rationals, in every engine, against a pass by the definition."""
+"""Irrational temperatures and encodings, in every engine, compared with a pass by the definition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENCODINGS = ["log(i+1)", "sqrt(i+1)/n", "exp(-i/n)-1", "i/n"]
 
 @st.composite
 def irrational(draw: st.DrawFn) -> Transformer:
-    """A random network, without its own temperature and one of its encodings."""
+    """Draw a random network with an irrational temperature and one irrational encoding."""
     model = draw(transformers())
     tau = parse_arith(draw(st.sampled_from(TAUS)))
     encodings = list(model.encodings)
@@ -72,7 +72,7 @@ def test_the_float_of_a_number_and_its_radius(text: str) -> None:
     near, off = rounded(value)
     assert off > 0
     assert between(Fraction(near) - Fraction(off), mp_value(value), Fraction(near) + Fraction(off))
-    # The nearest float is off by half of the distance to its neighbour at most.
+    # The error of the nearest float is at most half of the distance to its neighbour.
     assert off <= max(1.01 * abs(float(np.spacing(near))), 2.0**-998)
     assert rounded(parse_arith("exp(800)").real()) == (0.0, float("inf"))
 
@@ -86,14 +86,14 @@ def test_a_row_of_rationals_next_to_numbers() -> None:
         assert between(low, mp_value(value), high)
     exact, nothing = near_row([Fraction(1, 3), Fraction(2)])
     assert (exact.values(0), nothing) == ([Fraction(1, 3), 2], 0.0)
-    # A large share is in the radius: of 3 it is 3/4.
+    # The radius includes a large share: for 3 it is 3/4.
     mid, rad = rounded_row(Exact.row([3], 1), 0.25)
     assert mid[0] == 3
     assert 0.75 <= rad[0] < 0.7501
 
 
 def test_a_radius_that_was_left_out_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were the share of a row forgotten, float64 would miss the balls where the rationals are far from the numbers."""
+    """Without the share of a row, float64 would miss the balls where the rationals are far from the numbers."""
     from hardsim.run import float_attention
 
     model = compiled("a S b", tau=parse_arith("1/(n*log(n+1))")).model
@@ -111,8 +111,10 @@ def test_a_radius_that_was_left_out_would_be_seen(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_value_on_its_threshold_is_undecided_and_beside_it_decided() -> None:
-    """With tau = 1/(2 n log 3) and beta 1 the logits of `a S b` fall by log 3 a position: of bc at 2 the attended value
-    is 1/4, so the clip is exactly 0, which no enclosure can tell; of what is colder it is less, of hotter more."""
+    """With tau = 1/(2 n log 3) and beta 1 the logits of `a S b` fall by log 3 a position. At position 2 of bc the
+    attended value is 1/4, so the clip is exactly 0, which no enclosure can decide; at colder temperatures the value is
+    less, at hotter ones more.
+    """
 
     def verdicts(base: str) -> list[Answer]:
         subject = compiled("a S b", letters="abc", beta=Fraction(1), tau=parse_arith(f"1/(2*n*log({base}))"))
@@ -128,7 +130,7 @@ def test_a_value_on_its_threshold_is_undecided_and_beside_it_decided() -> None:
 
 
 def test_equal_scores_share_their_weight_whatever_the_temperature() -> None:
-    """Where all keys are alike, softmax is the mean: every enclosure contains it. (b and c are both selected.)"""
+    """If all keys are equal, softmax is the mean: every enclosure contains it. (b and c are both selected.)"""
     model = compiled("a S b", letters="abc", tau=parse_arith("exp(1)/n")).model
     flat = replace(model, encodings=tuple((place, parse_arith("0")) for place, _ in model.encodings))
     arithmetic = BallArithmetic(128)

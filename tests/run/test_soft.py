@@ -1,4 +1,4 @@
-"""Softmax models read off against a threshold: enclosures, sides, and how much precision is enough."""
+"""Softmax models compared with a threshold: enclosures, sides, and the precision that is enough."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def value_of(model: SoftModel, word: str) -> tuple[Fraction, Fraction]:
 
 
 def exactly(word: str, tau: Fraction) -> Fraction:
-    """k / (k + (n - k) e^(-1/tau)) to 120 digits."""
+    """Return k / (k + (n - k) e^(-1/tau)) to 120 digits."""
     k, n = word.count("a"), len(word)
     return fraction(context.mpf(k) / (k + (n - k) * context.exp(context.mpf(-tau.denominator) / tau.numerator)))
 
@@ -64,7 +64,7 @@ def test_balls_and_mpmath_agree_on_random_networks(model: Transformer, word: str
     wide, narrow = (_columns(run) for run in runs)
     assert runs[1].bits >= 2 * runs[0].bits
     for ball, number in zip(wide, narrow, strict=True):
-        # An exact number has no radius that would leave room for the rounding of mpmath.
+        # An exact number has no radius that could cover the rounding of mpmath.
         rounding = Fraction(1, 2 ** runs[0].bits) * (1 + abs(number[0]))
         assert ball[0] - rounding <= number[0] <= ball[1] + rounding
 
@@ -98,7 +98,7 @@ def test_mpmath_numbers_are_taken_as_they_are() -> None:
 
 
 def close(word: str, digits: int) -> str:
-    """A threshold that the output at tau = 1 is above by less than 10^-digits."""
+    """Return a threshold that the output at tau = 1 exceeds by less than 10^-digits."""
     value = exactly(word, Fraction(1))
     return str(Fraction(value.numerator * 10**digits // value.denominator, 10**digits))
 
@@ -129,7 +129,7 @@ def test_the_limit_names_the_word(tmp_path: Path) -> None:
     with pytest.raises(Undecided, match="the word a b is undecided: with 256 bits, the limit"):
         model.run("ab", settled)
     assert model.run("bb", settled).bits == model.bits(2)  # exactly 0
-    # Without enclosures there is nothing to repeat: mpmath answers at once.
+    # mpmath has no enclosures, so nothing is repeated with more precision.
     assert SoftModel(model.model, "mpmath", limit=256).run("ab", settled).bits == 2 * model.bits(2)
 
 

@@ -1,4 +1,4 @@
-"""Gaps, ties, witnesses, sizes: recounted from the definition, and merged from parts."""
+"""Gaps, ties, witnesses, sizes: recomputed from the definition, and merged from parts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def check_head(model: Program, head: HeadFacts, rows: Sequence[list[dict[int, Fr
 
 
 def check_tied(hard: HardNetwork, head: Head, found: HeadFacts, layers: Sequence[HardLayer], words: Words) -> None:
-    """What tied positions carry, recounted: the worst kind of all rows, and the positions and values of its row."""
+    """Recompute the facts about tied positions: the worst kind of all rows, and the positions and values of its
+    row.
+    """
     model, names, name = hard.program, hard.network.coordinates, head.name
     kinds: dict[tuple[tuple[str, ...], int], int] = {}
     for word, layer in zip(words, layers, strict=True):
@@ -130,7 +132,7 @@ def test_parts_that_are_merged_are_the_whole(hard: HardNetwork, words: Words, cu
     first.merge(second)
     assert second == untouched
     for facts in (whole, first):
-        # The same row may be found in several words: which is named may differ, that it is one may not.
+        # Several words may have the same row; each engine may name another word, but the row must be the same.
         for head in (head for layer in facts.layers for head in layer.heads.values()):
             head.least = head.least and (head.least[0], ANYWHERE)
             head.tie = head.tie and (head.tie[0], ANYWHERE)
@@ -139,7 +141,7 @@ def test_parts_that_are_merged_are_the_whole(hard: HardNetwork, words: Words, cu
 
 
 def test_the_gap_of_a_length_is_that_of_its_worst_head() -> None:
-    """Scores 1, 2, 3 and, from the second layer on, 2, 4, 6."""
+    """The scores are 1, 2, 3 and, from the second layer on, 2, 4, 6."""
     model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
     (layer,) = model.layers
     double = replace(

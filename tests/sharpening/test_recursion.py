@@ -1,4 +1,4 @@
-"""The steps of the error recursion, each worked out by hand or held against the lemma that it refines."""
+"""The steps of the error recursion, each computed by hand or compared with the lemma that it refines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MODEL = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
 
 
 def bounds_of(model: Program, inverse: int) -> tuple[Gaps, list[LayerBounds]]:
-    """The declared gaps at length 3, and the bounds of each layer."""
+    """Return the declared gaps at length 3, and the bounds of each layer."""
     facts = run_hard(model, 3)[-1].facts
     gaps = declared_gaps(model, facts)
     return gaps, list(error_bounds(model, facts, [Fraction(inverse)] * 3, gaps).layers)
@@ -55,12 +55,14 @@ def bounds_of(model: Program, inverse: int) -> tuple[Gaps, list[LayerBounds]]:
 def test_a_head_moves_its_value_by_half_its_spread() -> None:
     """The value [a] is 0 or 1, so that 1/2 is in the middle: weights that are D apart move it by D/2."""
     _, (layer,) = bounds_of(MODEL, 2)
-    # The last of three positions has score 3, gap 1 and two others.
+    # At the last of three positions the score is 3, the gap 1, and there are two other keys.
     assert layer.attended["free"] == layer.final["free"] == weight_distance(3, 1, Fraction(1), ZERO, HALF) / 2
 
 
 def two_heads(gain: int) -> Program:
-    """The head of `one_head` twice, the second layer with `gain` times what the first read in its keys."""
+    """Return a program with the head of `one_head` twice; keys of the second layer have `gain` times the first
+    one's value.
+    """
     second = replace(
         MODEL.layers[0].heads[0],
         name="k",
@@ -71,7 +73,7 @@ def two_heads(gain: int) -> Program:
 
 
 def test_errors_of_one_layer_enter_the_scores_and_values_of_the_next() -> None:
-    """The query is the constant 1, without error, so a score is off by the gain times what the key is off by."""
+    """The query is the constant 1, without error, so a score has the gain times the key's error."""
     model = two_heads(1)
     gaps, (first, second) = bounds_of(model, 16)
     delta = first.final["free"]
@@ -79,19 +81,19 @@ def test_errors_of_one_layer_enter_the_scores_and_values_of_the_next() -> None:
     assert second.etas["k"] == delta
     distance = max(row_distance(n, 1, 1, gap, Fraction(16), delta) for n, gap in enumerate(gaps["k"], start=1))
     assert second.distances["k"] == distance
-    # Values are a third of what the first head read, 0 or 1.
+    # Values are a third of the first head's value, 0 or 1.
     expected = delta + delta / 3 + distance * Fraction(1, 6)
     assert expected <= second.final["free"] <= expected * (1 + Fraction(1, 2**80))
     assert all(bounds.final[name] == 0 for bounds in (first, second) for name in model.coordinates if name != "free")
 
 
 def of_read(weight: Rational, bias: Rational, factor: int, clip: bool = True) -> Unit:
-    """f(weight * read + bias), written with a factor to the coordinate "place"."""
+    """Return the unit f(weight * read + bias), which writes to the coordinate "place" with a factor."""
     return Unit((("place", factor),), Affine.of({"free": weight, "1": bias}), clip)
 
 
 def placed(unit: Unit, inverse: int = 8) -> tuple[Fraction, Fraction]:
-    """The bounds of the head's value, which is 0 or 1 in the hard model, and of what the unit writes."""
+    """Return the bounds of the head's value, which is 0 or 1 in the hard model, and of the unit's output."""
     _, (layer,) = bounds_of(replace(MODEL, layers=(replace(MODEL.layers[0], units=(unit,)),)), inverse)
     return layer.attended["free"], layer.final["place"]
 
@@ -117,13 +119,13 @@ def test_a_hidden_unit_that_is_never_active_has_no_error() -> None:
     error, found = placed(of_read(1, -2, 5, clip=False))
     assert error < 1
     assert found == 0
-    # Its input reaches 0, so that an error may make it active.
+    # The unit's input reaches 0, so that an error may make it active.
     assert placed(of_read(1, -1, 5, clip=False))[1] == 5 * error
     assert placed(of_read(1, 0, -5, clip=False))[1] == 5 * error
 
 
 def ffn(units: list[tuple[Rational, Rational, int]]) -> FeedForward:
-    """Hidden units relu(weight * x + bias), each with the factor of what it writes."""
+    """Return hidden units relu(weight * x + bias), each with the factor of its output."""
     m = len(units)
     w1: dict[tuple[int, int], Rational] = {(unit, 1): weight for unit, (weight, _, _) in enumerate(units)}
     w2: dict[tuple[int, int], Rational] = {(0, unit): factor for unit, (_, _, factor) in enumerate(units)}
@@ -131,7 +133,7 @@ def ffn(units: list[tuple[Rational, Rational, int]]) -> FeedForward:
 
 
 def test_pairs_of_hidden_units_that_are_clips() -> None:
-    """The same form, a bias lower by 1, the negative of every weight: nothing else is a clip."""
+    """A pair is a clip if it has one form, a bias lower by 1, and opposite weights; nothing else is a clip."""
 
     def clips(units: list[tuple[Rational, Rational, int]]) -> list[bool]:
         return [unit.clip for unit in ffn(units).units]
@@ -142,13 +144,13 @@ def test_pairs_of_hidden_units_that_are_clips() -> None:
     assert clips(clip + clip) == [True, True]
     for other in [(2, -1, 1), (2, -1, -2), (2, -2, -1), (3, -1, -1)]:
         assert clips([(2, 0, 1), other]) == [False, False]
-    # A stair: 1 pairs with 0, and 2, which takes the step back up, has no partner of its own.
+    # A staircase: unit 1 pairs with unit 0; unit 2, which steps back up, has no partner.
     assert clips([(2, 0, 1), (2, -1, -1), (2, -2, 1)]) == [True, False]
 
 
 @given(ffns(), st.lists(st.fractions(-3, 3, max_denominator=4), min_size=5, max_size=5))
 def test_pairs_are_clips(network: FeedForward, point: list[Fraction]) -> None:
-    """Hidden units with pairs made one write what the matrices write."""
+    """Hidden units in pairs write the numbers that the matrices write."""
 
     def times(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:
         return [sum((a * b for a, b in zip(row, vector, strict=True)), ZERO) for row in matrix.dense()]
@@ -163,7 +165,7 @@ def test_pairs_are_clips(network: FeedForward, point: list[Fraction]) -> None:
 
 
 def test_the_bound_grows_with_the_temperature() -> None:
-    """What the search for the largest temperature relies on."""
+    """The search for the largest temperature relies on this."""
     for model, lengths in models(10, 30, tied=False, expected=tieless):
         facts = lengths[-1].facts
         gaps, size = declared_gaps(model, facts), facts.n + model.bos

@@ -1,4 +1,4 @@
-"""Theorem 26 held against runs of the softmax model in balls: the temperature that it gives is never refuted."""
+"""Theorem 26 compared with runs of the softmax model in balls: its temperature is never refuted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.simulations import Errors, Measured, models, one_head, run_hard, soft
 
 EPSILONS = [Fraction(1, 2), DEFAULT_EPSILON, Fraction(1, 100)]
 ROUNDING = Fraction(1, 2**150)
-"""What the balls of this precision may be wide: an error of 0 is enclosed by such a ball."""
+"""A bound on the width of balls of this precision, by which they may enclose an error of 0."""
 
 
 def solutions(model: Program, lengths: Sequence[Measured], epsilon: Fraction) -> list[Solution]:
@@ -37,7 +37,7 @@ def solutions(model: Program, lengths: Sequence[Measured], epsilon: Fraction) ->
 
 
 def check(found: Sequence[Solution], errors: Sequence[Errors]) -> list[float]:
-    """That no error lies above its bound; the measured errors at the end over the bounds there."""
+    """Assert that no error exceeds its bound; return the measured errors at the end over the bounds there."""
     ratios = []
     for solution, layers in zip(found, errors, strict=True):
         for bounds, (attended, final) in zip(solution.bounds.layers, layers, strict=True):
@@ -82,7 +82,7 @@ def test_the_theorem_s_temperature_is_never_refuted(seed: int, tied: bool, count
 
 @pytest.mark.slow
 def test_a_temperature_that_is_too_high_is_refuted() -> None:
-    """Sixteen times the theorem's temperature is beyond what the error allows, for these models at some length."""
+    """Sixteen times the theorem's temperature exceeds the allowed error, for these models at some length."""
     refuted = 0
     for model, lengths in models(10, 28, tied=False, expected=tieless):
         found = solutions(model, lengths, DEFAULT_EPSILON)
@@ -92,7 +92,7 @@ def test_a_temperature_that_is_too_high_is_refuted() -> None:
 
 
 def power_of_two(value: Fraction) -> Fraction:
-    """The largest power of two that is at most a positive number."""
+    """Return the largest power of two that is at most a positive number."""
     powers = (Fraction(2) ** power for power in range(1000, -1000, -1))
     return next(power for power in powers if power <= value)
 
@@ -126,7 +126,7 @@ def test_uniform_attention_is_the_same_at_any_temperature() -> None:
 @pytest.mark.parametrize("weighting", [Weighting.LEFTMOST, Weighting.RIGHTMOST])
 @pytest.mark.parametrize("query", [[0], []])
 def test_ties_of_one_sided_heads_have_no_temperature(weighting: Weighting, query: list[int]) -> None:
-    """All scores are the same. Hard attention takes one position, softmax the mean, at every temperature."""
+    """All scores are equal. Hard attention takes one position, softmax the mean, at every temperature."""
     model = one_head(query, query, Mask.NONE, weighting)
     one, two = run_hard(model, 2)
     assert solutions(model, [one], DEFAULT_EPSILON)[0].bounds.final == 0
@@ -138,7 +138,7 @@ def test_ties_of_one_sided_heads_have_no_temperature(weighting: Weighting, query
 
 
 def test_declared_gaps_take_the_place_of_measured_ones() -> None:
-    """The score is i: gap 1 from the second position on; the first sees nothing else, whatever is declared."""
+    """The score is i: gap 1 from the second position on; the first position sees only itself, whatever is declared."""
     model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap="i/(2*n)")
     facts = run_hard(model, 3)[-1].facts
     assert facts.heads["h"].gaps == [None, 1, 1]
@@ -154,7 +154,7 @@ def test_a_smaller_declared_gap_means_a_lower_temperature() -> None:
         for model in [one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap=gap)]
     ]
     assert found[0] > found[1]
-    # One head without errors before it: everything depends on gap/tau alone.
+    # One head with exact inputs: the error depends on gap/tau alone.
     assert abs(found[0] / 10 - found[1]) <= found[1] / STEPS
 
 
@@ -187,7 +187,7 @@ def test_where_the_search_begins_changes_nothing() -> None:
 
 
 def test_inverse_temperatures_of_a_model() -> None:
-    """By query index, which starts at position 0 with a beginning of sequence."""
+    """Temperatures are listed by query index, which starts at position 0 with a beginning of sequence."""
     program = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
     model = assemble(program, parse_arith("1/(i+n)"))
     assert list(inverses(model, 3)) == [Fraction(k) for k in (4, 5, 6)]

@@ -1,4 +1,4 @@
-"""Breaking ties: hard attention stays the same, the new gap holds, and softmax can be made to agree."""
+"""Breaking ties: hard attention stays the same, the new gap is true, and softmax can be made to agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.hard_runs import outputs_of
 LONGEST = 5
 ONE = parse_arith("1")
 TABLE = LengthTable((Fraction(1),) * LONGEST)
-"""The scores of `sided` are 0 and 1, so they differ by 1: declared, or measured."""
+"""A gap of 1 at every length: the scores of `sided` are 0 and 1. The gap may be declared or measured."""
 HALF = Fraction(1, 2)
 
 
@@ -38,7 +38,9 @@ def words(n: int) -> list[tuple[str, ...]]:
 
 
 def expected(weighting: str, word: tuple[str, ...]) -> bool:
-    """Whether the first or last letter is an a; without letters every position is a maximum, and none an a."""
+    """Return True if the first or last letter is an a; without letters every position is a maximum, and none is an
+    a.
+    """
     letters = [symbol for symbol in word if symbol != "c"]
     return bool(letters) and letters[0 if weighting == "leftmost" else -1] == "a"
 
@@ -70,7 +72,7 @@ def test_hard_attention_is_unchanged_and_the_new_gap_holds(tmp_path: Path, weigh
         for i, found in enumerate(after.gaps, start=1):
             promised = gap.evaluate(i=i, n=n) / (2 * (n + 1))
             assert found is None if n == 1 else found is not None and found >= promised
-            # Two neighbours that tie meet it.
+            # Two tied neighbours attain the gap.
             assert n == 1 or found == promised
 
 
@@ -104,7 +106,7 @@ def test_other_heads_are_left_alone(tmp_path: Path) -> None:
 
 
 def soft_side(soft: SoftModel, word: Sequence[str]) -> bool | None:
-    """The side of 1/2 on which the output of softmax is."""
+    """Return the side of 1/2 on which the softmax output lies; None if open."""
     run = soft.run(word, lambda trace: True)
     return side(run.trace.columns[soft.model.output].values[run.trace.index], HALF)
 
@@ -121,7 +123,7 @@ def test_softmax_at_the_theorem_s_temperature_is_right(tmp_path: Path, weighting
 
 
 def test_without_breaking_them_softmax_shares_its_weight(tmp_path: Path) -> None:
-    """What the tests above rest on: at any temperature the tie of aab has the mean 2/3, of abb 1/3."""
+    """The tests above need this: at any temperature the tie of aab has the mean 2/3, that of abb 1/3."""
     model = load(tmp_path, sided("leftmost"))
     soft = SoftModel(assemble(model, LengthTable((Fraction(1, 100),) * 3)))
     assert [soft_side(soft, word) for word in ("aab", "abb")] == [True, False]

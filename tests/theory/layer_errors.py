@@ -1,11 +1,11 @@
-"""How errors pass through one layer with the norms of its matrices: Lemmas 28 to 34, the parts of Lemma 25, which
+"""Error bounds for one layer by the norms of its matrices: Lemmas 28 to 34, the parts of Lemma 25, which
 `hardsim.sharpening.recursion` takes coordinate by coordinate.
 
 A hard network and a soft one have the same parameters; only the weighting differs. Their activations at a place
 differ by at most `delta` in every coordinate (the max norm), and those of the hard network are at most `size` in
 absolute value. Every function takes exact rationals and returns a rational that is rigorously an upper bound of the
-error further on. `v`, `w1` and `w2` are row norms of W_V (summed over the heads), W_1 and W_2; residual connections
-are included.
+error after its step. `v`, `w1` and `w2` are row norms of W_V (summed over the heads), W_1 and W_2; residual
+connections are included.
 """
 
 from __future__ import annotations
@@ -21,42 +21,51 @@ ZERO = Fraction(0)
 
 
 def entry_norm(matrix: Matrix) -> Fraction:
-    """Lemma 28: `|A x| <= (number of columns) (largest |entry|) |x|` in the max norm; this is the factor."""
+    """Return the factor of Lemma 28: `|A x| <= (number of columns) (largest |entry|) |x|` in the max norm."""
     return max((len(row) * max(map(abs, row)) for row in matrix if row), default=ZERO)
 
 
 def row_norm(matrix: Matrix) -> Fraction:
-    """The largest sum of absolute values in a row, never larger (ours): attained at the vector of that row's signs."""
+    """Return the largest sum of absolute values in a row. It is never larger than `entry_norm` (ours), and attained at
+    the vector of that row's signs.
+    """
     return max((sum(map(abs, row), ZERO) for row in matrix), default=ZERO)
 
 
 def total_norm(matrix: Matrix) -> Fraction:
-    """The sum of the absolute values of all entries: `|x^T A y| <= total_norm(A) |x| |y|` in the max norm."""
+    """Return the sum of the absolute values of all entries: `|x^T A y| <= total_norm(A) |x| |y|` in the max norm."""
     return sum((sum(map(abs, row), ZERO) for row in matrix), ZERO)
 
 
 def activation_bound(
     size: Fraction, v: Fraction, w1: Fraction, w2: Fraction, bias1: Fraction, bias2: Fraction
 ) -> Fraction:
-    """Lemma 29, one layer, with the paper's single constant taken apart: activations of at most `size` leave it as at
-    most `(1 + w2 w1) c + w2 bias1 + bias2`, with `c = (1 + v) size`. Attention takes convex combinations, and relu
-    enlarges nothing."""
+    """Bound activations by Lemma 29, one layer, with the paper's single constant taken apart.
+
+    Activations of at most `size` leave the layer as at most `(1 + w2 w1) c + w2 bias1 + bias2`, with `c = (1 + v)
+    size`. Attention takes convex combinations, and relu enlarges nothing.
+    """
     return (1 + w2 * w1) * (1 + v) * size + w2 * bias1 + bias2
 
 
 def ffn_error(w2: Fraction, w1: Fraction, delta: Fraction) -> Fraction:
-    """Lemma 30: `y = W_2 relu(W_1 c + b_1) + b_2 + c`; relu enlarges no difference, and the biases cancel."""
+    """Bound the error after `y = W_2 relu(W_1 c + b_1) + b_2 + c` by Lemma 30: relu enlarges no difference, and the
+    biases cancel.
+    """
     return delta + w2 * w1 * delta
 
 
 def uniform_error(v: Fraction, delta: Fraction) -> Fraction:
-    """Lemma 31: uniform attention has the same weights in both networks."""
+    """Bound the error after uniform attention by Lemma 31: the weights are the same in both networks."""
     return delta + v * delta
 
 
 def score_error(a: Fraction, size: Fraction, delta: Fraction) -> Fraction:
-    """Lemma 32: `eta = a (2 size delta + delta^2)` bounds the error of a score `x^T A y`, with `a` the total norm of
-    A = W_Q^T W_K: `x'^T A y' - x^T A y = x^T A (y' - y) + (x' - x)^T A y + (x' - x)^T A (y' - y)`."""
+    """Return `eta = a (2 size delta + delta^2)`, which bounds the error of a score `x^T A y` by Lemma 32.
+
+    `a` is the total norm of A = W_Q^T W_K: `x'^T A y' - x^T A y = x^T A (y' - y) + (x' - x)^T A y + (x' - x)^T A (y' -
+    y)`.
+    """
     return a * (2 * size * delta + delta * delta)
 
 
@@ -84,6 +93,7 @@ def sharp_weight_distance(visible: int, maxima: int, gap: Fraction | None, eta: 
 
 
 def attention_error(v: Fraction, size: Fraction, delta: Fraction, distance: Fraction) -> Fraction:
-    """Lemma 34, with `distance` a bound of `||alpha' - alpha||_1`:
-    `sum alpha'_j W x'_j - sum alpha_j W x_j = sum alpha'_j W (x'_j - x_j) + sum (alpha'_j - alpha_j) W x_j`."""
+    """Bound the error after attention by Lemma 34, with `distance` a bound of `||alpha' - alpha||_1`: `sum alpha'_j W
+    x'_j - sum alpha_j W x_j = sum alpha'_j W (x'_j - x_j) + sum (alpha'_j - alpha_j) W x_j`.
+    """
     return delta + v * (delta + size * distance)

@@ -1,4 +1,4 @@
-"""The bounds behind counting against direct computations: Lemma 7, its halves, tables, the sign test, beta."""
+"""The bounds behind counting compared with direct computations: Lemma 7, its halves, tables, the sign test, beta."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RATES = [*SMALL, Fraction(1, 2), Fraction(51, 100), Fraction(1), Fraction(4), Fr
 
 
 class Tails:
-    """`sum of e^(-g k^2)` and `sum of k e^(-g k^2)` over 1 <= k <= K, for every K up to a length."""
+    """The sums of e^(-g k^2) and of k e^(-g k^2) over 1 <= k <= K, for every K up to a length."""
 
     def __init__(self, g: Fraction, longest: int) -> None:
         self.weights, self.moments = [context.mpf(0)], [context.mpf(0)]
@@ -34,7 +34,7 @@ class Tails:
             self.moments.append(self.moments[-1] + k * term)
 
     def error(self, c: int, visible: int) -> Any:
-        """`|sum_j alpha_j (j - c)|` for scores -g (j - c)^2 over j = 1..visible, from its two sides."""
+        """Return `|sum_j alpha_j (j - c)|` for scores -g (j - c)^2 over j = 1..visible, from its two sides."""
         before, after = c - 1, visible - c
         total = 1 + self.weights[before] + self.weights[after]
         return abs(self.moments[after] - self.moments[before]) / total
@@ -68,7 +68,7 @@ def some_queries(n: int) -> list[int]:
 
 @pytest.mark.parametrize(("regime", "side"), CASES)
 def test_lemma_7_and_its_half_in_every_regime_for_every_count_up_to_200(regime: str, side: str) -> None:
-    """The measured error of the look-up at the rate that beta, the temperature and the encodings give."""
+    """Measure the error of the look-up at the rate that beta, the temperature and the encodings give."""
     compiled = subject(f"#{side}[a] >= 2", regime)
     head = the_head(compiled, Kind.LOOKUP)
     causal = REGIMES[regime].causal
@@ -86,7 +86,7 @@ def test_lemma_7_and_its_half_in_every_regime_for_every_count_up_to_200(regime: 
             assert halved_look_up_error(g, context) * 2 == look_up_error(g, context)
             worst = max(worst, *errors)
             rates.append(g)
-        # The least rate is at the last, the first or every position, which are among the queries.
+        # The least rate is at the last, at the first or at every position; these are among the queries.
         assert compiled.budget.least_rate(head, n) == min(rates)
         assert worst <= compiled.budget.error_bound(head, n, context)
         assert compiled.budget.paper_bound(head, n, context) == look_up_error(min(rates), context)
@@ -131,7 +131,7 @@ def test_lemma_7_as_it_is_stated_for_random_rates_counts_and_constants(
     c = data.draw(st.integers(1, n))
     alpha = softmax([g * (2 * j * c - j * j) + constant for j in range(1, n + 1)])
     error = abs(context.fsum(a * j for j, a in enumerate(alpha, start=1)) - c)
-    # The weights are right to 48 digits, and the mean is at most 40.
+    # The weights have 48 correct digits, and the mean is at most 40.
     assert error <= halved_look_up_error(g, context) + context.mpf(10) ** -45
     if 2 * g >= 1:
         stated = 2 * context.exp(-number(g)) * (1 + 1 / (2 * number(g)))
@@ -159,7 +159,7 @@ def test_a_count_amid_the_word_is_looked_up_without_error() -> None:
 
 @pytest.mark.parametrize("g", RATES, ids=str)
 def test_the_count_zero_lands_on_position_1(g: Fraction) -> None:
-    """The logits -g j^2: the same bound holds for the distance to 1."""
+    """The logits are -g j^2: the same bound is true of the distance to 1."""
     for n in (1, 2, 3, 60):
         alpha = softmax([-g * j * j for j in range(1, n + 1)])
         error = context.fsum(a * (j - 1) for j, a in enumerate(alpha, start=1))
@@ -185,13 +185,13 @@ def test_a_boolean_read_at_the_count_is_off_by_at_most_the_weight_elsewhere(data
     alpha = softmax([-g * (j - c) ** 2 for j in range(1, n + 1)])
     winner = max(c, 1)
     error = abs(context.fsum((value - values[winner - 1]) * a for value, a in zip(values, alpha, strict=True)))
-    # The subtraction above is of numbers near 1: what is left is right to 45 digits or so.
+    # The subtraction above is of numbers near 1; about 45 digits of the result are correct.
     assert error <= table_error(g, context) + context.mpf(10) ** -45
 
 
 @pytest.mark.parametrize("g", RATES, ids=str)
 def test_the_worst_table_is_wrong_everywhere_but_at_the_count(g: Fraction) -> None:
-    """Amid a long word the weight elsewhere approaches the bound, which is never below it."""
+    """In the middle of a long word the weight elsewhere approaches the bound, which is never below it."""
     tails = Tails(g, 100)
     both = 2 * tails.weights[100]
     worst = both / (1 + both)
@@ -225,13 +225,13 @@ def test_table_errors_of_very_sharp_rows_are_bounded(g: Fraction) -> None:
 
 
 def wrong_share(logits: dict[int, Fraction], positive: bool) -> Any:
-    """The softmax weight of the positions of the wrong parity."""
+    """Return the softmax weight of the positions of the wrong parity."""
     alpha = softmax(list(logits.values()))
     return context.fsum(a for j, a in zip(logits, alpha, strict=True) if (j % 2 == 0) != positive)
 
 
 def halves(m: int) -> list[Fraction]:
-    """y = (integer + 1/2)/m for integers on both sides of 0; larger ones are told apart more sharply."""
+    """Return y = (integer + 1/2)/m for integers on both sides of 0; larger ones are easier to tell apart."""
     return [(k + Fraction(1, 2)) / m for k in (-3 * m, -m, -3, -2, -1, 0, 1, 2, m, 3 * m)]
 
 

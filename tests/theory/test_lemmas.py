@@ -1,4 +1,4 @@
-"""Every lemma's bound against a direct computation, and a case that comes close to it."""
+"""Every lemma's bound compared with a direct computation, and a case that comes close to it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from tests.networks import context, number, softmax
 
 
 def distance(logits: list[Fraction]) -> Any:
-    """||hardmax - softmax||_1 for logits with a unique maximum."""
+    """Return ||hardmax - softmax||_1 for logits with a unique maximum."""
     winner = logits.index(max(logits))
     return context.fsum(abs(weight - (j == winner)) for j, weight in enumerate(softmax(logits)))
 
 
 @st.composite
 def falling(draw: st.DrawFn) -> tuple[list[Fraction], Fraction]:
-    """Scores that satisfy Lemma 6's condition with some g: the exact fall-off plus anything more."""
+    """Draw scores that satisfy Lemma 6's condition with some g: the exact fall-off plus anything more; return g
+    too.
+    """
     n = draw(st.integers(1, 12))
     winner = draw(st.integers(0, n - 1))
     g = Fraction(draw(st.integers(1, 60)), 10)
@@ -62,7 +64,7 @@ def test_beta_4_is_enough_and_3_is_not() -> None:
 
 
 def score(regime: Regime, encodings: dict[str, Encoding], q: int, i: int, j: int, n: int, side: Any) -> Fraction:
-    """The score of key j for query i, from the forms of the regime."""
+    """Return the score of key j for query i, from the forms of the regime."""
 
     def value(form: Affine, position: int) -> Fraction:
         total = Fraction(0)

@@ -1,4 +1,4 @@
-"""Outward rounding and the dyadic bounds of e^x, against mpmath and against series of our own."""
+"""Outward rounding and the dyadic bounds of e^x, compared with mpmath and with series of our own."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ rationals = st.fractions(max_denominator=10**30) | st.builds(
 
 
 def round_down(x: Fraction, bits: int) -> Fraction:
-    """The other side."""
+    """Round down, by rounding the negative number up."""
     return -round_up(-x, bits)
 
 
 def is_dyadic(x: Fraction, bits: int) -> bool:
-    """An integer of at most so many bits times a power of two."""
+    """Return True if x is an integer of at most `bits` bits times a power of two."""
     odd = abs(x.numerator)
     while odd and odd % 2 == 0:
         odd //= 2
@@ -62,8 +62,9 @@ def test_rounding_is_right_where_it_can_be_seen() -> None:
 
 
 def taylor(x: Fraction, terms: int) -> tuple[Fraction, Fraction]:
-    """Bounds of e^x for 0 <= x <= 1: the partial sum, and that plus twice the next term, which a geometric series of
-    ratio 1/2 dominates."""
+    """Return bounds of e^x for 0 <= x <= 1: the partial sum, and the partial sum plus twice the next term, which a
+    geometric series of ratio 1/2 dominates.
+    """
     partial = sum((x**k / factorial(k) for k in range(terms)), Fraction(0))
     return partial, partial + 2 * x**terms / factorial(terms)
 
@@ -79,7 +80,7 @@ def test_exponentials_agree_with_their_series_in_rationals(x: Fraction) -> None:
 def test_exponentials_enclose_mpmaths_closely(x: Fraction, bits: int) -> None:
     exact = context.exp(context.mpf(x.numerator) / x.denominator)
     above = exp_above(x, bits)
-    # mpmath's number is right to 115 digits at least, the bound is 45 digits long at most.
+    # mpmath's number has at least 115 correct digits; the bound has at most 45 digits.
     slack = context.mpf(10) ** -110
     found = context.mpf(above.numerator) / above.denominator
     assert exact * (1 - slack) <= found <= exact * (1 + context.mpf(8) / 2**bits) * (1 + slack)
@@ -88,7 +89,7 @@ def test_exponentials_enclose_mpmaths_closely(x: Fraction, bits: int) -> None:
 
 @pytest.mark.parametrize("x", [-(2**16) - Fraction(1, 7), -(10**40), -Fraction(7**90, 3), -(2**16), -50_000, -45_427])
 def test_a_vanishing_exponential_has_the_smallest_bound(x: Fraction | int) -> None:
-    """Beyond -2^16 without being computed; above it 2^16 ln 2 = 45426.09..."""
+    """Beyond -2^16 nothing is computed; above it 2^16 ln 2 = 45426.09..."""
     assert exp_above(Fraction(x)) == TINIEST == Fraction(1, 2**65536)
     assert exp_above(Fraction(-45_426)) > TINIEST
 

@@ -1,4 +1,4 @@
-"""Lemmas 28 to 32 and 34: exact errors of random layers under the bounds, and the layers that attain them."""
+"""Lemmas 28 to 32 and 34: exact errors of random layers stay below the bounds, and some layers attain them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ seeds = st.integers(0, 2**32)
 
 
 class Draw:
-    """Random rationals: entries within [-4, 4], sizes within [0, 5], shares within [-1, 1], often at the ends."""
+    """Draws random rationals: entries within [-4, 4], sizes within [0, 5], shares within [-1, 1], often at the
+    ends.
+    """
 
     def __init__(self, seed: int) -> None:
         self.source = random.Random(seed)
@@ -54,7 +56,7 @@ class Draw:
         return moved(x, [self.source.choice([ONE, -ONE, Fraction(self.source.randint(-6, 6), 6)]) for _ in x], delta)
 
     def convex(self) -> Vector:
-        """Weights that sum to 1, some of them 0."""
+        """Draw weights that sum to 1, some of them 0."""
         return convex([Fraction(max(0, self.source.randint(-2, 6))) for _ in range(LENGTH)])
 
 
@@ -79,7 +81,7 @@ def apart(x: Vector, y: Vector) -> Fraction:
 
 
 def moved(x: Vector, share: Vector, delta: Fraction) -> Vector:
-    """x, off by at most delta."""
+    """Move x by at most delta in each coordinate."""
     return [a + delta * s for a, s in zip(x, share, strict=True)]
 
 
@@ -89,7 +91,7 @@ def ffn(w2: Matrix, b2: Vector, w1: Matrix, b1: Vector, c: Vector) -> Vector:
 
 
 def attention(alpha: Vector, heads: list[Matrix], activations: Matrix, i: int) -> Vector:
-    """One position's output, residual connection included, all heads with the same weights."""
+    """Return one position's output, residual connection included; all heads have the same weights."""
     mean = [dot(alpha, [x[k] for x in activations]) for k in range(WIDTH)]
     return add(activations[i], *(apply(value, mean) for value in heads))
 
@@ -183,7 +185,7 @@ def test_lemma_30_is_attained_while_all_units_are_active_and_not_where_they_rest
 
 @given(seeds)
 def test_lemma_31(seed: int) -> None:
-    """Uniform attention over the positions that a mask leaves, with the same weights on both sides."""
+    """Uniform attention over the positions of a mask has the same weights on both sides."""
     draw = Draw(seed)
     activations, heads = draw.matrix(LENGTH, WIDTH), [draw.matrix(WIDTH, WIDTH) for _ in range(2)]
     delta, i = draw.size(), draw.position()
@@ -231,7 +233,7 @@ def test_lemma_32_is_attained() -> None:
 
 
 def convex(weights: Vector) -> Vector:
-    """Weights that sum to 1."""
+    """Return weights that sum to 1, in proportion to the given ones."""
     total = sum(weights, ZERO)
     return [w / total for w in weights] if total else [ONE, *[ZERO] * (len(weights) - 1)]
 

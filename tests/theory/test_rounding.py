@@ -1,4 +1,4 @@
-"""Lemma 9 and Lemma 27, whose pieces are counted exactly in small networks."""
+"""Lemma 9 and Lemma 27; linear pieces are counted exactly in small networks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 
 
 def round_boolean(x: Fraction) -> Fraction:
-    """Lemma 9: `relu(2x - 1/2) - relu(2x - 3/2)`: 0 for x <= 1/4, 1 for x >= 3/4, a line of slope 2 between."""
+    """Round by Lemma 9: `relu(2x - 1/2) - relu(2x - 3/2)` is 0 for x <= 1/4, 1 for x >= 3/4, a line of slope 2
+    between.
+    """
     zero = Fraction(0)
     return max(zero, 2 * x - Fraction(1, 2)) - max(zero, 2 * x - Fraction(3, 2))
 
@@ -60,11 +62,11 @@ def test_a_quarter_is_the_largest_error_that_vanishes() -> None:
 # ---- Lemma 27: pieces ----
 
 Line = tuple[Fraction, Fraction]
-"""slope, intercept"""
+"""Slope and intercept."""
 Layer = list[tuple[list[Fraction], Fraction]]
-"""One unit a row: the weights of the units before, and the bias."""
+"""One unit a row: its weights of the units before, and its bias."""
 Region = tuple[Fraction | None, Fraction | None, list[Line]]
-"""Left end, right end (None: none), and the line that every unit computes between them."""
+"""Left end, right end (None: unbounded), and the line that every unit computes between them."""
 
 
 def affine(layer: Layer, lines: list[Line]) -> list[Line]:
@@ -73,7 +75,7 @@ def affine(layer: Layer, lines: list[Line]) -> list[Line]:
 
 
 def relu(region: Region) -> list[Region]:
-    """The region cut where a unit changes sign, with what relu makes of the lines."""
+    """Cut the region where a unit changes sign, and apply relu to the lines."""
     left, right, lines = region
     zeros = {-b / a for a, b in lines if a}
     inner = sorted(z for z in zeros if (left is None or z > left) and (right is None or z < right))
@@ -91,7 +93,7 @@ def relu(region: Region) -> list[Region]:
 
 
 def lines_of(hidden: list[Layer], output: Layer) -> list[Line]:
-    """The output's line on each of its pieces, from left to right."""
+    """Return the output's line on each of its pieces, from left to right."""
     regions: list[Region] = [(None, None, [(Fraction(1), Fraction(0))])]
     for layer in hidden:
         regions = [part for left, right, lines in regions for part in relu((left, right, affine(layer, lines)))]
@@ -134,7 +136,7 @@ def test_random_networks_have_no_more_pieces(depth: int, width: int) -> None:
 
 
 def zigzag(teeth: int) -> Layer:
-    """The pre-activations of a map of [0, 1] onto itself that runs up and down `teeth` times in all."""
+    """Return the pre-activations of a map of [0, 1] onto itself that runs up and down `teeth` times in all."""
     return [([Fraction(1)], -Fraction(k, teeth)) for k in range(teeth)]
 
 
@@ -164,8 +166,9 @@ def test_the_counter_counts() -> None:
 
 
 def staircase(bits: int, finer: int) -> tuple[list[Layer], Layer]:
-    """One hidden layer that rounds numbers k 2^-finer from [0, 1) down to multiples of 2^-bits: each step rises
-    between two neighbouring numbers."""
+    """Return one hidden layer and an output that round numbers k 2^-finer from [0, 1) down to multiples of 2^-bits;
+    each step rises between two neighbouring numbers.
+    """
     steps = range(1, 2**bits)
     grain, step = Fraction(1, 2**finer), Fraction(1, 2**bits)
     units: Layer = []
@@ -188,7 +191,9 @@ def test_a_network_that_rounds_obeys_the_lemma(bits: int, finer: int) -> None:
 
 
 def fewest_runs(points: list[tuple[int, int]]) -> int:
-    """Into how many runs neighbouring points must be split so that each lies on a line: runs as long as possible."""
+    """Return the smallest number of runs of neighbouring points such that each run lies on a line: runs as long as
+    possible.
+    """
     count, start = 0, 0
     while start < len(points):
         end = start + 2
@@ -204,7 +209,9 @@ def collinear(p: tuple[int, int], q: tuple[int, int], r: tuple[int, int]) -> boo
 
 @pytest.mark.parametrize("nearest", [False, True], ids=["down", "to nearest, ties to even"])
 def test_no_piecewise_affine_function_rounds_with_fewer_pieces(nearest: bool) -> None:
-    """By brute force over the numbers themselves; rounding down shows that 2^bits is what can be shown this way."""
+    """By brute force over the numbers themselves; rounding down shows that this argument cannot give more than
+    2^bits.
+    """
     for bits in range(1, 7):
         for finer in range(bits + 1, bits + 5):
             grain = 2 ** (finer - bits)

@@ -1,9 +1,10 @@
-"""Lemma 8: a tie-break that turns average into rightmost or leftmost hard attention, and how close scores come to it.
+"""Lemma 8: a tie-break that turns average into rightmost or leftmost hard attention, and how close scores come to
+it.
 
 `scores` are those of the visible positions, in order. They have gap at least 1: every score that is not the maximum is
-at least 1 below it; no more than this is used (ours). What is returned has a unique maximum j*, the rightmost or
-leftmost of the old maxima, and falls off by at least 1/2 nats a position from there to both sides, the condition of
-Lemma 6 with g = 1/2. All refuse no scores, a gap below 1, and positions outside 1..n.
+at least 1 below it; no more than this is used (ours). The result has a unique maximum j*, the rightmost or leftmost of
+the old maxima, and falls off by at least 1/2 nats a position from there to both sides, the condition of Lemma 6 with g
+= 1/2. All functions refuse empty scores, a gap below 1, and positions outside 1..n.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from tests.networks import context, softmax
 Row: TypeAlias = tuple[Fraction, ...]
 """Scores without ties, one for each visible position."""
 HALF = Fraction(1, 2)
-"""g of Lemma 6 after Lemma 8, in nats per position, for beta = 1."""
+"""The g of Lemma 6 after Lemma 8, in nats per position, for beta = 1."""
 
 
 def causal_rightmost(scores: Sequence[Fraction]) -> Row:
-    """Lemma 8a, without n: `i^2 (s_j - 1/(2j))`, j = 1..i, i the query's position and the number of scores.
+    """Break ties by Lemma 8a, without n: `i^2 (s_j - 1/(2j))`, j = 1..i, i the query's position and the number of
+    scores.
 
     For j < j* the tie-breaks differ by `(j* - j)/(2 j j*)`, at least `(j* - j)/(2 i (i - 1))`; for j > j*,
     s_j <= s_j* - 1, and `1 + 1/(2j) - 1/(2j*) > 1/2`, at least `(j - j*)/(2i)`. So the decay is at least
@@ -41,15 +43,16 @@ def causal_rightmost(scores: Sequence[Fraction]) -> Row:
 
 
 def rightmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Row:
-    """Lemma 8b: `n (s_j + j/(2n))` at positions j = first, first + 1, ... of a word of length n.
+    """Break ties by Lemma 8b: `n (s_j + j/(2n))` at positions j = first, first + 1, ... of a word of length n.
 
-    For j < j* the tie-break alone gives (j* - j)/2; for j > j*, s_j <= s_j* - 1, and `n - (j - j*)/2 >= (j - j*)/2`.
+    For j < j* the tie-break alone gives (j* - j)/2; for j > j*, s_j <= s_j* - 1, and `n - (j - j*)/2 >= (j -
+    j*)/2`.
     """
     return _broken(scores, n, first, 1)
 
 
 def leftmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Row:
-    """Lemma 8c: `n (s_j - j/(2n))`, the mirror image of Lemma 8b."""
+    """Break ties by Lemma 8c: `n (s_j - j/(2n))`, the mirror image of Lemma 8b."""
     return _broken(scores, n, first, -1)
 
 
@@ -74,7 +77,7 @@ Break = Callable[[Sequence[Fraction]], Row]
 
 
 def exactly_long(side: Callable[[Sequence[Fraction], int], Row]) -> Break:
-    """The lemma with n where all positions are visible."""
+    """Return the lemma's tie-break with n equal to the number of scores, where all positions are visible."""
     return lambda scores: side(scores, len(scores))
 
 
@@ -86,13 +89,13 @@ BREAKS: dict[str, tuple[Break, Callable[[Sequence[int]], int]]] = {
 
 
 def steepness(scores: Sequence[Fraction]) -> Fraction:
-    """The largest g with `s_j <= s_j* - g |j - j*|` for all j; needs two scores at least."""
+    """Return the largest g with `s_j <= s_j* - g |j - j*|` for all j; needs two scores at least."""
     winner = scores.index(max(scores))
     return min((scores[winner] - score) / abs(j - winner) for j, score in enumerate(scores) if j != winner)
 
 
 def holds(name: str, scores: Sequence[Fraction]) -> Fraction | None:
-    """Lemma 8 on one row: its steepness, None for a single score."""
+    """Assert Lemma 8 on one row; return its steepness, None for a single score."""
     breaking, side = BREAKS[name]
     broken = breaking(scores)
     best = max(scores)
@@ -118,7 +121,7 @@ def test_every_row_of_zeros_and_ones_up_to_length_8(name: str) -> None:
 
 @st.composite
 def separated(draw: st.DrawFn) -> list[Fraction]:
-    """Rows of gap at least 1: a maximum here and there, all else at least 1 below."""
+    """Draw rows of gap at least 1: some maxima, and all other scores at least 1 below."""
     n = draw(st.integers(1, 60))
     best = draw(st.fractions(-3, 3, max_denominator=10))
     below = st.just(Fraction(0)) | st.just(Fraction(1)) | st.fractions(1, 4, max_denominator=10)
@@ -154,7 +157,7 @@ def test_the_scores_are_those_of_the_statement() -> None:
 
 
 def test_the_half_of_8a_is_approached_and_those_of_8b_and_8c_attained() -> None:
-    """Two neighbouring maxima at the end, and a row of ones."""
+    """The rows are two neighbouring maxima at the end, and a row of ones."""
     for n in (2, 3, 10, 1000):
         for row in ([Fraction(1)] * n, [*[Fraction(0)] * (n - 2), Fraction(1), Fraction(1)]):
             assert steepness(causal_rightmost(row)) == Fraction(n, 2 * (n - 1))
@@ -178,18 +181,20 @@ def test_8a_needs_the_future_mask() -> None:
 
 @given(separated(), st.integers(1, 12))
 def test_lemma_6_applies_to_the_broken_scores(row: list[Fraction], beta: int) -> None:
-    """What the lemmas are for: the distance from the rightmost or leftmost hardmax."""
+    """The lemmas serve this purpose: a bound on the distance from the rightmost or leftmost hardmax."""
     for breaking, _ in BREAKS.values():
         broken = breaking(row)
         best = max(broken)
         weights = softmax([beta * score for score in broken])
-        # The winner lacks what the others have.
+        # The hardmax weights sum to 1, so the winner lacks exactly the weight of the others.
         distance = 2 * context.fsum(w for w, s in zip(weights, broken, strict=True) if s != best)
         assert distance <= geometric_distance(beta * HALF, context)
 
 
 def test_lemma_6_is_approached_after_8b() -> None:
-    """A row of ones: the weights left of the last fall off by exactly 1/2, to one side only: half of Lemma 6's mass."""
+    """A row of ones: the weights left of the last fall off by exactly 1/2, to one side only: half of Lemma 6's
+    mass.
+    """
     for beta in (2, 8, 40):
         scores = rightmost([Fraction(1)] * 400, 400)
         x = context.exp(-context.mpf(beta) / 2)

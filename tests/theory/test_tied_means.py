@@ -1,5 +1,6 @@
-"""Two examples of docs/theory.md: a sum of two means, each over its own ties, first meets its threshold at length 21,
-so words do not replace a proof; and a temperature without a logarithm is not low enough for ties."""
+"""Two examples of docs/theory.md. A sum of two means, each over its own ties, first meets its threshold at length 21,
+so words do not replace a proof. A temperature without a logarithm is not low enough for ties.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ import pytest
 import hardsim
 
 WORD = "aaabbbbcdddddddddddee"
-"""3 of 7, and 1 of 12: 3/7 + 1/12 = 1/2 + 1/84."""
+"""The shortest word on which the two means miss 1/2 by the offset: 3 of 7, and 1 of 12: 3/7 + 1/12 = 1/2 + 1/84."""
 
 
 def head(name: str, among: str, counted: str) -> dict[str, object]:
-    """The mean of [counted] over the positions of `among`, or over all of them if there is none."""
+    """Return a head for the mean of [counted] over the positions of `among`, or over all if there are none."""
     score = [[{"1": "1"}, {among: "1"}]]
     return {
         "name": name,
@@ -29,7 +30,9 @@ def head(name: str, among: str, counted: str) -> dict[str, object]:
 
 
 def model(offset: str) -> dict[str, object]:
-    """The share of a among a and b plus that of c among c and d, with an offset, against 1/2."""
+    """Return a model that compares the share of a among a and b, plus that of c among c and d, plus an offset,
+    with 1/2.
+    """
     letters = {"a": "a", "c": "c", "ab": "ab", "cd": "cd"}
     return {
         "format": "hardsim-ahat",
@@ -48,8 +51,11 @@ def model(offset: str) -> dict[str, object]:
 
 
 def least_distance(n: int) -> Fraction:
-    """Of an output from 1/2, over all words of a length: p of m positions of a and b hold a, q of k of c and d hold c.
-    Where there is none of a kind the head is tied everywhere, and reads 0."""
+    """Return the least distance of an output from 1/2 over all words of length n.
+
+    p of m positions of a and b have a, and q of k positions of c and d have c. If there are none of a kind, the head
+    is tied everywhere and reads 0.
+    """
     expected = Fraction(1, 2) + Fraction(1, 4 * n)
     found = []
     for m in range(n + 1):

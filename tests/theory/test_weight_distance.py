@@ -1,5 +1,6 @@
-"""Average hardmax against softmax of perturbed scores: Lemma 33 and its form with ties, at 60 digits; and one whole
-layer, hard and soft (Lemma 25)."""
+"""Average hardmax compared with softmax of perturbed scores: Lemma 33 and its form with ties, at 60 digits; and one
+whole layer, hard and soft (Lemma 25).
+"""
 
 from __future__ import annotations
 
@@ -36,13 +37,13 @@ SLACK = context.mpf(10) ** -55
 
 
 def average_hard(scores: list[Fraction]) -> list[Fraction]:
-    """The definition."""
+    """Return the weights of average hard attention, by the definition."""
     winners = [score == max(scores) for score in scores]
     return [Fraction(winner, sum(winners)) for winner in winners]
 
 
 def distance(scores: list[Fraction], off: list[Fraction], tau: Fraction) -> Any:
-    """`||softmax((s + off)/tau) - avghard(s)||_1`."""
+    """Return `||softmax((s + off)/tau) - avghard(s)||_1`."""
     soft = softmax([(s + e) / tau for s, e in zip(scores, off, strict=True)])
     return context.fsum(abs(a - number(b)) for a, b in zip(soft, average_hard(scores), strict=True))
 
@@ -52,13 +53,13 @@ def gap_of(scores: list[Fraction]) -> Fraction | None:
 
 
 def bounded(bound: Bound, scores: list[Fraction], eta: Fraction, tau: Fraction) -> Fraction:
-    """The bound with what the scores have."""
+    """Evaluate the bound with the gap and the number of maxima of the scores."""
     return bound(len(scores), scores.count(max(scores)), gap_of(scores), eta, tau)
 
 
 @st.composite
 def rows(draw: st.DrawFn) -> list[Fraction]:
-    """Scores with ties at the maximum and among the others."""
+    """Draw scores with ties at the maximum and among the others."""
     maxima, others = draw(st.integers(1, 5)), draw(st.integers(0, 8))
     gap = draw(st.fractions(Fraction(1, 10), 3, max_denominator=10))
     losses = draw(st.lists(st.just(ZERO) | st.fractions(0, 2, max_denominator=4), min_size=others, max_size=others))
@@ -80,12 +81,12 @@ def test_it_holds_for_random_scores_with_ties_and_random_perturbations(bound: Bo
 
 @BOUNDS
 def test_it_holds_for_every_extreme_perturbation_of_small_rows(bound: Bound) -> None:
-    """Every corner of the cube of perturbations, for every number of maxima among up to five scores."""
+    """Try every corner of the cube of perturbations, for every number of maxima among up to five scores."""
     for n in range(1, 6):
         for m in range(1, n + 1):
             scores = [ONE] * m + [ZERO] * (n - m)
             for eta, tau in ((Fraction(1, 3), Fraction(1, 5)), (Fraction(1, 50), Fraction(1, 9)), (ZERO, Fraction(2))):
-                # Maxima may be exchanged for one another, and so may the others.
+                # Maxima are interchangeable, and so are the other scores.
                 corners = [
                     distance(scores, [eta * s for s in off], tau)
                     for off in product((-1, 1), repeat=n)
@@ -94,7 +95,7 @@ def test_it_holds_for_every_extreme_perturbation_of_small_rows(bound: Bound) -> 
                 assert max(corners) <= number(bounded(bound, scores, eta, tau)) + SLACK
 
 
-# ---- how close it comes ----
+# ---- how close errors come to the bound ----
 
 
 @pytest.mark.parametrize("n", [2, 3, 11, 200])
@@ -105,13 +106,13 @@ def test_the_constant_of_lemma_33_is_approached(n: int) -> None:
         gap = 2 * eta + sharpness * tau
         worst = distance([gap] + [ZERO] * (n - 1), [-eta] + [eta] * (n - 1), tau)
         quotient = worst / number(weight_distance(n, 1, gap, eta, tau))
-        # To the 28 digits of the bound.
+        # Equal to the 28 digits of the bound.
         assert 0 <= 1 / quotient - 1 - (n - 1) * context.exp(-sharpness) < context.mpf(10) ** -27
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_the_constant_before_the_others_is_approached_with_ties(m: int) -> None:
-    """2 (n - m)/m e^(-g/tau) at eta = 0."""
+    """The constant is 2 (n - m)/m e^(-g/tau) at eta = 0."""
     scores, tau = [ONE] * m + [ZERO] * 5, Fraction(1, 60)
     quotient = distance(scores, [ZERO] * (m + 5), tau) / number(weight_distance(m + 5, m, ONE, ZERO, tau))
     assert 1 - context.mpf(10) ** -24 < quotient <= 1
@@ -160,7 +161,7 @@ def test_both_terms_together_are_approached(m: int, others: int) -> None:
         worst, found = distance([gap] * m + [ZERO] * others, off, tau), number(weight_distance(
             m + others, m, gap, eta, tau))  # fmt: skip
         alone = number(weight_distance(m, m, None, eta, tau))
-        # The leak is counted as if all maxima were low, and what is high among them as if nothing leaked.
+        # The bound counts the leak as if all maxima were low, and the high maxima as if nothing leaked.
         leak = found - alone
         assert alone < found
         assert -SLACK <= found - worst <= leak + alone * context.mpf(10) ** -6
@@ -174,14 +175,14 @@ def test_a_gap_that_errors_can_close_gives_2_and_2_is_approached(bound: Bound) -
     eta = Fraction(1, 2)
     for gap in (Fraction(1, 100), Fraction(99, 100), ONE):
         assert bound(2, 1, gap, eta, Fraction(1, 100)) == bound(9, 4, gap, eta, Fraction(1, 100)) == 2
-    # Though at a high temperature the formula would do: 2/4 e^0 + 2 tanh(1/400).
+    # At a high temperature the formula alone would be smaller: 2/4 e^0 + 2 tanh(1/400).
     assert bound(5, 4, ONE, eta, Fraction(100)) == 2
     assert 2 - distance([Fraction(9, 10), ZERO], [-eta, eta], Fraction(1, 1000)) < context.mpf(10) ** -40
     assert bound(2, 1, ONE + Fraction(1, 10), eta, Fraction(1, 100)) < Fraction(1, 1000)
 
 
 def test_the_cap_is_on_the_sum_of_both_terms() -> None:
-    """Each term is below 2, their sum is not; and a term of 2 by itself does not undo it."""
+    """Each term is below 2, their sum is not; and a single term of 2 keeps the cap."""
     eta, tau = Fraction(2), ONE  # 2 tanh 1 = 1.523...
     gap = 2 * eta + Fraction(1)  # 2 * 1/2 * 3 e^-1 = 1.10... at n = 5, m = 2
     alone = weight_distance(2, 2, None, eta, tau)
@@ -237,8 +238,9 @@ def random_matrix(source: random.Random, rows: int, columns: int) -> list[list[F
 
 
 def layer(weights: dict[str, Any], activations: list[list[Any]], tau: Fraction | None) -> tuple[list[list[Any]], Any]:
-    """One future-masked layer by its definition, average-hard in rationals (tau None) or soft at 60 digits; and its
-    score rows."""
+    """Run one future-masked layer by its definition, average-hard in rationals (tau None) or soft at 60 digits; return
+    its output and its score rows.
+    """
 
     def apply(matrix: list[list[Any]], x: list[Any]) -> list[Any]:
         return [sum((a * b for a, b in zip(row, x, strict=True)), 0 * x[0]) for row in matrix]
@@ -261,7 +263,7 @@ def layer(weights: dict[str, Any], activations: list[list[Any]], tau: Fraction |
 
 
 def layer_bound(weights: dict[str, Any], size: Fraction, delta: Fraction, hard_rows: Any, tau: Fraction) -> Fraction:
-    """The error after the layer, from the error before it."""
+    """Return the bound of the error after the layer, from the error before it."""
     query, key = weights["query"], weights["key"]
     form = [[sum(query[t][k] * key[t][m] for t in range(KEY)) for m in range(WIDTH)] for k in range(WIDTH)]
     eta = score_error(total_norm(form), size, delta)
@@ -286,8 +288,8 @@ def test_two_layers_stay_within_the_lemmas_put_together(sharpness: int) -> None:
             soft, _ = layer(exact, soft, tau)
             delta = layer_bound(weights, size, delta, score_rows, tau)
             error = max(abs(a - number(b)) for x, y in zip(soft, hard, strict=True) for a, b in zip(x, y, strict=True))
-            # At a temperature of 10^-6 sixty digits leave 50 of a score's.
+            # At a temperature of 10^-6, 50 of the sixty digits of a score remain.
             assert error <= number(delta) + context.mpf(10) ** -45
         close += delta < Fraction(1, 100)
-    # At a high temperature the bound is void, at a low one it is not.
+    # The bound is void at a high temperature, and useful at a low one.
     assert close == {1: 0, 100: 0, 10**4: 10, 10**6: 10}[sharpness]

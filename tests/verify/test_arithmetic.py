@@ -1,4 +1,4 @@
-"""Bounds of the checker of certificates are bounds: against every choice of types, and against sums by mpmath."""
+"""Bounds of the checker of certificates: compared with every choice of types, and with sums by mpmath."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STRETCH = st.sampled_from([Fraction(1), Fraction(9, 8), Fraction(3)])
 CONTEXT = mpmath.MPContext()
 CONTEXT.dps = 60
 ERROR = CONTEXT.mpf(10) ** -40
-"""More than what these digits leave out."""
+"""A bound on the rounding error of these digits."""
 
 
 def attended(logits: list[Any], values: list[int]) -> Any:
@@ -59,7 +59,7 @@ def test_what_is_attended_to_is_not_above_its_bound(
 def test_no_number_is_farther_off_than_what_is_looked_up_first(
     steep: int, length: int, scale: int, stretch: Fraction, k: int
 ) -> None:
-    """Logits are -steep (j - c)^2/(2 scale); what lies beyond the reach of a look-up is less than one unit."""
+    """Logits are -steep (j - c)^2/(2 scale); the error beyond the reach of a look-up is less than one unit."""
     fixed, slope = [-steep * j * j for j in range(1, length + 1)], [2 * steep * j for j in range(1, length + 1)]
     assert falls(fixed, slope) == 2 * steep
     values, reach, factor = (

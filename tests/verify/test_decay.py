@@ -1,4 +1,4 @@
-"""The checker's distance of softmax from hard attention, held against rows whose softmax is computed at 60 digits."""
+"""The checker's distance of softmax from hard attention, compared with rows whose softmax is computed at 60 digits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.networks import context, number, softmax
 
 
 def row_bound(keys: int, maxima: int | None, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:
-    """The checker's bound of a row with so many maxima, or (None) with any number of them."""
+    """Return the checker's bound for a row with `maxima` maxima (None: with any number of them)."""
     requested = cast(Recursion, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None)))
     off = Decimal(eta.numerator) / Decimal(eta.denominator)
     return context.mpf(str(Recursion._row(requested, keys, maxima, (inverse, inverse), gap, off)))
 
 
 def distance(logits: list[Fraction], maxima: int) -> Any:
-    """Of softmax from equal weights of the first ones, in the 1-norm."""
+    """Return the 1-norm distance of softmax from equal weights on the first `maxima` keys."""
     expected = [Fraction(place < maxima, maxima) for place in range(len(logits))]
     return context.fsum(abs(a - number(b)) for a, b in zip(softmax(logits), expected, strict=True))
 
@@ -35,7 +35,9 @@ def test_what_ties_cost_is_no_less_than_the_hyperbolic_tangent_and_hardly_more(x
 
 
 def test_no_row_is_farther_from_hard_attention_at_any_corner() -> None:
-    """Every corner of the cube of errors, for every number of maxima that a tied row may have; one maximum alone."""
+    """Try every corner of the cube of errors, for every number of maxima that a tied row may have; also one
+    maximum alone.
+    """
     for keys, (eta, inverse) in product((2, 3, 5), ((Fraction(1, 9), Fraction(7)), (Fraction(1, 50), Fraction(2)))):
         gap, worst = Fraction(1), []
         for maxima in range(1, keys + 1):
@@ -50,7 +52,9 @@ def test_no_row_is_farther_from_hard_attention_at_any_corner() -> None:
 
 
 def test_the_bound_of_a_tied_row_is_approached() -> None:
-    """Two keys that share the maximum, off by eta each way, and a third so far below that nothing leaks."""
+    """Two keys share the maximum, with errors eta in opposite directions; a third is so far below that nothing
+    leaks.
+    """
     eta, inverse = Fraction(1, 20), Fraction(1)
     worst = distance([eta, -eta, Fraction(-60)], 2)
     assert 0 <= row_bound(3, None, inverse, Fraction(60), eta) / worst - 1 < Fraction(1, 300)

@@ -1,5 +1,6 @@
-"""Temperatures with log, sqrt and exp in certificates: enclosures hold the numbers of mpmath, certificates are true,
-and nothing follows at another temperature."""
+"""Temperatures with log, sqrt and exp in certificates: enclosures contain the values of mpmath, certificates are true,
+and nothing follows at another temperature.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +42,12 @@ MP.dps = 60
 
 
 def true_of(x: Fraction, mp: MPContext = MP) -> Any:
-    """A rational in mpmath."""
+    """Return a rational in mpmath."""
     return mp.mpf(x.numerator) / x.denominator
 
 
 def held(low: Any, true: Any, high: Any, digits: int = 57) -> bool:
-    """Whether rationals enclose a number, as far as mpmath's digits tell."""
+    """Return True if rationals enclose a number, as far as mpmath's digits show."""
     slack = abs(true) * MP.mpf(10) ** -digits
     return bool(true_of(Fraction(low)) <= true + slack and true - slack <= true_of(Fraction(high)))
 
@@ -85,7 +86,7 @@ def test_many_digits_are_enclosed() -> None:
     [("log(1)", 0), ("sqrt(4*n**2)", 10), ("exp(log(1))", 1), ("sqrt(1/9)", Fraction(1, 3)), ("log(2)*0 + 2", 2),
      ("2**log(1)", 1), ("[log(n) > 1] + 1", 2), ("[sqrt(n) == 2]", 0), ("log(2)**0", 1), ("[exp(n) <= 1]", 0)],
 )  # fmt: skip
-def test_what_is_rational_is_told_exactly(text: str, value: Fraction) -> None:
+def test_rational_values_are_exact(text: str, value: Fraction) -> None:
     assert evaluate(expression(text, "n", functions=True), n=5) == value
 
 
@@ -139,7 +140,7 @@ def test_they_stand_in_temperatures_alone() -> None:
     assert "is no exact number" in (sealed(document) or "")
 
 
-def test_work_is_told() -> None:
+def test_work_is_reported() -> None:
     work = list[int]()
     for text in ("n", "log(n)", "log(n)**100"):
         evaluate_all = expression(text, "n", functions=True)
@@ -227,7 +228,7 @@ def test_a_winner_that_is_not_ahead_is_refused() -> None:
 
 @pytest.mark.parametrize(("tau", "n"), [("exp(-n)/4", 44), pytest.param("2^(-n)", 64, marks=pytest.mark.slow)])
 def test_a_temperature_that_falls_exponentially_has_a_certificate(tau: str, n: int) -> None:
-    """The logits are beyond 2^59 there, of which e^x is no number any more."""
+    """The logits are beyond 2^59 there, where e^x cannot be represented."""
     assert too_large([Fraction(2**59)], 1)
     subject = compiled("a S b", tau=parse_arith(tau), letters="ab")
     assert verify(certificate(subject, n, n)) is None
@@ -245,7 +246,7 @@ def _text(tau: str, max_n: int | None, formula: str) -> str:
 
 
 def made(tau: str, max_n: int | None, formula: str = "a S b") -> dict[str, Any]:
-    """The certificate of a formula at a temperature, as it is read back."""
+    """Return the certificate of a formula at a temperature, read back from its text."""
     document: dict[str, Any] = json.loads(_text(tau, max_n, formula))
     return document
 
@@ -280,7 +281,7 @@ def test_temperatures_of_the_query_have_certificates() -> None:
 
 
 def test_bounds_lie_between_those_of_rationals_beside_the_temperature() -> None:
-    """With the temperature 10^-20 above and below; errors move by less than 10^-12 there."""
+    """Compare with the temperature moved up and down by 10^-20, where errors move by less than 10^-12."""
     found = made(LOG, 5)["bounds"]
     for times in (1 - Fraction(1, 10**20), 1 + Fraction(1, 10**20)):
         document = made(LOG, 5)
@@ -347,7 +348,7 @@ SIDED = ["1/(16*n^4*log(n+2))", "sqrt(n)/(4*n^2)", "1/(n+log(n))", "exp(-3)/n", 
 
 
 def functions() -> Functions:
-    """Functions, with work for all of these."""
+    """Return functions, with work for all of these."""
     signs = Signs(10**6, [])
     signs._signs, signs._multiples = {}, {}
     return Functions(signs)
@@ -405,7 +406,7 @@ def _of_program(name: str, tau: str, max_n: int | None) -> str:
 
 
 def made_of(name: str, tau: str, max_n: int | None = None) -> dict[str, Any]:
-    """The certificate of a shipped program at a temperature, as it is read back."""
+    """Return the certificate of a shipped program at a temperature, read back from its text."""
     document: dict[str, Any] = json.loads(_of_program(name, tau, max_n))
     return document
 
@@ -420,7 +421,7 @@ def test_programs_have_certificates(name: str, tau: str) -> None:
     result = prove_every_length(at_temperature(shipped(name), tau), 0)
     if result.every_length:
         assert verify(made_of(name, tau)) is None
-    else:  # gaps fall with the third power of n, those of the other one with the second
+    else:  # here gaps fall with the third power of n, in the other program with the second
         assert (name, tau) == ("sort.srasp", "1/(64*n^3*log(n+1))")
         assert "over the temperature does not grow as n does" in result.reach
 
@@ -459,7 +460,9 @@ def test_lengths_have_temperatures_of_their_own() -> None:
 
 
 def test_each_end_of_one_over_the_temperature_counts_where_it_is_worse() -> None:
-    """The share of what is not the largest falls with it, the drift of what is grows: each by its own formula."""
+    """As 1/tau grows, the weight of keys below the maximum falls and the drift grows: each formula takes its worse
+    end.
+    """
     signs = Signs(10**6, [])
     signs._signs, signs._multiples = {}, {}
     at = Recursion(signs, Law((), (), (), (), (), False), 4, lambda i: (Fraction(1), Fraction(1)))

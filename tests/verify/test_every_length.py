@@ -1,5 +1,6 @@
-"""Certificates of every length: accepted as they are made, and nothing false is, by words up to a length; and the
-arithmetic of rational functions that they are checked with."""
+"""Certificates of every length: valid ones are accepted, and no false one is, by words up to a length; and the
+arithmetic of rational functions with which they are checked.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ FEW = [
 ]
 MORE = [*(case for case in CASES if case not in FEW), ("tomita_5", "causal-temperature"), ("last", "temperature")]
 CERTIFIED = [*FEW, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE)]
-"""Shipped formulas and regimes; heads of each kind are in the first few, but those that look up numbers."""
+"""Shipped formulas and regimes; the first few have heads of each kind except number look-ups."""
 
 
 # ---- certificates ----
@@ -89,7 +90,7 @@ def test_a_wide_formula_over_propositions_has_one() -> None:
 
 
 def test_bounds_are_the_closed_forms() -> None:
-    """For `a S b` at beta 4 positions lose 2 nats each, so that x = e^-2; at beta 1 that does not settle a clip."""
+    """For `a S b` at beta 4 positions lose 2 nats each, so that x = e^-2; at beta 1 this does not settle a clip."""
     (rate, series, zero, one) = made("since", "temperature", None)["bounds"]["S4.read"]
     assert (rate, series, zero) == ("2", "x", one)
     assert 0 <= Fraction(zero, GRID) - Fraction(exp(-2)) < Fraction(2, GRID)
@@ -157,11 +158,11 @@ def test_what_is_altered_and_sealed_anew_is_rejected_or_true(name: str, regime: 
     assert rejected > tries // 8
 
 
-# ---- what is false ----
+# ---- false claims ----
 
 
 def clipped(nodes: list[Any], root: list[Any], row: dict[str, str], bias: str, **encodings: str) -> dict[str, Any]:
-    """A network without heads whose one clip is claimed to be the root."""
+    """Return the certificate of a network without heads whose one clip is claimed to be the root."""
     layers = [{"heads": [], "clips": {"out": ["0", [["1", bias, row]]]}}]
     return handmade(nodes, root, None, encodings=encodings, layers=layers, coordinates={"out": root})
 
@@ -179,7 +180,7 @@ def test_a_line_with_halves_is_no_line_of_integers(bias: str, right: bool) -> No
 
 
 @pytest.mark.parametrize(("text", "right"), [("2*x == n + 1", True), ("2*x == n", False), ("2*x == n + 3", False)])
-def test_facts_of_positions_are_told_apart(text: str, right: bool) -> None:
+def test_facts_of_positions_are_distinguished(text: str, right: bool) -> None:
     middle: list[Any] = ["predicate", [[0, False]], text, [[1, "L"]], 0]
     document = clipped([TRUE, middle], [1, False], {"e": "1"}, "0", e="2*i == n + 1")
     assert (false_on(document, 6) == []) == right
@@ -226,7 +227,7 @@ def test_a_schedule_is_sharp_enough_at_every_length(temperature: str, accepted: 
 
 
 def test_keys_that_read_facts_are_no_keys_of_counts() -> None:
-    """A look-up, or a test of a sign, is of positions alone: what is not known of them may be anything."""
+    """A look-up, or a test of a sign, must depend on positions alone: an unknown fact may have any value."""
     for name, regime in (("equal", "temperature"), ("majority", "causal-position")):
         document = made(name, regime, None)
         document["model"]["encodings"]["odd one"] = "PRIME(i)"
@@ -253,7 +254,7 @@ def _left(i: int, n: int) -> int:
 
 @st.composite
 def functions(draw: st.DrawFn) -> tuple[Value, Any]:
-    """A function of i and n, and the same as Python has it."""
+    """Draw a function of i and n, and the same function in Python."""
     i, n, *_ = VARIABLE
     number: Value = draw(st.integers(-3, 3))
     own = [lambda i, n, c=number: Fraction(c)]
@@ -274,7 +275,7 @@ def functions(draw: st.DrawFn) -> tuple[Value, Any]:
 
 
 def value_at(number: Value, i: int, n: int) -> Fraction:
-    """A number at a position."""
+    """Evaluate a number at a position."""
     if not isinstance(number, Ratio):
         return Fraction(number)
     top, bottom = (sum((c * Fraction(i) ** p[0] * Fraction(n) ** p[1] for p, c in poly.terms.items()), Fraction(0))
@@ -319,7 +320,7 @@ def test_every_site_is_in_one_class() -> None:
             assert sum((one.first, one.last, one.even_i, one.even_n) == kind for one in CLASSES) == 1
 
 
-def test_lines_are_told_from_other_functions() -> None:
+def test_lines_are_distinguished_from_other_functions() -> None:
     i, n, *_ = VARIABLE
     assert line(2 * i - n + Fraction(1, 2)) == (Fraction(2), Fraction(-1), Fraction(1, 2))
     assert line(3) == (Fraction(0), Fraction(0), Fraction(3))

@@ -1,4 +1,4 @@
-"""Whatever is proved has a certificate, but for proofs by running every word."""
+"""Every proof has a certificate, except proofs by running every word."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
 
 def made(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
-    """A certificate, as it is read back."""
+    """Return a certificate, read back from its text."""
     document: dict[str, Any] = json.loads(certificate_text(certificate(subject, max_n, min_n)))
     return document
 
@@ -56,7 +56,7 @@ def test_a_bound_of_all_positions_is_one_of_each() -> None:
         for goal in (0, 1):
             together = worst_of_all(order, goal)
             for seen in range(1, len(order) + 1):
-                # As the checker asks: of some position that is selected, and of none.
+                # The checker needs both cases: some position is selected, or none is.
                 alone = [[kind for kind in types if not kind[0]] for types in order[:seen]]
                 alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
                 for case in (order[:seen], alone) if all(alone) else (order[:seen],):
@@ -88,7 +88,7 @@ def test_scores_of_a_look_up_are_recognised() -> None:
 
 @pytest.mark.parametrize("text", ["#L[a or b] > #L[b or c]", "#L[a] = #L[b]"])
 def test_two_numbers_that_are_looked_up_alike_are_off_together(text: str) -> None:
-    # Each alone may be off by more than 1/8 below beta 1.952 (tests/proof/test_look_ups.py).
+    # Below beta 1.952 the error of each look-up may exceed 1/8 (tests/proof/test_look_ups.py).
     subject = compiled(text, beta=Fraction(19, 10), letters="abc", counting="lookup")
     document = made(subject, 6, 5)
     assert verify(document) is None
@@ -97,7 +97,7 @@ def test_two_numbers_that_are_looked_up_alike_are_off_together(text: str) -> Non
         changed = json.loads(json.dumps(document))
         changed["model"]["temperature"] = temperature
         assert (sealed(changed) is None) is (temperature != "2/n")
-    # Nothing of the kind holds of other combinations.
+    # Other combinations have no such bound.
     other = compiled("#L[a] + #L[b] > #L[c] + 1", beta=Fraction(19, 10), letters="abc", counting="lookup")
     raised(Undecided, certificate, other, 6, 5, match="do not settle a clip")
 
@@ -120,7 +120,7 @@ def test_one_length_does_not_stand_for_all_where_something_depends_on_it() -> No
         change(document)
         return sealed(document) or ""
 
-    # Accepts where the word has four symbols: it is the formula at length 4 alone.
+    # The network accepts words of four symbols, so it computes the formula at length 4 alone.
     def only_four(document: dict[str, Any]) -> None:
         document["formula"]["nodes"].append(["at least", [[0, False]], [[1, ""]], -4])
         at = len(document["formula"]["nodes"])
@@ -138,7 +138,7 @@ def test_one_length_does_not_stand_for_all_where_something_depends_on_it() -> No
 
 
 def tampered() -> dict[str, Any]:
-    """A certificate of lengths to 4 that is said to be of lengths to 5."""
+    """Return a certificate of lengths to 4 whose text claims lengths to 5."""
     document = made(compiled("a S b", "causal-temperature", letters="abc"), 4)
     document["max_n"] = 5
     document["bounds"] = {name: [[0, 0]] for name in document["bounds"]}
@@ -151,7 +151,7 @@ def test_long_lengths_have_certificates() -> None:
     assert verify(made(compiled("a S b", "causal-temperature", letters="abc"), 300)) is None
 
 
-# ---- what is constant ----
+# ---- constant formulas ----
 
 
 @pytest.mark.parametrize("text", ["(F X F false) <-> !b", "!(true U Y false) & b", "(H true) & b", "(a R true) & b"])
@@ -168,7 +168,7 @@ def test_what_no_word_changes_is_seen(text: str, max_n: int | None) -> None:
 
 
 def hard(name: str, regime: str = "temperature", **options: Any) -> Subject:
-    """The hard-attention model of a shipped formula."""
+    """Return the hard-attention model of a shipped formula."""
     text = compiled_text(shipped(name, regime=regime), True, 8)
     return of_document(text.encode(), name).compile(ModelOptions(**options))
 
@@ -198,11 +198,13 @@ def test_predicates_of_positions_are_encodings_of_programs(name: str, wrong: str
     raised(Rejected, check_network, document, model, "model")
 
 
-# ---- all of it ----
+# ---- everything that ships ----
 
 
 def cases() -> Iterator[tuple[Model, dict[str, Any], Subject]]:
-    """What is shipped, in every regime, down to betas at which nothing is proved, also as hard-attention models."""
+    """Yield all shipped inputs in every regime, down to betas at which nothing is proved, also as hard-attention
+    models.
+    """
     for path in sorted(FORMULAS.iterdir()):
         if path.suffix not in (".ltl", ".cr", ".srasp") and not path.name.endswith(".ahat.json"):
             continue

@@ -1,4 +1,4 @@
-"""Expressions of certificates mean what exact arithmetic makes of them, and nothing else is one."""
+"""Expressions of certificates have the values of exact arithmetic, and no other text is accepted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def also(*cases: tuple[object, ...]) -> Callable[[Test], Test]:
-    """Examples that are always tried."""
+    """Return a decorator with examples that are always tried."""
     return lambda test: reduce(lambda found, case: example(*case)(found), cases, test)
 
 
 def numbers(depth: int) -> st.SearchStrategy[str]:
-    """Texts of numbers, with brackets only where a random choice puts them."""
+    """Draw texts of numbers, with brackets only where a random choice puts them."""
     atom = st.sampled_from(["0", "1", "2", "3", "12", "i", "n", "x", "007" if depth < 0 else "5"])
     if depth == 0:
         return atom
@@ -42,7 +42,7 @@ def numbers(depth: int) -> st.SearchStrategy[str]:
 
 
 def truths(depth: int) -> st.SearchStrategy[str]:
-    """Texts of truths."""
+    """Draw texts of truth values."""
     compared = st.sampled_from(["<", "<=", "==", "!=", ">=", ">"])
     number = numbers(2)
     atom = st.one_of(
@@ -62,7 +62,7 @@ def truths(depth: int) -> st.SearchStrategy[str]:
 
 
 def found(text: str, **names: int) -> Fraction | bool | None:
-    """What the checker makes of a text; None if it rejects it."""
+    """Return the checker's value of a text; None if it rejects the text."""
     try:
         what = expression(text)
         value = evaluate(what, lambda work: None, **names)
@@ -96,7 +96,7 @@ def test_values_are_those_of_exact_arithmetic(text: str, i: int, n: int, x: int)
 @given(st.lists(st.sampled_from(TOKENS), max_size=9).map(" ".join), st.integers(1, 5), st.integers(1, 5))
 def test_whatever_has_a_value_has_the_exact_one(text: str, i: int, n: int) -> None:
     value = found(text, i=i, n=n, x=2)
-    # What is never looked at may mix truths and numbers here, but not there.
+    # A branch that is never evaluated may mix Booleans and numbers in Python, but not in the checker.
     assert value is None or value == expected(text, i=i, n=n, x=2)
 
 
@@ -137,7 +137,7 @@ def test_long_flat_expressions_are_no_problem() -> None:
     assert evaluate(expression("(-1)**(10**999 + i)"), i=1) == -1
 
 
-def test_large_numbers_are_told_as_work() -> None:
+def test_large_numbers_count_as_work() -> None:
     work = list[int]()
     evaluate(expression("3**i"), work.append, i=200)
     evaluate(expression("i + 1"), work.append, i=200)

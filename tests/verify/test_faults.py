@@ -24,16 +24,16 @@ from tests.mistakes import raised
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "same_ends.ahat.json"
 FAULTS = (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, RecursionError, AssertionError)
-"""What a mistake in the code of the checker may raise."""
+"""Exceptions that a bug in the checker may raise."""
 
 
 def formula(max_n: int | None = 2) -> dict[str, Any]:
-    """The certificate of a formula."""
+    """Return the certificate of a formula."""
     return hostile_certificates.made("since", "temperature", max_n)
 
 
 def program() -> dict[str, Any]:
-    """The certificate of a program."""
+    """Return the certificate of a program."""
     return program_certificates.made(PROGRAM, 2)
 
 
@@ -46,7 +46,7 @@ CERTIFICATES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, kind: str, fault: type[Exception]) -> dict[str, Any]:
-    """A valid certificate, and a bug in the checker that it meets."""
+    """Return a valid certificate, and patch the checker so that it meets a bug."""
 
     def wrong(*args: Any, **names: Any) -> Any:
         raise fault("a bug")
@@ -79,7 +79,7 @@ def test_too_little_memory_is_a_rejection(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def deep(levels: int) -> Any:
-    """An array in an array, so many times."""
+    """Return an array nested `levels` deep."""
     found: Any = []
     for _ in range(levels):
         found = [found]
@@ -101,13 +101,13 @@ NESTED = (
     "({})", "1+({})", "2*-({})", "[0 == ({})]", "[1 == 0 or 1 == 0 and not 0 == 1 + 1*{}]", "({})**({})", "1/({})",
     "[PRIME({})]", "(-1)**({})", "[1 < {} < 3 or not 1 < 2]", "log({})", "exp(-sqrt({}))", "-(1 + ({}))",
 )  # fmt: skip
-"""Expressions with a place for another one."""
+"""Expressions with a place for another expression."""
 WIDE = ("log(n)" + "*1" * 3000, "log(n)" + "+1" * 3000, "1" + "+log(n)" * 900, "-" * 9000 + "n")
 """Expressions of many operators in a row."""
 
 
 def nested(part: str) -> list[str]:
-    """Expressions that are nested as deeply as their length allows, and as the reader does."""
+    """Return expressions that are nested as deeply as the limits of length and depth allow."""
     found: list[str] = []
     for start in ("n", "i", "x"):
         for levels in (40, 60, 80, 98, 100, 101, 10_000):
@@ -121,19 +121,21 @@ def nested(part: str) -> list[str]:
 
 
 def with_less_room(calls: int, check: Callable[[], object]) -> object:
-    """What a function returns that is called from this deep."""
+    """Return the result of a function that is called from `calls` calls deep."""
     return check() if not calls else with_less_room(calls - 1, check)
 
 
 def resealed(document: dict[str, Any]) -> str | None:
-    """Why a document is rejected whose digests fit."""
+    """Recompute the digests of a document; return the reason why it is rejected."""
     document["digests"] = digests(document)
     return verify(document)
 
 
 @pytest.mark.parametrize("part", NESTED)
 def test_expressions_that_are_nested_deeply_are_read_or_rejected(part: str) -> None:
-    """Where Python's limit of calls is met, that is a bug: it must be met by nobody whose stack is not deep already."""
+    """Reaching Python's recursion limit is a bug, so no reader may reach it unless its caller's stack is already
+    deep.
+    """
     some = formula(2), formula(None), program()
     at_paths = (
         (some[0], ("model", "temperature")), (some[1], ("model", "temperature")), (some[2], ("temperature", 0)),
@@ -165,7 +167,7 @@ def test_how_deep_expressions_are_read() -> None:
         (MOST_DEPTH - 3, "fall behind the winner"),
         (MOST_DEPTH - 2, "too large: an expression of more than"),
     ):
-        # Besides the sums there are a quotient, log, and what is in it.
+        # Besides the sums there are a quotient, log, and its argument.
         changed = replaced(document, ("model", "temperature"), "1/log(n + 1)" + "+1" * terms)
         assert reason in (resealed(changed) or ""), terms
 
@@ -203,7 +205,7 @@ def test_versions_that_are_none(version: Any) -> None:
 
 
 def test_the_checker_runs_alone(tmp_path: Path) -> None:
-    """With the package and the standard library, and nothing else: not even what is installed."""
+    """The checker needs its package and the standard library, and no installed package."""
     package = tmp_path / "alone" / "hardsim"
     shutil.copytree(ROOT / "hardsim" / "verify", package / "verify", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("__init__.py", "version.py"):

@@ -1,4 +1,6 @@
-"""Certificates that nobody honest wrote: what is false, unread or endless in them is rejected, sealed or not."""
+"""Hostile certificates: false claims, unread parts and endless work are rejected, with and without recomputed
+digests.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed
 PLACES = ("formula", "model", "meaning", "min_n", "max_n")
 
 
-# ---- what nobody reads ----
+# ---- unread parts ----
 
 FREE = ("embedding", "encodings", "clips", "coordinates", "query", "key", "value")
 """Objects whose keys are names of coordinates."""
 
 
 def read_by_key(path: tuple[Any, ...]) -> bool:
-    """Whether an object's keys have a meaning each, and none is a name."""
+    """Return True if each key of an object has a fixed meaning, so that none is a name."""
     return path[:1] not in (("bounds",), ("digests",)) and not {*path} & {*FREE}
 
 
@@ -52,7 +54,7 @@ def test_keys_that_are_not_known_are_rejected_everywhere(name: str, regime: str)
 
 
 def sealed_as_it_is(document: dict[str, Any]) -> str | None:
-    """The same where a section may be missing, so that there is nothing to seal."""
+    """Reseal a document and return why it is rejected; if a section is missing, check it without sealing."""
     try:
         return sealed(document)
     except KeyError:
@@ -60,7 +62,7 @@ def sealed_as_it_is(document: dict[str, Any]) -> str | None:
 
 
 def other_kind(value: Any) -> list[Any]:
-    """Values of other kinds, also those that Python takes for equal."""
+    """Return values of other types, also those that Python takes for equal."""
     kinds: list[Any] = [None, True, False, 0, 1, 1.0, "1", [], {}, float("nan"), float("inf")]
     if isinstance(value, int):
         kinds += [float(value), str(value), bool(value)]
@@ -92,14 +94,16 @@ def test_bounds_and_digests_have_one_form() -> None:
         assert verify(changed) is not None
 
 
-# ---- what is false ----
+# ---- false claims ----
 
 
 SOME: list[Any] = ["at least", [[1, False]], [[1, "L"]], -1]
 
 
 def looked_up(kind: str, query: dict[str, str], value: dict[str, str], clip: Any, **more: Any) -> dict[str, Any]:
-    """A head that looks up the position, which every word agrees on, and a clip that should make it true."""
+    """Return the certificate of a head that looks up the position, which every word agrees on, and a clip that should
+    make it true.
+    """
     head = {"name": "h", "mask": "future", "query": [query], "key": [{"i": "1"}], "value": value, "out": "h"}
     claim = {"kind": kind, "count": [[[1, False]], [[1, "L"]]], "some": [2, False]}
     nodes = [["letters", [], "a"], TRUE, SOME, ["and", [[1, False]]]]
@@ -116,7 +120,7 @@ def looked_up(kind: str, query: dict[str, str], value: dict[str, str], clip: Any
 
 
 def test_a_truth_is_no_count() -> None:
-    """A query that depends on the word through node 0 is none that depends on a count."""
+    """A query that depends on the word through node 0 does not depend on a count."""
     document = looked_up("number", {"a": "100"}, {"i": "1"}, ["1", "2", {"h": "4", "i": "-4"}])
     assert false_on(document)
     assert "depends on what is not claimed" in (sealed(document) or "")
@@ -130,7 +134,7 @@ def test_what_a_table_holds_is_true_or_false(value: str, clip: Any) -> None:
 
 
 def test_a_table_is_read_nowhere_beyond_true_and_false() -> None:
-    """Every word looks up position 1, where there is a 1; what leaks in from position 2 is larger than 1."""
+    """Every word looks up position 1, whose entry is 1; the leak from position 2 is larger than 1."""
     document = looked_up("table", {"1": "-5"}, {"v": "1"}, ["1", "2", {"h": "-1"}], v="5 - 4*(1//i)")
     document["formula"]["nodes"][2] = ["at least", [[1, False]], [[-1, "L"]], 1]
     document["formula"]["nodes"].insert(3, ["at least", [[2, False]], [[1, "L"]], -1])
@@ -166,12 +170,13 @@ def test_a_predicate_is_a_truth(text: str) -> None:
     assert sealed(handmade(nodes, [1, False], 3, encodings={"out": "5*i"})) is not None
 
 
-# ---- clips that read much ----
+# ---- clips with many inputs ----
 
 
 def joined(count: int, clips: list[Any], negated: list[bool], claim: bool, known: str = "") -> dict[str, Any]:
-    """Clips that read `count` truths that attention decided, and are claimed to be their conjunction, or its negation;
-    `known` is a condition on x, the length, that is a part of it too."""
+    """Return the certificate of clips that read `count` Booleans of attention and are claimed to be their conjunction,
+    or its negation. `known` is a condition on x, the length, that is another member.
+    """
     document = made("since", "temperature", 2)
     layer, meaning = document["model"]["layers"][0], document["meaning"]
     formula, own = document["formula"], document["formula"]["nodes"]
@@ -201,8 +206,9 @@ def row_of(values: list[int]) -> dict[str, str]:
 @pytest.mark.sweep
 @pytest.mark.parametrize("count", [3, 40])
 def test_a_conjunction_of_many_is_read_by_its_threshold(count: int) -> None:
-    """With coefficients 1 the sum of all is the count, and one less where one is missing: the threshold lies between
-    them. A disjunction is the negated conjunction of the negated."""
+    """With coefficients 1 the sum is the count if all are true, and one less if one is false: the threshold lies
+    between them. A disjunction is the negated conjunction of the negated.
+    """
     ones, none, some = row_of([1] * count), [False] * count, [k % 2 == 0 for k in range(count)]
     threshold = str(1 - count)
     assert sealed(joined(count, ["0", [["1", threshold, ones]]], none, False)) is None
@@ -217,8 +223,8 @@ def test_a_conjunction_of_many_is_read_by_its_threshold(count: int) -> None:
         (["0", [["1", threshold, ones]]], none, True),
         (["0", [["1", threshold, ones]]], some, False),
         (["0", [["1", "0", ones]]], none, False),
-        (["0", [["1", threshold, ones | {"b1": "0"}]]], none, False),  # one is not read
-        (["0", [["1", threshold, ones | {"b1": "2"}]]], none, False),  # makes up for another
+        (["0", [["1", threshold, ones | {"b1": "0"}]]], none, False),  # ignores one input
+        (["0", [["1", threshold, ones | {"b1": "2"}]]], none, False),  # one input counts double
         (["1", [["1", threshold, ones]]], none, False),
         (["0", [["2", threshold, ones]]], none, False),
         (["0", [["1", threshold, ones | {"S4": "1"}]]], none, False),
@@ -227,17 +233,17 @@ def test_a_conjunction_of_many_is_read_by_its_threshold(count: int) -> None:
     assert sealed(joined(count, ["0", [["1", threshold, ones]]], none, False, "x > 1")) is not None
 
 
-# ---- what is altered at random ----
+# ---- random alterations ----
 
 
 def test_no_operator_is_left_out_below() -> None:
-    """What is accepted is held against the definitions, of each operator of certificates of symbols."""
+    """Accepted claims are compared with the definitions, for each operator of certificates of symbols."""
     used = {op for name, regime in CASES for op, *_ in made(name, regime)["formula"]["nodes"]}
     assert used == {"letters", *NODES}
 
 
 def altered(document: dict[str, Any], rng: Random) -> tuple[Any, ...]:
-    """Change one thing that keeps its form, and say where: a value, or a part left out, doubled, moved or exchanged."""
+    """Change one thing and keep its form: alter a value, or omit, double, move or exchange a part; return its path."""
     everywhere = [path for path in places(document) if path and path[0] in PLACES]
     path = rng.choice(everywhere)
     owner, key = at(document, path[:-1]), path[-1]
@@ -290,8 +296,9 @@ def _other(value: str, rng: Random) -> str:
 )
 @pytest.mark.parametrize(("name", "regime"), CASES)
 def test_what_is_altered_and_sealed_anew_is_rejected_or_true(name: str, regime: str, tries: int, seed: str) -> None:
-    """Certificates that are altered up to three times are rejected; those of them that are accepted with bounds and
-    digests made anew are true."""
+    """Certificates with up to three changes are rejected; those that are accepted with recomputed bounds and digests
+    are true.
+    """
     document, rng, valid, distinct = made(name, regime), Random(f"{name} {regime} {seed}"), 0, 0
     before = json.dumps([document[key] for key in PLACES], sort_keys=True)
     for _ in range(tries):
@@ -308,7 +315,7 @@ def test_what_is_altered_and_sealed_anew_is_rejected_or_true(name: str, regime: 
     assert distinct - valid >= tries // 4
 
 
-# ---- what is shown ----
+# ---- output ----
 
 
 @given(st.text())
@@ -324,11 +331,11 @@ def test_reasons_are_printable() -> None:
     assert (verify(document) or "").isprintable()
 
 
-# ---- what would take endless time or memory ----
+# ---- endless time or memory ----
 
 
 def wide(count: int) -> dict[str, Any]:
-    """The network of since, that many times over, and a head that reads all of them at once."""
+    """Return a certificate with `count` copies of the network of since, and a head that reads all of them at once."""
     document = made("since", "temperature", 2)
     model, meaning, nodes = document["model"], document["meaning"], document["formula"]["nodes"]
     layer, own, names = model["layers"][0], copy.deepcopy(nodes[4]), [f"X{k}" for k in range(count)]
@@ -385,7 +392,7 @@ def test_work_without_end_is_refused() -> None:
 
 
 def test_large_coefficients_make_work() -> None:
-    """One step for each position and part of a row, and as many more as its numbers have words of 64 bits."""
+    """A step is charged for each position and part of a row, and one more for each 64-bit word of its numbers."""
 
     def steps(coefficient: str) -> int:
         layers = [{"heads": [], "clips": {"d": ["0", [["1", "0", {f"e{k}": coefficient for k in range(50)}]]]}}]
@@ -410,7 +417,7 @@ def test_averages_make_work() -> None:
 
 @pytest.mark.parametrize("kind", ["nodes", "embedding", "encodings", "clips", "heads", "large numbers"])
 def test_what_needs_much_memory_is_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 50 parts of a kind each needs room at each of 5 positions."""
+    """Each of 50 parts of a kind needs memory at each of 5 positions."""
     names, head = [f"e{k}" for k in range(50)], {"mask": "future", "query": [{}], "key": [{}], "value": {}}
     document = handmade([TRUE] * (50 if kind == "nodes" else 1), [0, False], 5, encodings={"out": "1"})
     model = document["model"]

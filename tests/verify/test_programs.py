@@ -1,5 +1,6 @@
-"""Certificates of programs and models: what is checked is true by the definitions, and what is false is rejected,
-however its facts are changed."""
+"""Certificates of programs and models: accepted ones are true by the definitions, and false ones are rejected, however
+their facts are changed.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +41,10 @@ SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
 BY_STRUCTURE = [*SHIPPED, "flipflop.ahat.json", "no_repeats.ahat.json", "same_ends.ahat.json"]
 FEW = ["dyck1.srasp", "sort.srasp", "same_ends.ahat.json"]
 FALSE_ON = {"dyck1.srasp": ("1/n**2", 2), "sort.srasp": ("1/n**3", 2), "same_ends.ahat.json": ("1/n**2", 3)}
-"""A temperature at which softmax is wrong on a word of a length, which the judge finds."""
+"""A temperature at which softmax is wrong on a word of a length; the judge finds that word."""
 
 
-# ---- what is true ----
+# ---- true claims ----
 
 
 @pytest.mark.sweep
@@ -82,12 +83,12 @@ NOTHING: dict[str, Callable[[Parts, Parts], object]] = {
         encodings=[{"name": "share", "value": value} for value in ("-1/(2*n)", "1/(4*n)")]
     ),
 }
-"""What changes no output of majority_ties.ahat.json."""
+"""Changes that alter no output of majority_ties.ahat.json."""
 
 
 @pytest.mark.parametrize("change", NOTHING)
 def test_what_adds_nothing_keeps_no_certificate_away(change: str, tmp_path: Path) -> None:
-    """Zeros have no entries in the matrices of a network, of which certificate and queries are."""
+    """Zeros have no entries in the matrices of a network, which certificate and queries are about."""
     document = json.loads((FORMULAS / "majority_ties.ahat.json").read_bytes())
     program = document["program"]
     NOTHING[change](program, program["layers"][0])
@@ -106,11 +107,11 @@ def test_what_every_word_was_run_for_has_none() -> None:
     raised(Undecided, program_certificate, result, match="proved by running every word")
 
 
-# ---- what is false ----
+# ---- false claims ----
 
 
 def false(name: str, every: bool) -> dict[str, Any]:
-    """A certificate that claims what is false, about a hot temperature, with digests that fit."""
+    """Return a certificate with a false claim, about a hot temperature, with matching digests."""
     tau, n = FALSE_ON[name]
     document = made(name, None if every else 3)
     if every:
@@ -129,7 +130,7 @@ def test_a_temperature_that_is_too_hot_is_rejected(name: str, every: bool) -> No
 
 
 def leaves(document: Any) -> list[tuple[str | int, ...]]:
-    """The places of values that are no objects and no arrays."""
+    """Return the places of values that are neither objects nor arrays."""
     return [path for path in places(document) if path and not isinstance(at(document, path), dict | list)]
 
 
@@ -236,7 +237,7 @@ def test_what_is_too_large_is_rejected() -> None:
     assert "too large" in (sealed(document) or "")
 
 
-# ---- one guard each: where it is not, what is false is valid ----
+# ---- one guard each: without it a false certificate would be valid ----
 
 
 def test_a_step_that_depends_on_the_key_is_rejected() -> None:
@@ -330,7 +331,7 @@ def test_what_is_missing_is_missed(path: tuple[str | int, ...], value: Any, mess
 
 
 def changed(document: dict[str, Any], *changes: tuple[tuple[str | int, ...], Any]) -> dict[str, Any]:
-    """A certificate with other values at some places."""
+    """Return a certificate with other values at some places."""
     for path, value in changes:
         document = replaced(document, path, value)
     return document
@@ -356,13 +357,13 @@ UNIFORM: tuple[tuple[tuple[str | int, ...], Any], ...] = (
         # the last and the one before it tie
         handmade("i*[i < n] + (n - 1)*[i == n]", ["1", "i", "n - 1", "j"],
                  [row([[3], [1, 2]], [None, *RULE], [0, 1, 1, 0, None])] * 3, threshold="1/2"),
-        # a query of 0, which is claimed to be 1/m for an m
+        # a query of 0 that is claimed to be 1/m for some m
         changed(rising(threshold="1/4"), (("model", "embedding", "1"), ["0"]), ((*INPUT, "1"), [7] * 3),
                 (("facts", "spans", 4), [2, 2, 2, 0, None]), (("facts", "spans"), [*rising()["facts"]["spans"],
                                                                                    [0, 1, 0, None, 1]])),
-        # a mean is no truth
+        # a mean is no Boolean
         changed(rising(threshold="1/4"), *UNIFORM),
-        # a clip of 1/2 is no truth; what the head writes is beside it
+        # a clip of 1/2 is no Boolean; the head writes beside it
         changed(rising(threshold="1/2"), (("facts", "spans"), [*rising()["facts"]["spans"], [6, 6, 6, 0, None]]),
                 (("facts", "functions"), ["0", "1", "1", "i", "n", "j", "1/2"]), ((*LAYER, "units"), [CLIP]),
                 ((*LAYER, "heads", 0, "values"), {"out": {"last": "0"}}),
@@ -370,7 +371,7 @@ UNIFORM: tuple[tuple[tuple[str | int, ...], Any], ...] = (
                 (("facts", "more", "layers", 0, "attended"), {"out": [0] * 3}),
                 (("facts", "more", "layers", 0, "units"), [[[7] * 3, [2] * 3]]),
                 (("facts", "more", "layers", 0, "final"), {"out": [2] * 3})),
-        # not the very same number
+        # a nearly equal number
         rising(threshold=None),
         rising(threshold=None, lengths=[], start=2, temperature="1/(8*n)"),
         # a gap over the temperature that does not grow
@@ -390,7 +391,8 @@ def test_what_only_seems_to_follow_is_rejected(document: dict[str, Any]) -> None
 
 def test_errors_are_rounded_upwards_everywhere() -> None:
     """The gap is 1000 + 5.0001e-25, which 28 digits round up. Softmax gives 1 - e^-gap/(1 + e^-gap), below a threshold
-    that is above 1 - e^-gap by 10^-26 of it: a bound of 34 digits tells that, one of 28 does not."""
+    that is above 1 - e^-gap by 10^-26 of it: a bound of 34 digits shows this, one of 28 does not.
+    """
     gap, digits = Fraction(1000) + Fraction(50001, 10**29), 475
     before, ctx.prec = ctx.prec, 2048
     try:
@@ -417,8 +419,8 @@ def test_a_predicate_of_what_is_no_integer_is_rejected(text: str) -> None:
 
 
 @pytest.mark.parametrize(("lengths", "start"), [([2, 12], None), ([2], 8), ([], 8)])
-def test_only_lengths_that_are_claimed_are_said_to_be(tmp_path: Path, lengths: list[int], start: int | None) -> None:
-    """With too hot a temperature in between: the claim of the lengths between would be false."""
+def test_only_lengths_that_are_claimed_are_shown(tmp_path: Path, lengths: list[int], start: int | None) -> None:
+    """The temperature is too hot at lengths in between: a claim about those would be false."""
     heat = "[n != 2 and n != 12] + 1/8" if start is None else "(1 + 1000/n**4)/(8*n)"
     document = rising(lengths=lengths, start=start, temperature=heat if start is None or not lengths else "1/(8*n)")
     assert sealed(document) is None
@@ -432,7 +434,7 @@ def test_only_lengths_that_are_claimed_are_said_to_be(tmp_path: Path, lengths: l
     assert {n for low, high in result.lengths for n in range(low or 0, (high or 20) + 1)} == expected
 
 
-def test_lengths_are_said_as_runs() -> None:
+def test_lengths_are_shown_as_runs() -> None:
     def text_of(lengths: list[int], start: int | None) -> str:
         return span_of(lengths_of({"lengths": lengths, "start": start}))
 
@@ -472,7 +474,7 @@ def test_what_takes_long_to_expand_at_every_length_is_refused(text: str) -> None
 def test_junk_allows_no_more_work() -> None:
     document = rising()
     plain = ProgramChecker(document).allowance
-    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 1000  # with two more values each, as they are read
+    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 1000  # each has two more values when read
     assert ProgramChecker(document).allowance - plain == WORK[1] * 8 * 1000 * (20 + 4)
     document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 50_000
     assert ProgramChecker(document).allowance == MINUTE
@@ -492,7 +494,7 @@ def test_a_formula_of_every_length_needs_a_small_part_of_what_is_allowed() -> No
 
 
 def test_decimals_are_rounded_in_contexts_of_the_checker_alone() -> None:
-    """An operator of decimals would round here to one digit, and says so."""
+    """In this context a decimal operator would round to one digit and raise an error."""
     documents = [rising(), rising(lengths=[], start=8, temperature="1/(8*n)"), made("parity.srasp", 4)]
     documents += [made("sort.srasp"), formula_certificate("majority", "temperature", 4)]
     documents += [formula_certificate("majority", "temperature", None)]
@@ -524,7 +526,7 @@ def test_integers_are_on_their_lattice() -> None:
 
 
 def test_the_judge_reads_the_network_of_the_certificate() -> None:
-    """A heated certificate is wrong, and a cold one is not: the judge tells them apart."""
+    """A heated certificate is wrong, and a cold one is not: the judge distinguishes them."""
     before = ctx.prec
     document = made("same_ends.ahat.json", 3)
     assert network(document)["coordinates"]

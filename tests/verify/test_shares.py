@@ -1,9 +1,9 @@
 """Certificates of models whose heads share their maxima.
 
-What the prover derives of random models (`tests.tied_models`) is followed by the checker, and what is false is not:
-with one rule of the prover broken, claims of some models are false on a word, as the tests' own evaluator shows
-(`tests.tied_truth`), and the checker rejects each of them. It is the rule of the same name that does so: without it the
-checker accepts one of these claims.
+The checker follows the facts that the prover derives about random models (`tests.tied_models`), and rejects false
+ones: with one rule of the prover broken, claims about some models are false on a word, as the tests' own evaluator
+shows (`tests.tied_truth`), and the checker rejects each of them. Its rule of the same name is the reason: without it
+the checker accepts one of these claims.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from tests.verify.test_programs import leaves, lie
 
 SHIPPED = ["majority_ties.ahat.json", "ties.ahat.json", "dyck1_uniform.ahat.json"]
 COLD = "1/10**8"
-"""A temperature at which softmax is hard attention of short words, as far as decimals of 34 digits tell."""
+"""A temperature at which softmax equals hard attention on short words, as far as decimals of 34 digits show."""
 
 
 def document(program: Program, law: ProgramLaw) -> dict[str, Any]:
-    """A certificate of short lengths, without digests."""
+    """Return a certificate of short lengths, without digests."""
     model = program_json(assemble(program, constant(Fraction(1))), program, {})
     description = {"format": FORMAT, "schema_version": PROGRAM_VERSION, "claim": PROGRAM_CLAIM, "lengths": [1, 2, 3, 5]}
     labels = {"version": "1", "source": {"name": "", "sha256": ""}, "title": "", "words": None}
@@ -74,7 +74,7 @@ def document(program: Program, law: ProgramLaw) -> dict[str, Any]:
 
 
 def derived(program: Program) -> tuple[Program, ProgramLaw] | None:
-    """A model of average heads, and what is derived of it."""
+    """Return a model with average heads only, and the facts derived about it; None if nothing is derived."""
     if any(head.weighting is not Weighting.AVERAGE for head in program.heads):
         return None
     try:
@@ -84,11 +84,11 @@ def derived(program: Program) -> tuple[Program, ProgramLaw] | None:
 
 
 def reason(program: Program, law: ProgramLaw) -> str | None:
-    """Why the checker rejects what is claimed of a model."""
+    """Return the reason why the checker rejects the claims about a model; None if it accepts them."""
     return rejection(lambda: ProgramChecker(document(program, law)))
 
 
-# ---- what is true ----
+# ---- true claims ----
 
 
 @pytest.mark.sweep
@@ -100,7 +100,7 @@ def test_certificates_of_ties_are_valid_and_true(name: str) -> None:
 
 
 def follow(seeds: range) -> None:
-    """What is derived of models, with a distance of the output, is followed."""
+    """Assert that the checker accepts the facts derived about random models, with a distance of the output."""
     tried = 0
     for seed in seeds:
         found = derived(tied_model(seed))
@@ -120,34 +120,34 @@ def test_what_is_derived_of_many_tied_models_is_followed(first: int) -> None:
     follow(range(first, first + 500))
 
 
-# ---- what is false ----
+# ---- false claims ----
 
 
 def least_bound(name: Any, most: Any, power: int, everywhere: bool) -> Denominator:
-    """A count that is claimed to be 1."""
+    """Broken rule: claim that a count is 1."""
     return Denominator(name, 1, power, everywhere)
 
 
 def same_everywhere(name: Any, most: Any, power: int, everywhere: bool) -> Denominator:
-    """A count that is claimed to be the same at all positions."""
+    """Broken rule: claim that a count is the same at all positions."""
     return Denominator(name, most, power, True)
 
 
 def one_name(self: Any, layer: Any) -> dict[str, tuple[str, bool]]:
-    """All heads of a layer with the name of one."""
+    """Broken rule: give all heads of a layer the name of one."""
     some = [head for head in layer.heads if not head.uniform]
     return {head.name: (some[0].name, self._alike(head)) for head in some}
 
 
 def uncounted(span: Any, head: Any, count: Any, domains: Any) -> Any:
-    """A mean over tied keys on the lattice of its values."""
+    """Broken rule: put a mean over tied keys on the lattice of its values."""
     found = known_shares.tied_mean(span, head, count, domains)
     kept = None if found.share is None else replace(found.share, denominators=found.share.denominators[:-1])
     return replace(found, share=kept)
 
 
 def on_both_sides(span: Any, domains: Any) -> tuple[IsolatedZero, ...]:
-    """Isolated zeros whose base is not an end."""
+    """Broken rule: isolate zeros whose base is not an end."""
     share = known_shares.share_of(span)
     if span.exact or share is None or not positive(share.step, domains):
         return span.isolated or ((IsolatedZero(span.offset, 0, ()),) if span.exact else ())
@@ -156,21 +156,21 @@ def on_both_sides(span: Any, domains: Any) -> tuple[IsolatedZero, ...]:
 
 
 def nearest_multiple(share: Any, value: Any, domains: Any) -> Any:
-    """An offset of one sign, however far the next number is."""
+    """Broken rule: accept an offset of one sign, however near the next number is."""
     rest = plus(share.offset, -value)
     fine = any(positive(times(rest, sign), domains) for sign in (1, -1))
     return share if fine else None
 
 
 def only_offset(share: Any, value: Any, domains: Any) -> tuple[Any, ...]:
-    """How far that is."""
+    """Broken rule: take the offset itself for the distance, as `nearest_multiple` allows."""
     rest = plus(share.offset, -value)
     some = [times(rest, sign) for sign in (1, -1)]
     return tuple(one for one in some if positive(one, domains))
 
 
 def first_far(self: Any, span: Any, value: Any, domain: Any) -> tuple[Any, ...]:
-    """Only how far the offset of a share is."""
+    """Broken rule of the checker: only compute the distance of a share's offset."""
     found = FAR(self, span, value, domain)
     if found or span.share is None:
         return found
@@ -182,7 +182,7 @@ FAR = ShareSigns.far
 
 
 def untied(self: Any, form: Any, seen: Any, query: Any, claimed: Any, head: Any, count: Any) -> bool:
-    """A mean over tied keys whose own count is not needed."""
+    """Broken rule of the checker: accept a mean over tied keys without its own count."""
     terms = [(self._terms(form, key), sight) for key, sight in seen]
     zeros = all(self.isolates(some, 0, zero, sight, count) for zero in claimed.isolated for some, sight in terms)
     return zeros and (claimed.share is None or all(self.in_share(some, 0, claimed.share) for some, _ in terms))
@@ -192,12 +192,12 @@ FITS, ISOLATED = ShareSigns._fits, ShareSigns._isolated
 
 
 def undivided(self: Any, own: Any, outer: Any, sight: Any, over: Any) -> bool:
-    """A mean whose distances are those of its values."""
+    """Broken rule of the checker: give a mean the distances of its values."""
     return FITS(self, own, outer, sight, 1)
 
 
 def either_side(self: Any, span: Any, base: Any, sign: int, domains: Any, apart: Any = ()) -> Iterator[Any]:
-    """Isolated zeros whose base is not an end."""
+    """Broken rule of the checker: isolate zeros whose base is not an end."""
     yield from ISOLATED(self, span, base, sign, domains, apart)
     yield from (CheckedZero(base, sign, (least,)) for least in self._off(span, base, apart))
 
@@ -206,17 +206,17 @@ IN_SHARE, OFF = ShareSigns.in_share, ShareSigns._off
 
 
 def without_ends(self: Any, parts: Any, bias: Any, outer: Any) -> bool:
-    """A share that need not have 0 and 1."""
+    """Broken rule of the checker: accept a share without 0 and 1."""
     return not parts or IN_SHARE(self, parts, bias, outer)
 
 
 def every_sign(self: Any, pairs: Any) -> tuple[int, ...]:
-    """Scores that may differ, taken for equal."""
+    """Broken rule: take scores that may differ for equal."""
     return WINNERS(self, {pair: replace(found, sign=found.sign or 0) for pair, found in pairs.items()})
 
 
 def every_sign_accepted(self: Any, a: int, groups: Any, pairs: Any) -> tuple[int, ...]:
-    """The same in the checker."""
+    """Broken rule of the checker: take scores that may differ for equal."""
     return ACCEPTED_WINNERS(self, a, groups, {pair: (*found[:2], found[2] or 0) for pair, found in pairs.items()})
 
 
@@ -260,12 +260,12 @@ BROKEN: dict[str, tuple[Patches, Patches]] = {
     "sign test": ([(ScoreRows, "_extreme", lambda *_: True)], [(CheckedRows, "_highest", lambda *_: True)]),
     "through 0": ([(known_shares, "_through", lambda share, *_: share)], [(ShareSigns, "in_share", without_ends)]),
 }  # fmt: skip
-"""Rules, broken in the prover and in the checker."""
+"""By rule: patches that break it in the prover, and patches that break it in the checker."""
 
 
 @contextmanager
 def broken(patches: Patches) -> Iterator[None]:
-    """With other functions in the place of some."""
+    """Apply patches while the block runs."""
     with pytest.MonkeyPatch.context() as patch:
         for owner, name, value in patches:
             patch.setattr(owner, name, value)
@@ -275,8 +275,9 @@ def broken(patches: Patches) -> Iterator[None]:
 
 
 class Accepted(ProgramChecker):
-    """The checker, with all that it accepts of numbers inside: by length of words (1, or longer), layer by layer; and,
-    where they are accepted too, the distances of outputs from the threshold."""
+    """The checker with a record of all numbers that it accepts: by length of words (1, or longer), layer by layer;
+    and, if accepted too, the distances of outputs from the threshold.
+    """
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.layers_of: dict[bool, list[Any]] = {False: [], True: []}
@@ -311,7 +312,7 @@ class Accepted(ProgramChecker):
 
 
 def ratio(number: Any) -> Any:
-    """A function of the checker as one of the prover."""
+    """Convert a function of the checker to the prover's type."""
     if not isinstance(number, CheckedRatio):
         return number
     parts = list[Any]()
@@ -328,7 +329,7 @@ def ratio(number: Any) -> Any:
 
 
 def span(known: CheckedSpan) -> NumberSpan:
-    """A span of the checker as one of the prover."""
+    """Convert a span of the checker to the prover's type."""
     share, zeros = known.share, known.isolated
     own = None
     if share is not None:
@@ -340,12 +341,12 @@ def span(known: CheckedSpan) -> NumberSpan:
 
 
 def spans(columns: Any) -> Any:
-    """Columns of them."""
+    """Convert the spans of columns to the prover's type."""
     return {name: {order: span(one) for order, one in column.items()} for name, column in columns.items()}
 
 
 def row(facts: CheckedRow) -> Any:
-    """What is accepted of rows, as the tests' own evaluator reads it."""
+    """Return the accepted facts about a row in the form that the tests' own evaluator reads."""
     one = facts.winners[0] if len(facts.winners) == 1 else None
     description = {"visible": ratio(facts.visible), "gaps": tuple(map(ratio, facts.gaps)), "unique": facts.unique}
     rest = {"winners": facts.winners if one is None else (), "first": False, "product": None}
@@ -353,7 +354,7 @@ def row(facts: CheckedRow) -> Any:
 
 
 def require_accepted(program: Program, accepted: Accepted, longest: int) -> None:
-    """Hold whatever is accepted against hard attention on all words; Wrong if it is not true."""
+    """Compare all accepted facts with hard attention on all words; raise Wrong if one is false."""
     for n in range(1, longest + 1):
         words = [word for word in all_words(program.alphabet, n) if len(word) == n]
         truth = run(program, words)
@@ -382,12 +383,14 @@ def require_accepted(program: Program, accepted: Accepted, longest: int) -> None
 
 
 def batched(some: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Pairs of neighbours."""
+    """Return disjoint pairs of neighbours."""
     return list(zip(some[::2], some[1::2], strict=True))
 
 
 def accepts(program: Program, claimed: dict[str, Any]) -> bool | None:
-    """Whether a certificate is accepted (None if not), and what is accepted is true."""
+    """Return True if a certificate is accepted and all accepted facts are true; False if one is false, None if
+    rejected.
+    """
     try:
         accepted = Accepted(claimed)
     except (Rejected, LookupError, ArithmeticError):
@@ -400,7 +403,7 @@ def accepts(program: Program, claimed: dict[str, Any]) -> bool | None:
 
 
 def claims(rule: str, programs: Iterable[Program]) -> Iterator[tuple[Program, dict[str, Any]]]:
-    """What a prover without one of its rules claims of models."""
+    """Yield the false or true claims of a prover without one of its rules about models."""
     for program in programs:
         with broken(BROKEN[rule][0]):
             try:
@@ -418,12 +421,12 @@ NEEDED = {
     "one query": "two queries", "no mask": "local, tied", "over the keys": "one mean", "one side": "one mean",
     "one step beyond": "one mean", "sign test": "a sign", "through 0": "a relu",
 }  # fmt: skip
-"""A model for which a rule is needed."""
+"""For each rule, a model that needs it."""
 
 
 @pytest.mark.parametrize("rule", BROKEN)
 def test_the_checker_needs_each_of_its_rules(rule: str) -> None:
-    """What a prover without a rule claims is rejected, or true; without the rule the checker accepts what is false."""
+    """Claims of a prover without a rule are rejected, or true; without the rule the checker accepts a false one."""
     program = BY_HAND[NEEDED[rule]]
     ((_, claimed),) = claims(rule, [program])
     assert accepts(program, claimed) is not False
@@ -438,11 +441,13 @@ def test_what_a_prover_without_a_rule_claims_is_rejected_or_true(rule: str) -> N
         assert accepts(program, claimed) is not False
 
 
-# ---- what is altered ----
+# ---- alterations ----
 
 
 def on_the_threshold(name: str) -> dict[str, Any]:
-    """The certificate of a model whose mean is moved onto its threshold: the claim is false, whatever the facts are."""
+    """Return the certificate of a model whose mean is moved onto its threshold: the claim is false, whatever the
+    facts are.
+    """
     altered = copy.deepcopy(made(name))
     moved = {"majority_ties.ahat.json": ("share", "0"), "dyck1_uniform.ahat.json": ("accept", "0")}
     coordinate, text = moved[name]
@@ -464,7 +469,7 @@ def test_no_change_of_the_facts_moves_an_output_off_its_threshold(name: str, tri
 
 @pytest.mark.parametrize("tries", [12, pytest.param(400, marks=pytest.mark.slow)])
 def test_what_is_altered_is_rejected_or_true(tries: int) -> None:
-    """Facts of models made by hand, and of random ones, each with one of its leaves changed."""
+    """Facts about handmade and random models, each with one of its leaves changed."""
     random = Random(tries)
     programs = [*BY_HAND.values(), *(tied_model(seed) for seed in (3, 4, 10, 12, 15))]
     known = [found for program in programs if (found := derived(program)) is not None]
@@ -483,7 +488,7 @@ def test_what_is_altered_is_rejected_or_true(tries: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["majority_ties.ahat.json", "ties.ahat.json"])
 def test_each_leaf_that_is_altered_is_rejected_or_leaves_a_true_claim(name: str) -> None:
-    """The network stays, and so does the claim, which is true: what is held here is what is accepted inside."""
+    """The network and the claim, which is true, stay: the test compares the facts that are accepted inside."""
     claimed, program = made(name), shipped(name).program
     facts = claimed["facts"]
     for path in leaves(facts):
@@ -494,8 +499,9 @@ def test_each_leaf_that_is_altered_is_rejected_or_leaves_a_true_claim(name: str)
 
 
 def test_functions_that_change_their_sign_prove_nothing_false() -> None:
-    """Steps, bounds, bases and distances that are 0, negative or without a value at some of the lengths: what is
-    accepted of them is true. A checker that takes functions of n for nonnegative accepts what is false."""
+    """Steps, bounds, bases and distances that are 0, negative or without a value at some of the lengths: all accepted
+    facts about them are true. A checker that takes functions of n for nonnegative accepts a false one.
+    """
     found = derived(BY_HAND["one mean"])
     assert found is not None
     program, law = found
@@ -573,7 +579,9 @@ def test_a_product_is_what_it_is_claimed_to_be(claimed: list[Any], message: str)
 
 
 def test_a_mean_adds_up_no_numbers_where_there_are_none() -> None:
-    """Between the first and the last of n positions stands 1/(n - 2): n - 2 times that is 1, but 0 at n = 2."""
+    """Between the first and the last of n positions each has the value 1/(n - 2): n - 2 times that is 1, but 0 at
+    n = 2.
+    """
     altered = handmade(
         "i", ["1", "i", "n", "j", "1/(n - 2)", "1/n"], [], reads=("0",) * 3, threshold="1/3", lengths=[2]
     )

@@ -1,5 +1,6 @@
-"""Types in the checker of certificates: what follows from them for rows of scores is true of every short word, and
-certificates that rest on them are valid, true, and rejected where their network is another one."""
+"""Types in the checker of certificates: their facts about rows of scores are true of every short word, and
+certificates that rest on them are valid, true, and rejected for another network.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +39,11 @@ k(i) := count_j[j <= i, in(j) = in(i) & pos(j) = 1]
 m(i) := count_j[j <= i, in(j) = in(i)]
 Y(i) := m(i) >= 1 & 2*k(i) >= m(i)
 """
-"""Scores that one-hot letters of two positions decide."""
+"""A program with scores that one-hot letters of two positions decide."""
 
 
 def value(number: Value, i: int, n: int) -> Fraction:
-    """A function at a position of a length."""
+    """Evaluate a function at a position of a length."""
     if not isinstance(number, Ratio):
         return Fraction(number)
 
@@ -58,7 +59,7 @@ def value(number: Value, i: int, n: int) -> Fraction:
 
 
 class Watched(ProgramChecker):
-    """A checker that proves nothing and keeps what kinds tell of the head `h`."""
+    """A checker that proves nothing and records the facts that kinds give about the head `h`."""
 
     def __init__(self, score: RandomScore) -> None:
         self.claims: dict[bool, dict[int, Claim]] = {}
@@ -98,7 +99,7 @@ class Watched(ProgramChecker):
 
 
 def sweep(seed: int, count: int) -> int:
-    """How many of some random heads kinds know; all that they tell is true of short words."""
+    """Assert that the facts about random heads are true of short words; return the number of heads with facts."""
     random, recognised = Random(seed), 0
     for _ in range(count):
         score = random_score(random)
@@ -155,18 +156,18 @@ def test_a_broken_rule_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The certificate of every length of a program with a score of one-hot letters at i and at j."""
+    """Return the certificate of every length of a program with a score of one-hot letters at i and at j."""
     return certified(program_of(tmp_path_factory.mktemp("count"), COUNT))
 
 
 def certified(subject: Subject) -> dict[str, Any]:
-    """The certificate of every length, as it is read back."""
+    """Return the certificate of every length, read back from its text."""
     document: dict[str, Any] = json.loads(json.dumps(program_certificate(prove_every_length(subject, 0))))
     return document
 
 
 def rows_by_kinds(document: Any) -> list[Any]:
-    """The rows that rest on kinds."""
+    """Return the rows that rest on kinds."""
     worlds = [document["facts"]["one"], document["facts"]["more"]]
     heads = [head for world in worlds for layer in world["layers"] for head in layer["heads"].values()]
     return [row for head in heads for row in head["rows"] if "kinds" in row]
@@ -187,7 +188,7 @@ def test_a_leftmost_head_whose_tied_keys_carry_one_value_has_a_certificate(tmp_p
 
 
 def leftmost(score: dict[str, str]) -> Any:
-    """A leftmost head over the letters a, b and c that reads [a]."""
+    """Return the certificate of a leftmost head over the letters a, b and c that reads [a]."""
     head = {"name": "first", "mask": "none", "weighting": "leftmost", "score": [[{"1": "1"}, score]]}
     program = {
         "alphabet": [*LETTERS],
@@ -223,7 +224,9 @@ def test_a_claim_of_kinds_has_one_form(counted: dict[str, Any]) -> None:
 
 
 def networks(model: Any) -> Iterator[Any]:
-    """The network with letters that do not exclude each other, with a key or a query changed, or a clip made a relu."""
+    """Yield the network with letters that do not exclude each other, with a key or a query changed, or with a clip
+    replaced by a relu.
+    """
     for name in model["embedding"]:
         if name.startswith("in ="):
             for symbol in range(len(model["alphabet"])):
@@ -245,7 +248,7 @@ def networks(model: Any) -> Iterator[Any]:
 
 
 def test_another_network_is_rejected_or_the_claim_is_true_of_it(counted: dict[str, Any]) -> None:
-    """Facts that hold of one network are claimed of others that differ in one number."""
+    """Facts about one network are claimed about others that differ in one number."""
     rejected = 0
     every = list(networks(counted["model"]))
     for model in every[:: 1 + len(every) // 24]:

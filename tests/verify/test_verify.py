@@ -1,4 +1,6 @@
-"""Certificates are accepted as they are, and nothing false is: altered ones, also with digests and bounds made anew."""
+"""Valid certificates are accepted, and false ones are rejected: altered ones, also with recomputed digests and
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,7 @@ def test_prover_and_checker_find_the_same_worst_cases(name: str, regime: str) ->
     for head in proof.heads:
         if head.worst is not None and head.worst.value is not None:
             found = bounds[head.name][head.worst.n - 1][int(head.worst.value)]
-            # The checker takes the worst query of the length, the prover that of the least margin.
+            # The checker takes the worst query of the length, the prover the query with the least margin.
             assert Fraction(found, GRID) >= head.worst.error - Fraction(1, 10**9)
             compared += 1
     assert compared
@@ -146,13 +148,13 @@ def test_what_the_checker_cannot_follow_has_no_certificate() -> None:
 
 
 def test_since_at_the_critical_temperature() -> None:
-    """The least beta for all words tends to 2 ln 4 = 2.7726 from below: 14/5 is right, 27/10 is not at length 24."""
+    """The least beta for all words tends to 2 ln 4 = 2.7726 from below: 14/5 is enough, 27/10 is not at length 24."""
     assert verify(made("since", "temperature", 12, beta=Fraction(14, 5))) is None
     raised(Undecided, made, "since", "temperature", 24, beta=Fraction(27, 10))
 
 
 def test_a_proposition_is_turned_by_a_clip() -> None:
-    """The one coordinate of a proposition is read as it is or, for `!p`, turned; claimed the other way it is wrong."""
+    """A proposition has one coordinate; `!p` reads it negated. The opposite claim is false."""
     subject = compile_formula(parse_text("props: p q\nat-most-one: p q\n!p", "turned"), ModelOptions())
     document: dict[str, Any] = json.loads(certificate_text(certificate(subject, 3)))
     assert verify(document) is None
@@ -174,7 +176,7 @@ def test_a_proposition_is_turned_by_a_clip() -> None:
 
 
 def test_any_set_of_many_propositions_is_a_symbol() -> None:
-    """58 propositions make 2^58 sets, of which none is listed."""
+    """58 propositions make 2^58 sets, which are never listed."""
     names = [f"p{k}" for k in range(58)]
     formula = " & ".join(f"G (p{k} -> F p{(7 * k + 3) % 58})" for k in range(0, 58, 3))
     subject = compile_formula(parse_text(f"props: {' '.join(names)}\n{formula}", "many"), ModelOptions())
@@ -231,7 +233,7 @@ def test_a_wide_conjunction_is_followed() -> None:
 
 
 def check_random_certificate(formula: ast.Formula, options: ModelOptions) -> None:
-    """What `certificate` writes of any formula is valid, about that formula and network, and true."""
+    """Assert that the certificate of a formula is valid, true, and about that formula and network."""
     written = ast.FormulaFile(("a", "b"), formula, at=options.at or "last")
     try:
         subject = compile_formula(parse_text(format_file(written), "random"), options)

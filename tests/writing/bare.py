@@ -1,4 +1,4 @@
-"""The module model.py without torch: what it does before any tensor."""
+"""The module model.py without torch: the parts that run before any tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODEL = Path(hardsim.__file__).parent / "writing" / "torch_model.py"
 
 
 def names_of_model() -> Mapping[str, Any]:
-    """Its names, where in place of torch there is a module that has next to nothing."""
+    """Return the names that model.py defines, with a nearly empty module in place of torch."""
     torch, nn = ModuleType("torch"), ModuleType("torch.nn")
     empty: dict[str, Any] = {"nn": nn, "Tensor": object, "dtype": object, "float64": None}
     torch.__dict__.update(empty)

@@ -1,4 +1,4 @@
-"""Networks to be written, and what was written, run."""
+"""Exports for tests, and runs of the exported graphs."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from hardsim.writing.onnx import OUTPUTS, TOKENS, onnx_bytes
 Array = NDArray[Any]
 
 NEAR = 1e-9
-"""How far float64 may be from the exact outputs, relative to them where they are above 1."""
+"""Largest distance of float64 from the exact outputs, relative to them where they are above 1."""
 
 
 def to_export(path: str | Path, tau: str | None = None, max_n: int = 64, **options: Any) -> Export:
-    """What would be written of a file."""
+    """Return the export of a file."""
     schedule = None if tau is None else parse_arith(tau)
     return export_of(read_input(str(path)), ModelOptions(tau=schedule, **options), max_n)
 
 
 def network_input(network: Network) -> Input:
-    """A network that others made, as if it had been read."""
+    """Return an external network as if it had been read from a file."""
     return of_network(network, "net", "0" * 64, "by hand")
 
 
 def network_export(network: Network) -> Export:
-    """What would be written of it."""
+    """Return the export of an external network."""
     return export_of(network_input(network), ModelOptions(), 64)
 
 
 def everything_of(model: Transformer) -> ExportLayout:
-    """The layout of a compiled network with all coordinates as outputs."""
+    """Return the layout of a compiled network with all coordinates as outputs."""
     outputs = tuple((name, place) for place, name in enumerate(model.coordinates))
     return transformer_layout(model, Answer(outputs, "each", {"rule": "exact"}), {})
 
 
 def ids_of(model: Transformer, word: Sequence[str]) -> list[int]:
-    """Token ids: symbols in the order of the alphabet, and what stands before the word after them all."""
+    """Return token ids: symbols in the order of the alphabet, then the beginning of sequence."""
     return [len(model.alphabet)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
 
 
 def session_of(data: bytes) -> Any:
-    """An ONNX file, ready to be run."""
+    """Return a session of onnxruntime for an ONNX file."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
@@ -71,7 +71,7 @@ class Graph:
         self.session, self.dtype = session_of(self.data), np.dtype(dtype)
 
     def batch(self, words: Sequence[Any]) -> Array:
-        """The outputs, (words, tokens, outputs), of token ids, or of zeros and ones of propositions."""
+        """Return the outputs, (words, tokens, outputs), for token ids, or for zeros and ones of propositions."""
         given = np.array(words)
         given = given.astype(np.int64 if given.ndim == 2 else self.dtype)
         found: Array = self.session.run([OUTPUTS], {TOKENS: given})[0]
@@ -79,19 +79,19 @@ class Graph:
         return found
 
     def __call__(self, word: Sequence[Any]) -> Array:
-        """Of one word, (tokens, outputs)."""
+        """Return the outputs of one word, (tokens, outputs)."""
         found: Array = self.batch([word])[0]
         return found
 
 
 def off(found: Array, expected: Any) -> float:
-    """The largest difference, relative to the largest number that is expected where that is above 1."""
+    """Return the largest difference, relative to the largest expected number where that is above 1."""
     needed = np.array(expected, dtype=float)
     assert found.shape == needed.shape
     return float(np.abs(found - needed).max() / max(1.0, float(np.abs(needed).max())))
 
 
 def words_over(alphabet: Sequence[str], lengths: Iterable[int], seed: int = 0) -> list[Word]:
-    """A random word of each length."""
+    """Return a random word of each length."""
     rng = np.random.default_rng(seed)
     return [tuple(alphabet[k] for k in rng.integers(0, len(alphabet), size=n)) for n in lengths]

@@ -31,7 +31,7 @@ PLACES = ((1, 1), (2, 5), (0, 3), (4, 4), (7, 8))
 
 
 def written(function: Any) -> Any:
-    """A function as it stands in config.json."""
+    """Return a function as it stands in config.json."""
     return json.loads(json.dumps(function_json(function, {})))
 
 
@@ -63,7 +63,7 @@ def test_real_functions_are_near(text: str) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_predicates(name: str) -> None:
-    """Of multiples of i and n, below 0 too."""
+    """Values include multiples of i and n, and negative numbers."""
     for of_i, of_n, offset in product((0, 1, 3, -2), (0, 1, -1), (0, 5, -7)):
         column = PredicateColumn(name, (5, 2) if name == "MOD" else (), of_i, of_n, offset)
         for i, n in ((1, 1), (2, 5), (30, 31), (64, 64)):
@@ -91,7 +91,7 @@ def test_a_predicate_of_a_file_in_several_lines(tmp_path: Path) -> None:
 def test_tables() -> None:
     lengths = written(LengthTable((Fraction(1, 3), Fraction(2))))
     assert [value(lengths, 1, n) for n in (1, 2)] == [Fraction(1, 3), 2]
-    for n in (0, 3):  # of no symbols, which no word has, and beyond
+    for n in (0, 3):  # the empty word, which is refused, and lengths beyond the table
         raised(IndexError, value, lengths, 1, n)
     places = written(PositionTable(2, (Fraction(5), Fraction(1, 7)), Fraction(-1)))
     assert [value(places, i, 9) for i in (0, 1, 2, 3, 4)] == [-1, -1, 5, Fraction(1, 7), -1]
@@ -99,7 +99,9 @@ def test_tables() -> None:
 
 @pytest.mark.parametrize("text", ["__import__('os')", "().__class__", "i.real", "lambda: 1", "n := 2", "'a'", "i, n"])
 def test_only_expressions_are_evaluated(text: str) -> None:
-    """A description may be anybody's: names are those of expressions, and nothing is reached through them."""
+    """A description may come from anybody: it knows only the names of expressions, and reaches nothing through
+    them.
+    """
     assert isinstance(raised(Exception, value, text, 1, 1), ValueError | NameError | SyntaxError | AttributeError)
 
 

@@ -1,4 +1,4 @@
-"""What is written computes what the exact network computes: run as an ONNX graph, in float64."""
+"""Exported networks compute what the exact network computes: run as an ONNX graph, in float64."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ LENGTHS = (1, 2, 3, 7, 20, 64)
 
 
 def require(model: Transformer, lengths: tuple[int, ...] = (1, 2, 3, 4)) -> None:
-    """Hold a network with all its coordinates against the definition, in 50 digits."""
+    """Compare a network with all its coordinates with the definition, in 50 digits."""
     run = Graph(everything_of(model), max_n=lengths[-1])
     for word in words_over(model.alphabet, lengths):
         assert off(run(ids_of(model, word)), dense_forward(model, word)) < NEAR
 
 
 def require_export(export: Export, lengths: tuple[int, ...] = LENGTHS, near: float = NEAR, **how: Any) -> None:
-    """Hold what is to be written against the exact network in balls."""
+    """Compare an export with the exact network in balls."""
     exact, rng = exact_runner(export.target), np.random.default_rng(1)
     possible = [n for n in lengths if export.longest is None or n <= export.longest] or [1]
     run = Graph(export.layout, max_n=possible[-1], **how)
@@ -60,7 +60,7 @@ def require_export(export: Export, lengths: tuple[int, ...] = LENGTHS, near: flo
 
 
 def encoded(layout: ExportLayout, word: tuple[str, ...]) -> list[Any]:
-    """What goes into a graph, as `docs/export.md` says."""
+    """Return the inputs of a graph for a word, as `docs/export.md` describes them."""
     description = layout.description
     if "propositions" in description:
         sets = [*description["before"], *map(members_of, word)]
@@ -68,7 +68,7 @@ def encoded(layout: ExportLayout, word: tuple[str, ...]) -> list[Any]:
     return [*description["before"], *map(description["tokens"].index, word), *description["after"]]
 
 
-# ---- what is compiled ----
+# ---- compiled networks ----
 
 
 @given(transformers())
@@ -104,8 +104,10 @@ def test_a_temperature_that_is_a_table() -> None:
 
 @pytest.mark.parametrize("mask", Mask)
 def test_masks(mask: Mask) -> None:
-    """Over a b a with a beginning of sequence, uniform attention reads the share of a's among what is seen: of the
-    words after it at i, all are seen; those before it with or without itself; and the beginning of sequence always."""
+    """Over a b a with a beginning of sequence, uniform attention reads the share of a's among the visible places: the
+    mask allows all places, those after i or those before i, with or without i; the beginning of sequence is always
+    visible.
+    """
     model = one_head()
     (layer,) = model.layers
     blind = replace(layer.heads[0], w_q=Matrix((0, 4)), w_k=Matrix((0, 4)), mask=mask)
@@ -136,7 +138,7 @@ def test_a_number_beyond_float64_is_refused() -> None:
 
 
 def require_oracle(file: FormulaFile, words: list[tuple[str, ...]], regimes: Any = PROVEN) -> int:
-    """Hold the networks of a formula (proved to give 0 or 1) against the semantics; how many there are."""
+    """Compare the networks of a formula (proved to give 0 or 1) with the semantics; return their number."""
     oracle, made = Oracle(file), 0
     for subject in in_regimes(file, regimes):
         layout = everything_of(known(subject.stored))
@@ -208,12 +210,12 @@ def test_shipped_programs_and_models(name: str, tau: str | None) -> None:
     require_export(export, (1, 2, 5, 6) if tau is None else LENGTHS[:-1], 1e-8 if tau is None else NEAR)
 
 
-# ---- what others made ----
+# ---- external networks ----
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
 def test_networks_that_libraries_wrote(name: str) -> None:
-    """By token ids against what the libraries computed in float32, and against a plain pass in float64."""
+    """Compare with the libraries' float32 outputs by token ids, and with a plain pass in float64."""
     network = network_of(read_folder(str(DATA / name)))[0]
     if not isinstance(network.positions, np.ndarray):
         network = replace(network, positions=np.zeros((10, network.dimension)))
@@ -262,14 +264,15 @@ TURNS = Readout(before=("s",), after=("e", "e"))
 
 
 def begun(positions: Any) -> Network:
-    """Token s before the word and two e after it; the output is the share of a's so far."""
+    """Return a network with token s before the word and two e after it; the output is the share of a's so far."""
     network = mean_of_a(Fraction(0), tokens=("a", "b", "s", "e"), readout=TURNS)
     return replace(network, positions=positions)
 
 
 def test_tokens_before_and_after_the_word_and_functions_of_positions() -> None:
-    """s is read at i = 0, and the e's at n + 1 and n + 2; i/n goes to the coordinate whose mean is the output, and n is
-    the number of symbols of the word."""
+    """Token s is read at i = 0, and the e's at n + 1 and n + 2. The mean of i/n is the output, and n is the number of
+    symbols of the word.
+    """
     run = Graph(network_export(begun(((0, parse_arith("i/n", ("i", "n"), "test")),))).layout)
     values = [0, 1 / 2 + 1, 2 / 2, 3 / 2, 4 / 2]  # s a b e e
     means = [sum(values[: k + 1]) / (k + 1) for k in range(5)]

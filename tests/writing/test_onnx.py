@@ -1,4 +1,4 @@
-"""ONNX graphs: what goes in, how far it may go, and what they are made of."""
+"""ONNX graphs: their inputs, the lengths that they allow, and their content."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tests.writing.runs import NEAR, Graph, everything_of, network_export, off
 
 
 def stops(run: Graph, words: list[list[Any]]) -> str:
-    """What the runtime says of words for which it gives no output."""
+    """Return the runtime's error for words without an output."""
     with pytest.raises(Exception, match="ONNXRuntimeError") as caught:
         run.batch(words)
     return str(caught.value)
 
 
-# ---- what goes in ----
+# ---- inputs ----
 
 
 def test_words_of_one_length_are_a_batch() -> None:
@@ -60,7 +60,7 @@ def test_a_word_beyond_the_tables_has_no_output(tau: str, encoding: str) -> None
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_word_of_no_symbols_has_no_output(dtype: str) -> None:
-    """Its length would be found at the end of a table, counted from behind."""
+    """Otherwise its length would be read at the end of a table, by a negative index."""
     model = replace(one_head("1/n"), bos=True, embedding=replace(one_head().embedding, shape=(3, 4)))
     stops(Graph(everything_of(model), dtype, max_n=5), [[2]])
 
@@ -75,7 +75,7 @@ def test_a_table_of_positions_ends() -> None:
 
 def test_a_network_without_tables_takes_any_length() -> None:
     run = Graph(network_export(mean_of_a()).layout, max_n=2)
-    assert off(run([0, 1] * 100)[-1], [0]) < NEAR  # half of them a, less 1/2
+    assert off(run([0, 1] * 100)[-1], [0]) < NEAR  # half of the symbols are a; 1/2 is subtracted
 
 
 def test_a_token_that_there_is_not_has_no_output() -> None:
@@ -84,7 +84,7 @@ def test_a_token_that_there_is_not_has_no_output() -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_a_single_length(length: int) -> None:
-    """Tables then have one row, and words of other lengths are no input."""
+    """Tables then have one row, and words of other lengths are refused."""
     layout = everything_of(one_head("1/n"))
     run, whole = Graph(layout, length=length), Graph(layout, max_n=length)
     words = [[0, 1, 1, 0, 1][:length], [1] * length]
@@ -105,7 +105,7 @@ def test_a_single_length_with_tokens_around() -> None:
     assert "Expected: 5" in stops(Graph(layout, length=2), [[2, 0, 3, 3]])
 
 
-# ---- what it is made of ----
+# ---- content of a graph ----
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -134,7 +134,9 @@ def test_a_file_is_the_same_again() -> None:
 
 
 def curve(points: list[float]) -> Network:
-    """Token k is the number points[k], and the output is gelu of it: x is taken away again."""
+    """Return a network in which token k is the number points[k] and the output is its gelu: the residual x is
+    subtracted.
+    """
     base = mean_of_a(tokens=tuple(f"t{place}" for place in range(len(points))))
     mlp = Mlp(Activation.GELU, np.array([[1.0], [0.0]]), np.array([[0.0, 1.0]]))
     embedding = np.array([[point, 0.0] for point in points])
@@ -143,7 +145,9 @@ def curve(points: list[float]) -> Network:
 
 
 def test_the_error_function_against_mpmath() -> None:
-    """erf(x) is 2 gelu(x sqrt 2)/(x sqrt 2) - 1: near 0, where e^(-x^2) is small, and at the ends of the polynomial."""
+    """erf(x) is 2 gelu(x sqrt 2)/(x sqrt 2) - 1: near 0, where e^(-x^2) is small, and at the ends of the
+    polynomial.
+    """
     roots = [k / 16 for k in range(-120, 121)] + [5.99, 6.01, -5.999, 1e-9, -1e-300, 30.0, -400.0]
     points = [float(root * np.sqrt(2)) for root in roots]
     layout = network_export(curve(points)).layout
@@ -184,6 +188,6 @@ def test_a_table_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPa
     Graph(everything_of(one_head("1/n")), max_n=24)
 
 
-def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert "pip install" in raised(InputError, require_onnx).hint

@@ -49,12 +49,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 
 @pytest.fixture(scope="module")
 def torch() -> Any:
-    """The library."""
+    """Return the library."""
     return pytest.importorskip("torch")
 
 
 def put(files: dict[str, bytes], folder: Path) -> Path:
-    """A folder with these files."""
+    """Write these files to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -62,7 +62,7 @@ def put(files: dict[str, bytes], folder: Path) -> Path:
 
 
 def files_of(layout: ExportLayout) -> dict[str, bytes]:
-    """What model.py needs of a layout."""
+    """Return the files that model.py needs for a layout."""
     from safetensors.numpy import save
 
     config = json.dumps({"network": layout.description}).encode()
@@ -70,14 +70,14 @@ def files_of(layout: ExportLayout) -> dict[str, bytes]:
 
 
 def load(folder: Path, **how: Any) -> Any:
-    """The network in a folder."""
+    """Load the network in a folder."""
     names: dict[str, Any] = {"__name__": "model", "__file__": str(folder / "model.py")}
     exec(compile((folder / "model.py").read_text("utf-8"), "model.py", "exec"), names)
     return names["load"](folder, **how)
 
 
 def run(model: Any, ids: Sequence[Any]) -> Any:
-    """The outputs for token ids, or zeros and ones of propositions, (tokens, outputs)."""
+    """Return the outputs for token ids, or zeros and ones of propositions, (tokens, outputs)."""
     import torch
 
     with torch.no_grad():
@@ -105,7 +105,7 @@ def test_functions(torch: Any, tmp_path: Path, text: str) -> None:
 
 
 def require(export: Export, folder: Path, lengths: tuple[int, ...], near: float = NEAR) -> None:
-    """Hold the folder of an export against the exact network in balls, by `encode`."""
+    """Write an export to a folder and compare it with the exact network in balls, through `encode`."""
     model, exact = load(put(folder_files(export, "torch"), folder)), exact_runner(export.target)
     import torch
 
@@ -165,7 +165,7 @@ def test_layers_without_a_step(torch: Any, tmp_path: Path) -> None:
         assert off(run(model, [0, 1, 2, 3]), outputs(network, [0, 1, 2, 3])) < NEAR
 
 
-# ---- what goes in ----
+# ---- inputs ----
 
 
 def test_words_of_tokens(torch: Any, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_words_of_tokens(torch: Any, tmp_path: Path) -> None:
     assert model.encode("b a").tolist() == model.encode(["b", "a"]).tolist() == [[2, 1, 0, 3, 3]]
     assert model.encode("a", ["b"]).tolist() == [[2, 0, 3, 3], [2, 1, 3, 3]]
     assert model(model.encode("a b", "b b", "a a")).shape == (3, 5, 1)
-    assert model.judged("a b a").tolist() == [[0.5]]  # of s and a, the first symbol of the word
+    assert model.judged("a b a").tolist() == [[0.5]]  # over s and a, the first symbol of the word
     for wrong in (("a c",), ("a b", "a")):
         with pytest.raises(ValueError, match=r"c|length"):
             model.encode(*wrong)
@@ -183,7 +183,9 @@ def test_words_of_tokens(torch: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("at", "expected"), [("last", [[1 / 3]]), ("each", [[0.5], [1 / 3]]), ("first", [[0.5]])])
 def test_where_a_word_is_judged(torch: Any, tmp_path: Path, at: Any, expected: list[list[float]]) -> None:
-    """The share of a's so far, s included; with nothing after the word, its last symbol is the last token."""
+    """The output is the share of a's so far, s included; with nothing after the word, its last symbol is the last
+    token.
+    """
     network = mean_of_a(Fraction(0), tokens=("a", "b", "s"), readout=Readout(before=("s",), at=at))
     model = load(put(folder_files(network_export(network), "torch"), tmp_path / "out"))
     assert off(model.judged("a b").detach().numpy(), expected) < NEAR
@@ -282,14 +284,14 @@ def test_an_export_runs_itself(torch: Any, tmp_path: Path) -> None:
         ("torch", "float64", 64),
         ("torch", "float32", 64),
     ]
-    valid(runs[0])  # the version of torch is a class of its own
+    valid(runs[0])  # the version of torch has a class of its own
     assert known(runs[0].difference) < NEAR
     assert known(runs[1].difference) < 1e-4
     assert sorted(one.name for one in folder.iterdir()) == ["config.json", "model.py", "model.safetensors"]
 
 
 def test_the_example_of_the_page(torch: Any, tmp_path: Path) -> None:
-    """It is shown as text, since most tests have no torch."""
+    """The example is shown as text, since most tests have no torch."""
     (example,) = re.findall(r"```text\n(import torch\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     folder = put(folder_files(to_export(FORMULAS / "since.ltl"), "torch"), tmp_path / "out")
     done = subprocess.run([sys.executable, "-B", "-c", example], capture_output=True, text=True, check=True, cwd=folder)
@@ -298,7 +300,7 @@ def test_the_example_of_the_page(torch: Any, tmp_path: Path) -> None:
 
 
 def test_sets_of_propositions_need_no_blanks_between_them(torch: Any, tmp_path: Path) -> None:
-    """As hardsim reads and prints words: one set after another, and blanks within one mean nothing."""
+    """Sets are written as hardsim reads and prints words: one after another; blanks within a set mean nothing."""
     written_out = export_of(read_expression("F(q & !p)", None, props="p q"), ModelOptions(), 8)
     model = load(put(folder_files(written_out, "torch"), tmp_path / "out"))
     for texts, listed in (

@@ -1,4 +1,6 @@
-"""C-RASP programs: the oracle and the formula on all short words, own predicates, refusals, errors with their place."""
+"""C-RASP programs: the oracle and the formula on all short words, own predicates, refusals, and errors with their
+place.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def half(word: str) -> bool:
 
 
 def both(text: str, alphabet: str | None = None) -> tuple[Callable[[tuple[str, ...]], bool], FormulaFile]:
-    """The oracle and the formula of a program; the formula is what its own text says."""
+    """Return the oracle and the formula of a program; the formula is parsed from its printed text."""
     program = parse_crasp(text, "program.cr", alphabet)
     made = as_formula(program)
     again = parse_text(format_file(made))
@@ -80,7 +82,9 @@ def test_what_programs_say(text: str, alphabet: str | None, expected: Callable[[
 
 
 def require(text: str, answer: Tree, longest: int) -> None:
-    """The oracle and the formula of a program on all words over a and b up to a length, by the definitions."""
+    """Compare the oracle and the formula of a program with the definitions on all words over a and b up to a
+    length.
+    """
     try:
         oracle, formula = both(text, "a b")
         judges = [oracle, Oracle(formula).accepts]
@@ -100,7 +104,7 @@ def test_the_oracle_and_the_formula_say_what_the_definitions_do(program: tuple[s
 
 @given(conditions())
 def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> None:
-    """The same text is a condition of Python but for `mod`."""
+    """The conditions, except for `mod`, are also Python expressions with the same meaning."""
     expected = eval(f"lambda i, j: bool({condition.replace('mod', '%')})")
     text = f'pred P(i, j) = {condition}\nL = #[P] "a" == # "b"'
     try:
@@ -188,7 +192,7 @@ def test_the_alphabet_is_what_occurs_or_is_given() -> None:
         CraspOracle(parse_crasp(text)).accepts(("c",))
 
 
-# By what the program says 1111 0000 is in: its comment and its tests speak of x <= 14, where no carry is lost.
+# The program accepts 1111 0000; its comment and its tests cover x <= 14, where no carry is lost.
 CASES: dict[str, Callable[[str], bool]] = {
     "aa_star_h25": lambda word: set(word) == {"a"} and len(word) % 2 == 0,
     "contains_ab_h25": lambda word: "ab" in word,
@@ -306,7 +310,7 @@ def test_mistakes_come_with_what_to_do(text: str, hint: str) -> None:
 
 @pytest.mark.slow
 def test_the_random_programs_are_not_the_same_few() -> None:
-    """Many are neither always true nor always false, and have the constructions that are their point."""
+    """Many programs are neither always true nor always false, and have the constructions under test."""
     seen: Counter[str] = Counter()
 
     @settings(max_examples=80, deadline=None, database=None, derandomize=True)

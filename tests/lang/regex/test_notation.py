@@ -76,7 +76,7 @@ def test_a_plus_before_an_operand_is_refused_with_both_spellings(expression: str
     assert error.hint == (
         f"write `{union}` for union or `{repeat}` for one or more, or choose in the header: plus: union or plus: repeat"
     )
-    if expression != "a++b":  # whose union is a + that is repeated, between two operands
+    if expression != "a++b":  # its union is a repeated + between two operands
         for spelled in (union, repeat):
             read(spelled)
 
@@ -279,7 +279,7 @@ def test_a_line_that_goes_on_is_part_of_the_expression(text: str, joined: str) -
     assert accepted(read(text)) == matched(joined)
 
 
-# ---- signs of papers ----
+# ---- notation of papers ----
 
 
 @pytest.mark.parametrize(

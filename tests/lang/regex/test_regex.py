@@ -1,5 +1,6 @@
-"""Regular expressions: the automaton against Python's `re`, and what is counted, listed and compared against brute
-force."""
+"""Regular expressions: the automaton compared with Python's `re`, and counts, lists and comparisons with brute
+force.
+"""
 
 from __future__ import annotations
 
@@ -37,23 +38,23 @@ patterns = st.recursive(
 
 
 def read(expression: str, alphabet: str = "a b c", *header: str) -> RegexFile:
-    """A file with an expression."""
+    """Read a file with an expression."""
     return parse_regex("\n".join([f"alphabet: {alphabet}", *header, expression]), "x.re")
 
 
 def automaton(expression: str, alphabet: str = "a b c") -> Automaton:
-    """Its automaton."""
+    """Return the automaton of an expression."""
     return read(expression, alphabet).automaton
 
 
 def matched(pattern: str) -> set[str]:
-    """The words that Python matches: its empty set and its empty word are written otherwise."""
+    """Return the words that Python matches; the empty set and the empty word are translated to its notation."""
     python = re.compile(pattern.replace("[^abc]", "(?!)"))
     return {word for word in WORDS if python.fullmatch(word)}
 
 
 def accepted(made: Automaton) -> set[str]:
-    """The same words by an automaton."""
+    """Return the words up to the tested length that an automaton accepts."""
     return {word for word in WORDS if made.accepts(word)}
 
 
@@ -76,7 +77,7 @@ def test_intersection_and_complement_are_those_of_sets(one: str, other: str) -> 
 
 @given(patterns, patterns)
 def test_a_complement_has_the_empty_word_unless_what_it_is_of_has_it(one: str, other: str) -> None:
-    """A sequence with a complement: a word that is split somewhere, the empty word on either side included."""
+    """In a sequence with a complement some split of the word must fit; either part may be empty."""
     inside, before = re.compile(one.replace("[^abc]", "(?!)")), re.compile(other.replace("[^abc]", "(?!)"))
     expected = {
         word for word in WORDS
@@ -120,7 +121,7 @@ def test_the_difference_is_the_first_word_of_one_alone(one: str, other: str) -> 
 
 @given(patterns)
 def test_no_two_states_are_the_same(pattern: str) -> None:
-    """Minimal: from each pair of states some word leads to acceptance from one alone, found by refining (Moore)."""
+    """The automaton is minimal: for each pair of states some word is accepted from only one (refinement by Moore)."""
     made = automaton(pattern)
     classes = [state in made.accepting for state in range(len(made.moves))]
     for _ in made.moves:
@@ -130,7 +131,7 @@ def test_no_two_states_are_the_same(pattern: str) -> None:
 
 
 def test_the_minimal_automata_of_the_books() -> None:
-    """Divisibility by 3 of a binary number has a state for each remainder; `n`-th symbol from the end 2^n (Holzer)."""
+    """Divisibility of a binary number by 3 has a state for each remainder; `n`-th symbol from the end 2^n (Holzer)."""
     assert len(automaton("(0 | 1 (0 1* 0)* 1)*", "0 1").moves) == 3
     for n in range(1, 8):
         assert len(automaton(f"(a|b)*a(a|b){{{n - 1}}}", "a b").moves) == 2**n
@@ -145,7 +146,7 @@ def test_counts_are_exact_beyond_floats() -> None:
 
 
 def test_a_rare_branch_is_sampled() -> None:
-    """One word of 2^30 begins with b."""
+    """One of 2^30 words begins with b."""
     found = automaton("a(a|b)* | ba*", "a b").samples(30, 8, Random(0))
     assert ("b", *"a" * 29) in found
 
@@ -174,7 +175,7 @@ def test_depth_and_length_are_no_limit(text: str, states: int) -> None:
     assert len(automaton(text).moves) == states
 
 
-# ---- how it is written ----
+# ---- notation ----
 
 
 def test_symbols_of_several_characters_stand_apart() -> None:
@@ -190,7 +191,7 @@ def test_signs_are_quoted() -> None:
 
 
 def test_a_complement_in_brackets_stands_beside_others() -> None:
-    """What is not `a`, the empty word included, and then `b`."""
+    """The expression: any word except `a`, the empty word included, and then `b`."""
     assert accepted(automaton("(!a)b")) == {word for word in WORDS if word.endswith("b") and word[:-1] != "a"}
 
 
@@ -224,7 +225,7 @@ def test_notes() -> None:
     assert read("a'ε'", "a ε").notes == ()
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 @pytest.mark.parametrize(
@@ -291,7 +292,7 @@ def test_notes() -> None:
         ("((a{1000}){1000}){1000}", "1", "more than 100,000 parts", "repeat less often"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(expression: str, place: str, message: str, advice: str) -> None:
+def test_a_mistake_is_reported_with_its_place(expression: str, place: str, message: str, advice: str) -> None:
     with pytest.raises(SourceError) as caught:
         read(expression)
     first, *rest = str(caught.value).split("\n")
@@ -317,7 +318,7 @@ def test_a_mistake_is_told_with_its_place(expression: str, place: str, message: 
         ("alphabet: a - z\n[a-z]", "x.re:2:3: error: there are no ranges", "the symbol - is quoted"),
     ],
 )  # fmt: skip
-def test_a_mistake_of_a_file_is_told(text: str, message: str, advice: str) -> None:
+def test_a_mistake_of_a_file_is_reported(text: str, message: str, advice: str) -> None:
     with pytest.raises(SourceError) as caught:
         parse_regex(text, "x.re")
     assert str(caught.value).startswith(message)

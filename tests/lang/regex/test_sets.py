@@ -1,5 +1,6 @@
-"""Expressions whose symbols are sets of propositions: against Python's `re` on words in which each set is a letter, and
-over alphabets that nobody can list."""
+"""Expressions whose symbols are sets of propositions: compared with Python's `re` on words in which each set is a
+letter, and over alphabets too large to list.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +38,17 @@ patterns = st.recursive(
 
 
 def read(expression: str, *header: str) -> RegexFile:
-    """A file with an expression."""
+    """Read a file with an expression."""
     return parse_regex("\n".join([*header, expression]), "x.re")
 
 
 def over_sets(pattern: str, backwards: bool) -> str:
-    """A pattern with its letters written as sets, perhaps their propositions the other way around."""
+    """Return a pattern with its letters written as sets; `backwards` reverses the order of the propositions."""
     return re.sub("[a-d]", lambda found: "{q,p}" if backwards and found[0] == "d" else SETS[found[0]], pattern)
 
 
 def word_of(letters: str, names: tuple[str, ...] = NAMES) -> tuple[str, ...]:
-    """A word as its sets, the propositions in the order of some names."""
+    """Return a word as its sets, with the propositions in the order of `names`."""
     return tuple("{q,p}" if letter == "d" and names == ("q", "p") else SETS[letter] for letter in letters)
 
 
@@ -71,7 +72,7 @@ def test_the_automaton_matches_what_python_matches(pattern: str, backwards: bool
 
 @given(patterns, patterns, st.permutations(NAMES))
 def test_two_automata_over_propositions_in_other_orders(one: str, other: str, names: list[str]) -> None:
-    """Differences and intersections of automata whose alphabets are the same in another order."""
+    """Differences and intersections of automata whose alphabets have the same propositions in another order."""
     left = read(over_sets(one, False), "props: p q").automaton
     right = read(over_sets(other, True), f"props: {' '.join(names)}").automaton
     first, second = re.compile(one), re.compile(other)
@@ -90,7 +91,7 @@ def test_two_automata_over_propositions_in_other_orders(one: str, other: str, na
 
 @given(patterns, st.sampled_from(["one-of", "at-most-one"]))
 def test_constraints_leave_sets_out(pattern: str, key: str) -> None:
-    """`.` and `[^...]` are sets that the constraint leaves."""
+    """`.` and `[^...]` match only sets that the constraint allows."""
     left = "bc" if key == "one-of" else "abc"
     if "d" in pattern or (key == "one-of" and "a" in pattern):
         with pytest.raises(SourceError, match=f"violates {key}: p q"):
@@ -106,7 +107,7 @@ def test_constraints_leave_sets_out(pattern: str, key: str) -> None:
 
 @given(st.integers(1, 3), st.sets(st.integers(0, 7)), st.sets(st.integers(0, 7)))
 def test_letters_are_those_of_the_list_of_symbols(props: int, one: set[int], other: set[int]) -> None:
-    """SymbolClasses, their first symbols, sizes and order, by listing all symbols."""
+    """Compare SymbolClasses, their first symbols, sizes and order with a list of all symbols."""
     alphabet = Valuations(MANY[:props])
     named, others = ({number for number in some if number < len(alphabet)} for some in (one, other))
     letters = SymbolClasses.of(alphabet, [alphabet[number] for number in named])
@@ -164,7 +165,7 @@ def test_braces_after_an_operand_are_a_repetition_only_if_numeric() -> None:
 
 
 def test_every_set_is_read() -> None:
-    """A set of propositions alone is one word, whatever the order in which they are written."""
+    """A set of propositions alone is a word of one symbol, in whatever order they are written."""
     names = ("p", "q", "r")
     for size in range(4):
         for some in combinations(names, size):
@@ -201,7 +202,7 @@ def test_propositions_that_are_mentioned() -> None:
         ("{r}x", "4", "'x' is not a symbol of the alphabet", "sets are written {p,q}"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(expression: str, place: str, message: str, advice: str) -> None:
+def test_a_mistake_is_reported_with_its_place(expression: str, place: str, message: str, advice: str) -> None:
     with pytest.raises(SourceError) as caught:
         read(expression, "props: p q r", "at-most-one: p q")
     assert f"x.re:3:{place}: error: {message}" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The lines of `.spec` files: what is read of them, and what is refused, with the place."""
+"""The lines of `.spec` files: their contents, and errors with their place."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
     assert refused(text) == message
 
 

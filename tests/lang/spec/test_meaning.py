@@ -1,4 +1,4 @@
-"""What specifications demand of words: by definition, one word at a time and many at once, and what is refused."""
+"""The demands of specifications on words: by definition, one word at a time and in batches; and what is refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def demands(
 
 
 def agree(found: Demands, expected: Callable[[Word], Any], longest: int = 4, shortest: int = 1) -> None:
-    """On all short words, one at a time and together, here and after travelling."""
+    """Compare demands with the definition on all short words: one at a time, in batches, and after pickling."""
     again = pickle.loads(pickle.dumps(found.oracle))
     for n in range(shortest, longest + 1):
         words = list(product("ab", repeat=n))
@@ -69,11 +69,11 @@ def test_a_formula_is_read_where_the_network_is_judged(at: str) -> None:
     agree(demands(f"output x: {formula}\n", at), expected)
 
 
-def test_several_outputs_are_said_by_name() -> None:
+def test_several_outputs_are_listed_by_name() -> None:
     found = demands("output x: a\noutput z: Y a\n", outputs=("x", "y", "z"))
     agree(found, lambda word: {"x": word[-1] == "a", "z": len(word) > 1 and word[-2] == "a"})
     one, two = found.oracle(("a", "b")), found.oracle(("a", "a", "b"))
-    assert (one == two, hash(one) == hash(two)) == (True, True)  # what is wanted alike is remembered
+    assert (one == two, hash(one) == hash(two)) == (True, True)  # equal demands share a cache entry
 
 
 def test_one_line_of_several_outputs_keeps_its_name() -> None:
@@ -117,7 +117,7 @@ def test_values_are_exact_fractions() -> None:
     assert demands("value x: pos * #[a] * len\n", decide="value").oracle(tuple("aba")) == 18
 
 
-def test_a_division_by_0_is_told_only_where_something_is_judged() -> None:
+def test_a_division_by_0_is_reported_only_where_something_is_judged() -> None:
     line = "value x: 1 / #L[b]\n"
     with pytest.raises(InputError, match=r"x\.spec: on the word ab, position 1, the value of the output is a division"):
         demands(line, "each", "value").oracle(("a", "b"))
@@ -189,7 +189,7 @@ def test_lines_name_vectors_of_a_program() -> None:
 
 
 def brute(expression: str, word: Word, end: str = "<eos>") -> frozenset[str] | None:
-    """By definition: what may come next after a prefix, from all words that are a little longer."""
+    """Return, by definition, the tokens that may come next after a prefix, from all words that are a little longer."""
     longer = [word + more for n in range(7) for more in product("ab", repeat=n)]
     members = [one for one in longer if re.fullmatch(expression, "".join(one))]
     if not members:
@@ -209,7 +209,7 @@ def test_next_is_what_may_come(expression: str, before: bool, causal: bool) -> N
     found = demands(f"next: /{expression}/\n", "each", outputs=TOKENS, before=before, causal=causal)
 
     def expected(word: Word) -> list[Any]:
-        # Who reads on knows that another word is no prefix of one of the language: then nothing is judged.
+        # The language has no word with such a prefix, so no output has an expected answer there.
         known = causal or brute(expression, word) is not None
         return [brute(expression, word[:end]) if known else None for end in range(0 if before else 1, len(word) + 1)]
 
@@ -229,7 +229,7 @@ def test_next_at_one_place(at: str, end: int | None, shortest: int) -> None:
 
 @pytest.mark.parametrize("line", ["next: /{}/\n", "assume: /{}/\noutput a: a\n"])
 def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
-    """Every line with an expression follows the header, like an expression in a file of its own."""
+    """The header decides for every line with an expression, as for an expression in a file of its own."""
     domains = []
     for spelled, header in (
         ("a+b", ""),
@@ -260,7 +260,7 @@ def test_a_plus_in_an_expression_means_what_the_header_says(line: str) -> None:
         ("assume: /(ab)*/\noutput x: a <-> b\n", "ab", []),
     ],
 )
-def test_what_may_be_meant_otherwise_is_noted(text: str, alphabet: str, message: list[str]) -> None:
+def test_lines_with_two_readings_get_a_note(text: str, alphabet: str, message: list[str]) -> None:
     notes = remarks(read_spec(text, "x.spec"), None, tuple(alphabet))
     assert [note.startswith(one) for note, one in zip(notes, message, strict=True)] == [True] * len(message)
 
@@ -274,7 +274,7 @@ EXPRESSIONS = st.recursive(
     ),
     max_leaves=5,
 )
-"""Of words of at most 5 symbols."""
+"""Regular expressions whose words have at most 5 symbols."""
 
 
 @given(EXPRESSIONS)
@@ -300,7 +300,7 @@ def test_domains(expression: str) -> None:
     assert (0 in leading(automaton)) == bool(members)
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ def test_domains(expression: str) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, how: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(text: str, how: dict[str, Any], message: str) -> None:
     with pytest.raises(SourceError) as caught:
         demands(text, **how)
     assert str(caught.value) == message

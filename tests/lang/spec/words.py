@@ -10,6 +10,6 @@ Word: TypeAlias = tuple[str, ...]
 
 
 def words_up_to(longest: int) -> Iterator[Word]:
-    """All words of length 1 to `longest`."""
+    """Yield all words of length 1 to `longest`."""
     for n in range(1, longest + 1):
         yield from product("ab", repeat=n)

@@ -1,4 +1,4 @@
-"""The oracle of programs for many words against the oracle of single words."""
+"""The oracle of programs for many words, compared with the oracle of single words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHIPPED = sorted((Path(__file__).resolve().parents[3] / "formulas").glob("*.sras
 
 
 def require(program: ast.SraspProgram, words: list[tuple[str, ...]]) -> None:
-    """Both oracles answer some words of one length alike."""
+    """Assert that both oracles answer words of one length alike."""
     one, many = ProgramOracle(program), BatchProgram(program)
     if program.is_acceptor:
         assert many.accepts(words) == [one.accepts(word) for word in words]
@@ -46,7 +46,7 @@ def test_random_programs(program: ast.SraspProgram, n: int) -> None:
 
 
 def test_integers_beyond_machine_integers() -> None:
-    large = 10**18  # of five letters up to 15 and 3 times 5 of these, and 2^63 is 9.2 of them
+    large = 10**18  # five letters give up to 15 and 3 times 5 of these; 2^63 is 9.2 of these
     for expression in ("e(i) > d(i)", "e(i) = d(i) + d(i) + d(i)", "-5 * d(i) < -1", f"e(i) - {large} > 0"):
         program = parse_program(
             "alphabet: a b\nc(i) := psum_j[j <= i] in(j) = 'a'\n"

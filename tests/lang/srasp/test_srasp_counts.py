@@ -1,4 +1,4 @@
-"""Counts (`count_j`) as text: what they mean, and what is said of mistakes."""
+"""Counts (`count_j`) as text: their meaning, and the messages about mistakes."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_what_to_write_in_place_of_a_mistake_with_means(right: str, hint: str) -
 
 
 def test_an_integer_is_compared_as_a_mean_of_one_value() -> None:
-    """As the message says: the mean over the position itself."""
+    """The integer becomes a mean over the position itself, as the message says."""
     program = parse_program(
         "alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\nv(i) := Q_b(i) ? 0 : 1\n"
         "k(i) := mean_j[1, pos(j) = pos(i)] v(j) : 0\nY(i) := m(i) < k(i)\n"
@@ -152,7 +152,8 @@ def test_an_integer_is_compared_as_a_mean_of_one_value() -> None:
 
 def test_a_mean_with_a_score() -> None:
     """By hand: Tracr's frac_prevs is the mean over all j <= i; the share of b among the letters before i that are its
-    own letter; the mean place of a later a, or the place of i."""
+    own letter; the mean position of a later a, by default the position i.
+    """
     program = parse_program(
         "alphabet: a b\nf(i) := mean_j[j<=i, 1] Q_a(j) : 0\nm(i) := mean_j[j<i, in(j) = in(i)] Q_b(j) : -1/2\n"
         "k(i) := mean_j[j>i, Q_a(j)] pos(j) : pos(i)\nt(i) := mean_j[1, pos(j) > 1 & in(j) = 'b'] 2 : Q_a(i)\n"

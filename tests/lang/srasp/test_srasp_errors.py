@@ -1,5 +1,4 @@
-"""Every mistake in a program has one error with its message, line, column and carets, what was expected, and what to do
-next."""
+"""Every mistake in a program has one error with its message, line, column and carets, the expected text and a hint."""
 
 from __future__ import annotations
 
@@ -319,7 +318,7 @@ def test_limits(right: str, column: int, message: str) -> None:
     assert str(caught(f"alphabet: a\nY := {right}")).split("\n")[0] == f"p:2:{column}: error: {message}"
 
 
-# text, what was expected, and what to do next (None: another row or test says it)
+# text, expected text, hint (None: covered by another row or test)
 @pytest.mark.parametrize(
     ("text", "expected", "hint"),
     [

@@ -1,4 +1,4 @@
-"""Programs whose output is a vector of integers: what they mean, their examples, and what is said of mistakes."""
+"""Programs whose output is a vector of integers: their meaning, their examples, and the messages about mistakes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_padding_has_integers_too() -> None:
     assert BatchProgram(program).outputs([("b", "a")]) == [(0, 1, 1, 1)]
 
 
-def test_a_wrong_example_is_told_with_blanks() -> None:
+def test_a_wrong_example_is_reported_with_blanks() -> None:
     program = parse_program(f"{DEPTH}map: (( -> 1 3\n")
     error = raised(SourceError, check_program_examples, program)
     assert error.message == "the program maps '((' to '1 2', but 'map:' expects '1 3'"

@@ -1,4 +1,4 @@
-"""Notation, names and sorts: what texts of programs mean."""
+"""Notation, names and sorts in the text of programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs: their text reads back, and the oracle agrees with an evaluation over arrays."""
+"""Random programs: parsing their text gives them back, and the oracle agrees with an evaluation over arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle against hand-computed values and independent Python functions."""
+"""The oracle compared with hand-computed values and independent Python functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ I(i) := AB(i) | BA(i)
 Y_?(i) := rightmost [1, !I(j)] 0 : 1
 """
 DYCK2 = (DIRECTORY / "dyck2.srasp").read_text(encoding="utf-8")
-"""That of appendix E."""
+"""The program of appendix E."""
 
 
 def shallow(word: str) -> bool:
