@@ -1027,8 +1027,8 @@ class Accepts:
 
 @contextmanager
 def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
-    """Say where the alphabet comes from if a word uses a symbol outside it: a formula may have supplied the symbols
-    or names.
+    """Explain in the hint of an error where the alphabet comes from, if a word uses a symbol outside it: a formula may
+    have supplied the symbols or names.
 
     Raises:
         InputError: the one that was raised inside, with this explanation in its hint.

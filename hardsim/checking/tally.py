@@ -117,8 +117,9 @@ class Tally:
     failures: tuple[WordError, ...] = ()
     """The first failing words."""
     positions_judged: int = 0
+    """Number of positions that the reference judges."""
     positions_unjudged: int = 0
-    """Numbers of positions that the reference judges, and that it leaves open."""
+    """Number of positions that the reference leaves open."""
     escalated: int = 0
     digits: int = 0
     extremes: dict[Place, Extreme] = field(default_factory=dict)

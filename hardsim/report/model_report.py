@@ -141,7 +141,7 @@ class ModelReport(SubjectRecord):
     @property
     @written
     def reads(self) -> str:
-        """How the answer is read from the output."""
+        """Sentence that states how the answer is read from the output."""
         return reading(self.subject)
 
     @property

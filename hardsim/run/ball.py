@@ -50,7 +50,9 @@ class BallArithmetic:
 
     @property
     def negligible(self) -> int:
-        """Weights below 2^-(bits + 16) of the largest are left out and enclosed by `widened`: e^7 > 2^10."""
+        """The distance in nats from which a weight is less than 2^-(bits + 16) of the largest: e^7 > 2^10. Such weights
+        are left out, and enclosed by `widened`.
+        """
         return 7 * (self.bits + 16) // 10 + 1
 
     def approximate(self, value: arb) -> tuple[float, float]:

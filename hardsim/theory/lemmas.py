@@ -34,8 +34,8 @@ def exponential(x: Fraction, context: NumberContext) -> Any:
 
 
 def geometric_distance(g: Fraction, context: NumberContext) -> Any:
-    """Lemma 6: if `s_j <= s_j* - g |j - j*|` for all j, then `||hardmax(s) - softmax(s)||_1 <= 4 x / (1 + x)` with x
-    = e^-g, g > 0 nats per position.
+    """Lemma 6: return `4 x / (1 + x)` with x = e^-g, g > 0 nats per position. If `s_j <= s_j* - g |j - j*|` for all
+    j, then `||hardmax(s) - softmax(s)||_1` is at most this number.
 
     The weight off the winner is at most T/(1 + T) with T = 2 (x + x^2 + ...) = 2x/(1 - x), that is 2x/(1 + x); the
     distance is twice that. Scores that fall off at exactly this rate to both sides approach the bound.
@@ -54,8 +54,8 @@ def attended_error(g: Fraction, context: NumberContext) -> Any:
 
 
 def look_up_error(g: Fraction, context: NumberContext) -> Any:
-    """Lemma 7: with `s_j = g (2jc - j^2)`, integer 1 <= c <= n: `|sum_j alpha_j j - c| <= 2 e^-g (1 + 1/(2g))`, g in
-    nats.
+    """Lemma 7: return `2 e^-g (1 + 1/(2g))`, for g < 1/2 a similar number. For logits `g (2jc - j^2)` nats and an
+    integer 1 <= c <= n, `|sum_j alpha_j j - c|` is at most this number.
 
     The sum of k e^(-g k^2) over k >= 1 is at most its first term plus the integral from 1, for g >= 1/2 (there the
     integrand falls). For smaller g the first term is replaced by the largest value of k e^(-g k^2), at k =
@@ -69,7 +69,9 @@ def look_up_error(g: Fraction, context: NumberContext) -> Any:
 
 
 def halved_look_up_error(g: Fraction, context: NumberContext) -> Any:
-    """Half of Lemma 7 (ours): positions before c pull the mean down and those after it up, so only one side counts."""
+    """Return half of Lemma 7's bound (ours): positions before c pull the mean down and those after it up, so only one
+    side counts.
+    """
     return look_up_error(g, context) / 2
 
 
@@ -91,8 +93,8 @@ def table_error(g: Fraction, context: NumberContext) -> Any:
 
 
 def sign_error(g: Fraction, context: NumberContext) -> Any:
-    """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones have weight at most
-    2x/(1 + 2x).
+    """Bound the weight of the wrong positions in a sign test (ours), where even and odd positions differ by at least
+    g nats: 2x/(1 + 2x).
 
     Here x = e^-g: among two or more neighbouring positions, one parity is at most twice as frequent as the other (2
     to 1 among three).
@@ -102,7 +104,8 @@ def sign_error(g: Fraction, context: NumberContext) -> Any:
 
 
 def ramp_sign_error(beta: Fraction, n: int, context: NumberContext) -> Any:
-    """The sign test with keys (-1)^j j^2 at temperature 1 (ours), for the queries 2 <= i <= n.
+    """Bound the weight of the wrong positions in a sign test with keys (-1)^j j^2 at temperature 1 (ours), over all
+    queries 2 <= i <= n.
 
     With |y| >= 1/(2i) the best right position has logit at least beta (i - 1)^2/(2i), and each of the at most
     ceil(i/2) wrong ones has at most -beta/(2i). With r their ratio, the wrong ones have weight at most r/(1 + r).

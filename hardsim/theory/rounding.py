@@ -31,7 +31,8 @@ from hardsim.theory.outward import round_up
 
 
 def pieces(depth: int, width: int) -> int:
-    """Telgarsky (2015), Lemma 2.1: bound the number of pieces of a ReLU network on one number by `(2 width)^depth`.
+    """Telgarsky (2015), Lemma 2.1: return `(2 width)^depth`, a bound of the number of pieces of a ReLU network on
+    one number.
 
     The network has `depth` hidden layers of at most `width` units and a linear output; it is continuous and piecewise
     affine. A sum of m functions with at most p pieces has at most m (p - 1) + 1 <= m p, and relu cuts every piece in
@@ -45,7 +46,7 @@ def pieces(depth: int, width: int) -> int:
 
 
 def pieces_for_rounding(bits: int) -> int:
-    """Lemma 27: rounding b-bit numbers to `bits` < b bits needs at least 2^bits pieces.
+    """Lemma 27: return 2^bits. A function that rounds b-bit numbers to `bits` < b bits has at least this many pieces.
 
     For two neighbouring results y < y', let x < x' be the least numbers that are rounded to them, and z the number
     after x. If z is rounded to y as well, x and x' cannot share a piece: on it the result at z would lie strictly

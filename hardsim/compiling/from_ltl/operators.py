@@ -58,8 +58,8 @@ def edge(which: Literal["first", "last"]) -> OperatorBlock:
 
 
 def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regime, what: str) -> OperatorBlock:
-    """Strong yesterday or next (Theorems 12 and 13): two heads, at the nearest even position and at the nearest odd
-    one.
+    """Return the block of strong yesterday or next (Theorems 12 and 13): two heads, at the nearest even position and at
+    the nearest odd one.
 
     Y at i reads arg at the rightmost position <= i of the parity that i does not have, which is i - 1; the parity of
     i suppresses the other head's output. With e = [i even] = (1 + (-1)^i)/2 and the marker f = [i = 1], the clips are
@@ -83,8 +83,8 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
 
 
 def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime: Regime, what: str) -> OperatorBlock:
-    """Since or until (Theorems 15 and 16): one head at the nearest position where `!left | right` holds; it reads
-    `right`.
+    """Return the block of since or until (Theorems 15 and 16): one head at the nearest position where `!left | right`
+    (`where`) holds, which reads `right` (`value`).
 
     If no visible position satisfies it, the head attends to i itself (only the tie-break decides, under that side's
     mask), where `right` is false: this is correct without a special case.
@@ -115,12 +115,12 @@ def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, 
 
 
 def conjunction(args: list[Affine]) -> OperatorBlock:
-    """The conjunction of k exact Booleans: `clip(sum - (k - 1))`, which is 1 iff the sum is k."""
+    """Return the conjunction of k exact Booleans: `clip(sum - (k - 1))`, which is 1 iff the sum is k."""
     return OperatorBlock((), (Affine.of([(ONE, 1 - len(args)), *(term for arg in args for term in arg.terms)]),))
 
 
 def exclusive(left: Affine, right: Affine) -> OperatorBlock:
-    """The exclusive or of two exact Booleans: `clip(a - b) + clip(b - a)`."""
+    """Return the exclusive or of two exact Booleans: `clip(a - b) + clip(b - a)`."""
     return OperatorBlock((), (left - right, right - left))
 
 
@@ -163,8 +163,8 @@ def mean(side: Side, value: Affine, out: str, purpose: str) -> Head:
 
 
 def some(side: Side, value: Affine, out: str, regime: Regime, what: str) -> OperatorBlock:
-    """The Boolean that phi (`value`) holds at some position of a side: its head finds the nearest such position, as
-    for `true S phi`.
+    """Return the block of the Boolean that phi (`value`) holds at some position of a side: its head finds the nearest
+    such position, as for `true S phi`.
 
     For both sides at once the head is unmasked and finds the rightmost such position.
     """
