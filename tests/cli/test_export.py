@@ -303,7 +303,7 @@ def test_float64_may_be_too_narrow(hardsim: Cli, tmp_path: Path) -> None:
     assert Path("a.onnx").exists()
 
 
-def test_outputs_beyond_float64_are_told(hardsim: Cli, tmp_path: Path) -> None:
+def test_outputs_beyond_float64_are_reported(hardsim: Cli, tmp_path: Path) -> None:
     message = network_json(mean_of_a()) | {"embedding": [["1e200", 0], [0, 0]], "unembedding": [["1e200"], [0]]}
     path = written(tmp_path / "large.json", json.dumps(message).replace('"1e200"', "1e200"))
     hardsim("export", path, "--to", "onnx", "-o", "a.onnx").exits(0, "an output is not a number").says("too narrow")
