@@ -52,7 +52,7 @@ def test_a_count_without_a_construction_is_refused_by_name_and_place(hardsim: Cl
     assert "refused.srasp:4:32: error: '<' between integers at i and at j has no construction inside a count" in (
         " ".join(outcome.err.split())
     )
-    assert "Under the mask 1" in outcome.err
+    assert "mask 1" in outcome.err
 
 
 DEPTH = """alphabet: ( )
