@@ -182,9 +182,9 @@ def first_sentence(text: str) -> str:
 HELP_ALL = "help_all"
 
 
-def flag(name: str, *flags: str, **told: Any) -> Parameter:
+def flag(name: str, *flags: str, **settings: Any) -> Parameter:
     """Return a flag that is handled before anything else is read, such as --version."""
-    info = typer.Option(*flags, is_eager=True, **told)
+    info = typer.Option(*flags, is_eager=True, **settings)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
 
 
