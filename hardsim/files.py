@@ -37,6 +37,10 @@ memory.
 """
 STDOUT = "-"
 """File name that means standard output."""
+EMPTY_NAME = "Give the name of a file, or '.' for this directory."
+"""Advice for a file name that is empty."""
+MISSING = "check the path; `hardsim examples` lists what is shipped"
+"""Advice for a file that does not exist."""
 PARTIAL = ".partial."
 """Part of the name of an incomplete file, after the name of the file that it will become."""
 LONGEST_PREFIX = 100
@@ -65,16 +69,22 @@ def kind_of(mode: int) -> str:
 
 
 def read_bytes(
-    path: Path | str, limit: int | None = None, option: str = "", others: Callable[[], Iterable[str]] = tuple
+    path: Path | str,
+    limit: int | None = None,
+    option: str = "",
+    others: Callable[[], Iterable[str]] = tuple,
+    missing: str = MISSING,
 ) -> bytes:
     """Return the content of a file of at most `limit` bytes (default: LARGEST_FILE). Errors name the option, if given;
-    `others` returns more names that could have been meant.
+    `others` returns more names that could have been meant, and `missing` is the advice if no name is near.
 
     Raises:
         InputError: if there is no such file, if it is not a regular file, is too large, or cannot be read.
     """
     name = f"{option} {path}" if option else str(path)
     most = LARGEST_FILE if limit is None else limit
+    if path == "":
+        raise InputError("a file name is empty", EMPTY_NAME)
     try:
         # The kind is checked before opening, because opening a pipe would wait for its other end.
         found, data = os.stat(path), b""
@@ -85,9 +95,8 @@ def read_bytes(
             with open(path, "rb") as file:
                 data = file.read(most + 1)
     except FileNotFoundError:
-        near = did_you_mean(str(path), [*others(), *_beside(path)])
-        hint = near or "check the path; `hardsim examples` lists what is shipped"
-        raise InputError(f"{name}: no such file", hint) from None
+        near = _near(str(path), others())
+        raise InputError(f"{name}: no such file", near or missing) from None
     except IsADirectoryError:
         raise InputError(f"{name}: is a directory, not a file", "give a file inside it") from None
     except (OSError, ValueError) as error:
@@ -108,12 +117,17 @@ def read_head(path: Path | str, most: int) -> bytes:
     return b""
 
 
-def _beside(path: Path | str) -> list[str]:
-    """Return the paths of the first files in the directory of a path."""
-    folder = os.path.dirname(path)
+def _near(path: str, others: Iterable[str]) -> str:
+    """Return the question whether a file of the same directory, or one of the other names, was meant; "" if no name is
+    near."""
+    folder, own = os.path.split(path)
+    beside = list[str]()
     with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
-        return [os.path.join(folder, one.name) for one in islice(found, MOST_BESIDE) if one.is_file()]
-    return []
+        beside = [one.name for one in islice(found, MOST_BESIDE) if one.is_file()]
+    if not folder:
+        return did_you_mean(own, [*others, *beside])
+    # Without the directory, which is the same: with a long one every name would be near.
+    return did_you_mean(own, beside, lambda name: os.path.join(folder, name)) or did_you_mean(path, others)
 
 
 def read_stdin(name: str) -> bytes:

@@ -158,9 +158,11 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
     """Return the lines to print for a usage error, with advice if a file or a word was taken for an option."""
     advice = ""
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
-        given = next((text for text in arguments if text.startswith(error.option_name)), error.option_name)
-        # typer names only a part of a mistyped option, and suggests several others.
-        given, error.possibilities = given.partition("=")[0], []
+        # typer names only a part of a mistyped option, and suggests several others. An option that it names whole goes
+        # first, because a right one may begin with it.
+        named = [text.partition("=")[0] for text in arguments if text.startswith(error.option_name)]
+        given = min(named, key=lambda text: text != error.option_name, default=error.option_name)
+        error.possibilities = []
         command = error.ctx.command
         known = [name for one in command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
         near = did_you_mean(given, [name for name in known if name.startswith("--")])

@@ -37,7 +37,7 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
-from hardsim.files import STDOUT, Sink, is_directory
+from hardsim.files import EMPTY_NAME, STDOUT, Sink, is_directory
 from hardsim.lang.corpus import line_of
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.words import shown_word
@@ -629,7 +629,7 @@ def check_source(request: Request, needed: bool = True) -> None:
         message = "--alphabet gives symbols, --props gives propositions: a formula has only one of the two"
         raise InputError(message, "Leave out one of them.")
     if "" in paths:
-        raise InputError("a file name is empty", "Give the name of a file, or '.' for this directory.")
+        raise InputError("a file name is empty", EMPTY_NAME)
     if needed and expression is None and not paths:
         message = "nothing to read: give a formula file, or a formula with -e"
         hint = "`hardsim examples` lists formulas to start from: hardsim examples flipflop > flipflop.ltl"

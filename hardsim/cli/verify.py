@@ -166,7 +166,9 @@ def check(path: str, target: CertifiedTarget) -> VerifyResult:
     """
     with naming(path, path):
         try:
-            document = read(read_bytes(path, LARGEST_FILE))
+            document = read(
+                read_bytes(path, LARGEST_FILE, missing=f"check the path; {MAKE_ONE[0].lower()}{MAKE_ONE[1:]}")
+            )
         except Unreadable as error:
             raise InputError(f"{path}: {error}", MAKE_ONE) from None
 

@@ -337,6 +337,9 @@ class _FormulaScanner(Scanner):
     def check_word(self, word: str, end: int) -> None:
         if word in vocabulary.KEYWORDS:
             hint = f"definitions ({word}) come before the formula, each at the beginning of a line"
+            if not self.text[: self.at].strip() and self.text[: self.at][-1:] in ("", "\n"):
+                # In a file this would be a definition.
+                hint = f"a formula without a file (-e) has no definitions ({word}): write it into a file (.ltl)"
             raise self.wrong(end, f"{word!r} is reserved", "a formula", symbol_hint(word, self.symbols) or hint)
 
 

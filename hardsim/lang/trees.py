@@ -100,7 +100,7 @@ def build(
 
 
 @cache
-def _parser(grammar: str) -> Lark:
+def _parser(grammar: Grammar) -> Lark:
     from lark import Lark, Token
     from lark.lexer import Lexer
 
@@ -118,7 +118,7 @@ def _parser(grammar: str) -> Lark:
 
     # LALR needs no recursion in Python; the tokens come from our own lexers
     text = resources.files("hardsim.lang").joinpath(grammar).read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", lexer=Replay, transformer=_Builder(), maybe_placeholders=False)
+    return Lark(text, parser="lalr", lexer=Replay, transformer=_Builder(grammar), maybe_placeholders=False)
 
 
 def _split(children: _Children) -> tuple[list[Raw], list[Token]]:
@@ -155,6 +155,10 @@ def _arrows_of_one_kind(children: _Children) -> Raw:
 class _Builder:
     """Builds the tree: lark calls the method named after a grammar rule with the rule's children once the rule is
     complete."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.conjunction = "&&" if grammar == "crasp.lark" else "&"
+        """Spelling of `and` in hints."""
 
     def node(self, children: _Children) -> Raw:
         """Build a node from its first token: a leaf, or an operator or opening bracket with its operands."""
@@ -226,7 +230,7 @@ class _Builder:
         tokens = _split(children)[1]
         if len(tokens) > 1:
             expected = "an operator other than a comparison"
-            hint = f"write ... {tokens[0]} ... & ... {tokens[1]} ..."
+            hint = f"write ... {tokens[0]} ... {self.conjunction} ... {tokens[1]} ..."
             raise _MisreadError(_place(tokens[1]), "comparisons cannot be chained", expected, hint)
         return _node("compare", *children)
 

@@ -30,7 +30,7 @@ _COMMENTS = re.compile(
     r"|/\*.*?\*/|\(\*.*?\*\))*",
     re.DOTALL,
 )
-_PROLOG = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!\w[^>]*>)*<(?!!)", re.DOTALL)
+_PROLOG = re.compile(r"(?:\s++|<\?.*?\?>|<!--.*?-->|<!\w[^>]*>)*+<(?!!)", re.DOTALL)
 _KEY = re.compile(r'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*')
 _NESTED = 2
 """Number of JSON levels below the first to inspect."""

@@ -1,6 +1,6 @@
 """Formats of other tools that hardsim cannot read: how to recognise each, and advice for the user.
 
-The order of the table matters: the first row that matches names the file's format (see `foreign_files.py`).
+The order of the table matters: the first row that matches names the file's format (see `unread_files.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ _UNPACK = "Unpack it, and name the file that was in it."
 
 @dataclass(frozen=True, slots=True)
 class OtherToolFormat:
-    """A format that hardsim cannot read. All patterns are regular expressions."""
+    """A format that hardsim cannot read. All patterns are regular expressions.
+
+    A hostile text must not take long. So of two repetitions that can match the same characters one is possessive (`*+`)
+    or has a bound.
+    """
 
     title: str
     """Noun phrase for a file in this format, with an article."""
@@ -60,7 +64,7 @@ _AUTOMATA = (
         "a DOT graph (Graphviz), as many tools write automata",
         _AUTOMATON,
         (".dot", ".gv"),
-        begins=r"(?i:strict\s+)?(?i:di)?(?i:graph)\b\s*([^\W\d]\w*|-?[\d.]+|\"(\\.|[^\"\\])*\")?\s*\{",
+        begins=r"(?i:strict\s+)?(?i:di)?(?i:graph)\b\s*+([^\W\d]\w*+|-?[\d.]++|\"(\\.|[^\"\\])*+\")?\s*+\{",
     ),
     OtherToolFormat(
         "a regular expression of JFLAP (XML)",
@@ -72,7 +76,7 @@ _AUTOMATA = (
     OtherToolFormat("an automaton of GOAL or Büchi Store (XML)", _AUTOMATON, (".gff",), root=r"[Ss]tructure\s"),
     OtherToolFormat("an automaton of UPPAAL (XML)", _AUTOMATON, (".xta",), root=r"nta\b"),
     OtherToolFormat("a graph in GraphML or GEXF (XML)", _AUTOMATON, (".graphml", ".gexf"), root=r"(graphml|gexf)\b"),
-    OtherToolFormat("a never claim of Spin (a Büchi automaton)", _AUTOMATON, begins=r"never\s*\w*\s*\{"),
+    OtherToolFormat("a never claim of Spin (a Büchi automaton)", _AUTOMATON, begins=r"never\s*+\w*+\s*+\{"),
     OtherToolFormat("an automaton of Mata", _AUTOMATON, (".mata", ".vtf"), begins=r"@[NDA]FA-[\w-]+"),
     OtherToolFormat("an automaton of FAdo", _AUTOMATON, (".fado",), begins=r"@(DFA|NFA|Transducer)\b"),
     OtherToolFormat("an automaton of Timbuk", _AUTOMATON, (".timbuk", ".tmb"), begins=r"Ops\s+\S+:\d+"),
@@ -131,7 +135,7 @@ _FORMULAS = (
         "a Promela model of Spin",
         _MODEL,
         (".pml", ".prom", ".promela"),
-        begins=r"ltl\s*(\w+\s*)?\{|(active\s*(\[\d+\])?\s*)?proctype\s+\w|mtype\s*[:={]|init\s*\{|inline\s+\w+\s*\("
+        begins=r"ltl\s*(\w+\s*)?\{|(active\s*+(\[\d+\])?\s*+)?proctype\s+\w|mtype\s*[:={]|init\s*\{|inline\s+\w+\s*\("
         r"|(bool|bit|byte|short|int|chan)\s+\w[^\n]*;|#define\s",
     ),
     OtherToolFormat("a TLA+ module", _MODEL, (".tla",), begins=r"-{4,}\s*MODULE\s+\w+"),
@@ -167,7 +171,7 @@ _PROCESSES = (
         _DECLARE,
         (".decl",),
         begins=r"activity\s+\S[^\n]*\s(activity|bind)\s+\S"
-        r"|(activity\s+\S[^\n]*\s+)?[A-Za-z][\w -]{3,}\[[^\]\n]+\]\s*\|",
+        r"|(activity\s+\S[^\n]*+\s++)?[A-Za-z][\w -]{3,}\[[^\]\n]+\]\s*\|",
     ),
     OtherToolFormat(
         "a Declare model (XML)",
@@ -201,7 +205,7 @@ _PROGRAMS = (
         (".rasp",),
         begins=r"set\s+(s-op\s+)?example\b|def\s+\w+\([^()\n]*\)\s*\{"
         r"|\w+\s*=\s*(aggregate|selector_width|select)\s*\([^\n]*;\s*$",
-        looks=r"^[^\n/]*\b(aggregate|selector_width|select)\s*\([^\n]*;\s*$",
+        looks=r"^[^\n/]{0,100}\b(aggregate|selector_width|select)\s*+\([^\n]{0,400};\s*$",
     ),
     OtherToolFormat(
         "a Python program",
@@ -209,7 +213,7 @@ _PROGRAMS = (
         f"against=FUNCTION). {_PYTHON} {_PROGRAM}",
         (".py", ".pyi"),
         begins=r"#!.*\bpython|(from\s+[\w.]+\s+import\b|import\s+\w[\w.]*(\s+as\s+\w+)?\s*$)|\"\"\"",
-        looks=r"^(async\s+)?def\s+\w+\(.*\).*:\s*$|^class\s+\w+.*:\s*$",
+        looks=r"^(async\s+)?def\s+\w+\(.{0,400}\).{0,100}:\s*$|^class\s+\w+.{0,400}:\s*$",
     ),
     OtherToolFormat("a LaTeX document", _TEXT, (".tex",), begins=r"\\(documentclass|begin|usepackage)\b"),
     OtherToolFormat("a PDF document", _TEXT, (".pdf",), rb"%PDF-"),
@@ -314,7 +318,10 @@ _DATA = (
     ),
     OtherToolFormat("lines of JSON", _WORDS, (".jsonl", ".ndjson")),
     OtherToolFormat(
-        "a table (CSV)", _LABELS, (".csv",), looks=r"(?i)\A[^\n]*\b(case|activity|timestamp|label)\b[^\n]*[,;]"
+        "a table (CSV)",
+        _LABELS,
+        (".csv",),
+        looks=r"(?i)\A[^\n]{0,1000}\b(case|activity|timestamp|label)\b[^\n]{0,1000}[,;]",
     ),
     OtherToolFormat("YAML", f"hardsim reads no YAML{_READ}", (".yaml", ".yml")),
 )

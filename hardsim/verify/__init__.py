@@ -57,9 +57,12 @@ def read(data: bytes) -> dict[str, Any]:
         Unreadable: if the bytes are not JSON, a key occurs twice, or it is not a certificate of a known version.
     """
     try:
-        document = json.loads(data, object_pairs_hook=_object, parse_constant=_no_number)
-    # RecursionError: brackets that are nested too deeply for the parser of Python.
-    except (ValueError, RecursionError) as error:
+        document = json.loads(data, object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not valid JSON: not {error.encoding.upper()} at byte {error.start}") from None
+    except RecursionError:
+        raise Unreadable("not valid JSON: it is nested too deeply") from None
+    except ValueError as error:
         raise Unreadable(f"not valid JSON: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise Unreadable("not a certificate of hardsim")
@@ -77,6 +80,13 @@ def _shown(version: Any) -> str:
 
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is not a number of JSON")
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # the message of Python is advice for programs
+        raise ValueError(f"an integer of {len(text)} characters") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -142,6 +142,9 @@ class ProgramChecker(ShareSigns):
             return least, least * stretch
 
         if "i" in what.names:
+            # Everywhere, also where no head depends on it: the claim names this temperature.
+            for i in range(0 if self.model["bos"] else 1, n + 1):
+                inverse(i)
             return inverse
         same = inverse(1)
         return lambda i: same

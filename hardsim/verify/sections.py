@@ -52,14 +52,15 @@ def integer(data: Any, place: str) -> None:
 
 def one_of(*values: str) -> Shape:
     """One of some strings."""
-    return such(lambda data: type(data) is str and data in values, f"one of {values}")
+    return such(lambda data: type(data) is str and data in values, " or ".join(f'"{value}"' for value in values))
 
 
 def many(form: Shape, least: int = 0) -> Shape:
     """An array."""
+    what = f"an array of {least} or more" if least else "an array"
 
     def check(data: Any, place: str) -> None:
-        require(type(data) is list and len(data) >= least, f"{place}: this should be an array of {least} or more")
+        require(type(data) is list and len(data) >= least, f"{place}: this should be {what}")
         for k, part in enumerate(data):
             form(part, f"{place}[{k}]")
 

@@ -11,6 +11,7 @@ import pytest
 
 import hardsim
 from hardsim.errors import InputError
+from hardsim.lang.unread_files import unread_format_error
 
 HOA = 'HOA: v1\nStates: 2\nStart: 0\nAP: 1 "p"\nAcceptance: 1 Inf(0)\n--BODY--\nState: 0 {0}\n[t] 0\n--END--\n'
 AUTOMATON = '{"states": ["0"], "alphabet": ["a"], "initial": "0", "accepting": [], "transitions": []}'
@@ -80,6 +81,19 @@ def test_a_large_file_is_named_too(hardsim: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.pkl"
     path.write_bytes(b"\x80\x04" + bytes(5 * 2**20))
     hardsim("show", path).refused("this is a pickle of Python", "docs/networks.md")
+
+
+@pytest.mark.parametrize("start", ["", "digraph ", "never", "active ", "activity x"])
+def test_a_text_of_blanks_takes_no_time(start: str) -> None:
+    """With a quadratic pattern it would take hours."""
+    for blank in (" ", "\n", "\t", "\r\n"):
+        unread_format_error("x", "x", (start + blank * 2**18).encode())
+
+
+def test_repetitions_in_long_lines_take_no_time() -> None:
+    for part in ("select(", "def f(", "class x:", "):", "<!-- -->", "<!--", "<?", "/*", "(*", "activity x "):
+        unread_format_error("x", "x", ("def f(" + part * 2**13).encode())
+        unread_format_error("x", "x", (part * 2**13).encode())
 
 
 def test_prefix_notation_is_named_in_files_and_expressions(hardsim: Any, tmp_path: Path) -> None:

@@ -204,6 +204,8 @@ def test_a_directory_is_not_compiled_into_one_file(hardsim: Any, since: Path, tm
 def test_an_empty_name_is_not_the_current_directory(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(since.parent)
     hardsim("check", "", "--max-n", "1").refused("a file name is empty")
+    hardsim("check", "since", "--against", "").refused("a file name is empty")
+    hardsim("verify", "").refused("a file name is empty")
 
 
 def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since: Path, tmp_path: Path) -> None:

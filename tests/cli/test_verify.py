@@ -56,6 +56,14 @@ def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> No
     for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 5}', '{"a": 1, "a": 2}', "[" * 10**5):
         wrong.write_text(text, encoding="utf-8")
         assert hardsim("verify", wrong).says("error").code == 2, text[:20]
+    for data, message in (
+        (b"[" * 10**5, "not valid JSON: it is nested too deeply"),
+        (b'["\xff"]', "not valid JSON: not UTF-8 at byte 2"),
+        (b"[1" + b"0" * 5000 + b"]", "not valid JSON: an integer of 5001 characters"),
+    ):
+        wrong.write_bytes(data)
+        hardsim("verify", wrong).refused(message)
+    hardsim("verify", tmp_path / "none").refused("no such file", "make one with: hardsim prove FILE")
     wrong.write_text('{"format": "hardsim-certificate", "schema_version": 4}', encoding="utf-8")
     assert hardsim("verify", wrong).code == 1
 

@@ -285,6 +285,12 @@ def test_texts_that_only_look_like_other_notations(text: str) -> None:
     assert parse_text(AB + text, "f.ltl").alphabet == ("a", "b")
 
 
+def test_definitions_need_a_file() -> None:
+    for text in ("let x = a\nx", "\nlet x = a\nx"):
+        assert "a formula without a file (-e) has no definitions (let)" in caught(text).hint
+    assert "definitions (let) come before the formula" in caught_in_file(AB + "a S let x = a").hint
+
+
 @pytest.mark.parametrize(
     ("formula", "under", "hint"),
     [

@@ -503,6 +503,18 @@ def test_decimals_are_rounded_in_contexts_of_the_checker_alone() -> None:
             assert sealed(document) is None if "facts" in document else verify(document) is None
 
 
+@pytest.mark.parametrize("tau", ["-i", "i - 1", "i // 0", "1/(i - 1)", "i mod 0", "log(i)", "[i < n]", "1/(i - n)"])
+def test_a_temperature_is_positive_at_every_position_also_where_scores_are_equal(tau: str) -> None:
+    """All heads take means, whatever the temperature is."""
+    document = made("dyck1_uniform.ahat.json", 3)
+    assert not any(head["query"] for layer in document["model"]["layers"] for head in layer["heads"])
+    assert sealed({**document, "temperature": ["1", "i", "1/i"]}) is None
+    for place in range(3):
+        changed = [tau if k == place else "1" for k in range(3)]
+        reason = sealed({**document, "temperature": changed}) or ""
+        assert "the temperature is not positive" in reason or "expression" in reason, (tau, place)
+
+
 def test_a_temperature_is_compared_with_that_of_a_model() -> None:
     document, subject = rising(), shipped("sort.srasp")
     document["model"] = made("sort.srasp")["model"]

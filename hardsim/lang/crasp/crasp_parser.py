@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from hardsim.errors import Source, Span, did_you_mean
+from hardsim.errors import Source, SourceError, Span, did_you_mean
 from hardsim.lang import ast
 from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
@@ -38,6 +38,8 @@ from hardsim.lang.trees import Raw, levels
 from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
 from hardsim.lang.words import check_alphabet
 
+_ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "RPAR"})
+"""Kinds of tokens that end an operand."""
 MAX_PIECES = 200
 """Greatest number of words and signs in a condition, so that functions on its tree may be recursive."""
 PUBLIC: Mapping[str, UserPredicate] = {
@@ -242,7 +244,8 @@ class CraspLayout(Layout):
             raise self.error(span, "this line is not a definition", expected, hint)
         name, at = match["name"], Span(*match.span("name"))
         if name in words_of(SPELLINGS) or not NAME.fullmatch(name):
-            raise self.error(at, f"{name} is not a name", "a letter, then letters, digits and underscores")
+            reserved = "choose another name: this word is reserved" if name in words_of(SPELLINGS) else ""
+            raise self.error(at, f"{name} is not a name", "a letter, then letters, digits and underscores", reserved)
         if match.re is _IMPORT:
             self.imports.append(at)
             if name in PUBLIC and name not in self.places:
@@ -270,7 +273,7 @@ def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]
     """Return the tree of a right-hand side; add to `notes` a remark on each `!` that the public interpreter groups
     differently."""
     root = tree_of_tokens(
-        "crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False), most=LINE_LEVELS
+        "crasp.lark", scope, tokens, lambda index: _misfit(scope, tokens, index, body), most=LINE_LEVELS
     )
     following = {before.span.end: token for before, token in pairwise(tokens)}
     # The public interpreter reads `!a && b` as `!(a && b)`, and `!a || b` likewise.
@@ -281,6 +284,39 @@ def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]
             note = f"line {scope.line_of(raw.at)}: {part} {sign} ... is read as ({part}) {sign} ...; the public "
             notes[f"{note}interpreter reads !({part[1:].strip()} {sign} ...): add brackets to choose"] = None
     return root
+
+
+def _misfit(scope: Scope, tokens: Sequence[Lexeme], index: int, body: Span) -> SourceError:
+    """Return the error for a token, given by index, that does not fit after the tokens before it: also for `if` without
+    `else`, and for a wrong number of operands of `min` and `max`."""
+    openings = [-1]  # the brackets around the token, outermost first
+    for place, token in enumerate(tokens[:index]):
+        if token.kind == "LPAR":
+            openings.append(place)
+        elif token.kind == "RPAR":
+            openings.pop()
+    depth, kinds = 0, list[str]()  # of the tokens directly in the innermost brackets
+    for token in tokens[openings[-1] + 1 : index]:
+        depth -= token.kind == "RPAR"
+        kinds += [token.kind] * (depth == 0)
+        depth += token.kind == "LPAR"
+    kind = tokens[index].kind if index < len(tokens) else "END"
+    end = (
+        tokens[index].span if kind != "END" else Span(tokens[-1].span.end, tokens[-1].span.end + 1) if tokens else body
+    )
+    if kind not in ("RPAR", "COMMA", "END") or not kinds or kinds[-1] not in _ENDS_OPERAND:
+        return misfit_error(scope, tokens, index, body, False)
+    if kinds.count("CONDITIONAL") > kinds.count("COLON"):
+        return scope.error(end, "a conditional without an alternative", "else and a value", "A if X else B")
+    opening = openings[-1]
+    name = scope.written(tokens[opening - 1].span) if opening > 0 and tokens[opening - 1].kind == "EXTREME" else ""
+    if name and kind == "RPAR":
+        return scope.error(end, f"{name} of one operand", ", and a second operand", f"{name}(A, B)")
+    if name:
+        return scope.error(end, f"{name} of more than two operands", ")", f"write {name}(A, {name}(B, C))")
+    if kind == "COMMA":
+        return scope.error(end, "a comma is allowed only between the operands of min and max", "an operator")
+    return misfit_error(scope, tokens, index, body, False)
 
 
 class _Scope(Scope):

@@ -586,7 +586,7 @@ class ProgramScope(Cited):
         if len(raw.args) != relation.arity:
             given = f"{len(raw.args)} argument{'' if len(raw.args) == 1 else 's'}"
             needed = f"{relation.arity} symbol{'' if relation.arity == 1 else 's'}"
-            form = f"{relation.name}({', '.join(['...'] * relation.arity)})"
+            form = f"{relation.name}({', '.join(f'x{k + 1}(i)' for k in range(relation.arity))})"
             raise self.error(raw.whole, f"{relation.name} is a relation of {needed}, with {given} here", form)
         args = tuple([self.of(arg, Sort.SYMBOL) for arg in raw.args])
         return ast.Related(relation.name, args, span=raw.at)
