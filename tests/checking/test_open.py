@@ -241,7 +241,7 @@ def test_what_is_worked_out_from_the_specification_is_refused_for_another_networ
     given = read_input(str(path))
     assert given.notes == (*given.file.notes, OTHER)
     for worked_out in (bound_subject, store_program, lambda subject: critical(subject, 1)):
-        with pytest.raises(InputError, match="the network is not the one that its specification makes"):
+        with pytest.raises(InputError, match="the network differs from the one that its specification compiles to"):
             worked_out(known(given.made))
 
 

@@ -188,7 +188,7 @@ def test_weights_are_those_of_the_network_in_an_edited_file(tmp_path: Path) -> N
     document["model"]["layers"][0]["heads"][0]["mask"] = "past"
     path = tmp_path / "since.model.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.warns(Remark, match="is not the one that its specification makes"):
+    with pytest.warns(Remark, match="differs from the one that its specification compiles to"):
         (head,) = hardsim.load(path).trace("cbaa").heads
     assert head.mask == "past"
     assert [[one is None for one in row] for row in head.weights] == [[k < q for k in range(4)] for q in range(4)]
