@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from hardsim.verify.formulas import FormulaChecker
 
 VERSIONS = f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs"
-"""The values of schema_version that are read, in words."""
+"""The values of schema_version that are read, for messages."""
 LARGEST_FILE = 16 * 2**20
 """The most bytes of a certificate."""
 MAKE_ONE = "Make a certificate with: hardsim prove FILE --certificate NAME.cert.json"
-"""What to do about a file that is not a certificate, or is one of an old version."""
+"""Advice for a file that is not a certificate, or is one of an old version."""
 
 
 class Unreadable(Exception):

@@ -1,8 +1,9 @@
-"""The arithmetic of the checker of certificates: exact rationals, and bounds of e^x that are rounded outwards.
+"""Arithmetic of the certificate checker: exact rationals, and bounds of e^x that are rounded outwards.
 
-Only e^x is approximated here, between bounds from its series (log and sqrt, in temperatures: `enclosures`). One
-calculates with bounds in decimals of 34 digits, rounded away from what they enclose; results are in units of 10^-12,
-rounded up. Numbers of more than `BITS` bits are refused, so that no calculation takes long.
+Sums, products and quotients of rationals are exact. Only e^x is approximated, by a lower and an upper bound from its
+series (`enclosures` does the same for log and sqrt in temperatures). Bounds are decimals of 34 digits: lower bounds are
+rounded down, upper bounds up. Results are integers in units of 10^-12, rounded up. Numbers of more than `BITS` bits are
+rejected, so that no calculation takes long.
 """
 
 from __future__ import annotations
@@ -17,68 +18,86 @@ from math import lcm
 from typing import Any
 
 GRID = 10**12
-"""Bounds are multiples of 1/GRID."""
+"""Error bounds are integers in units of 1/GRID."""
 FAR = 100
-"""Nats below the largest logit from which on weights are bounded by e^-FAR."""
+"""Distance below the largest logit, in nats, from which on a weight is bounded by e^-FAR."""
 BITS = 1 << 15
-"""Of the numerator or the denominator of any number."""
+"""Most bits of the numerator and of the denominator of a number."""
 SQUARINGS = 64
-"""How often the series of e^x is squared at most: |x| is below 2^59."""
+"""Most squarings after the series of e^x; |x| is below 2^59 then."""
+# Python's powers of large numbers are slow, so limits are compared as numbers, not computed each time.
 _HUGE, _LONG = 1 << BITS, 1 << 512
 DOWN, UP = (Context(34, way, MIN_EMIN, MAX_EMAX) for way in (ROUND_FLOOR, ROUND_CEILING))
 ZERO, ONE = Decimal(0), Decimal(1)
+# A rational in a certificate, such as -1/2. The divisor has a digit other than 0, so it is not 0. Python refuses to
+# convert more than 4300 digits, which 2000 stay below.
 RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
 
 Rational = int | Fraction
 Combination = dict[Any, Any]
-"""A linear combination of None (the constant 1), nodes (their truth here), counts (side, literal), and names of heads
-(the Boolean that was attended to; of a number looked up, how far it is off); "" is the T of `verify`'s `along`."""
+"""A linear combination: coefficients by what they multiply. Keys are None (the constant 1), numbers of nodes (their
+truth at this position), counts as pairs (side, literal), names of heads (the Boolean that a head should read; for a
+head that looks up a number, the error of that number), and "" (the integer T of an `at least` node, see
+`FormulaChecker.along`).
+"""
 
 
 class Rejected(Exception):
-    """The certificate does not prove its claim: why."""
+    """The certificate does not prove its claim. The message is the reason."""
 
 
 def require(condition: object, reason: str) -> None:
-    """Reject unless a condition holds."""
+    """Raise Rejected with a reason unless a condition holds."""
     if not condition:
         raise Rejected(reason)
 
 
 WORK = 10**7, 15
-"""Elementary steps that a certificate may take (about a microsecond each): so many, and so many more for each of its
-values and each pair of positions. Compiled networks take up to 3 of the latter."""
+"""Limit on the elementary steps of a check, about a microsecond each: a constant, and a number of steps for each value
+of the certificate and each pair of positions. Compiled networks take at most 3 steps for each.
+"""
 MINUTE = 6 * 10**7
-"""What certificates of programs, and of every length, may take at most, however large they are."""
+"""Limit on the steps of certificates of programs and of every length, whatever their size: about a minute."""
 ROOM = 1 << 21
-"""Values that are kept at once, of up to 2048 bits or a few hundred bytes each."""
+"""Most values in memory at once, of at most 2048 bits or a few hundred bytes each."""
 
 
 class Costs:
-    """What a check takes: `work` in steps, which large numbers make longer, and values that are `kept` in memory."""
+    """The cost of a check so far: steps (`work`, more for large numbers), and values in memory (`kept`).
+
+    A hostile certificate must not occupy the checker for long. So each operation is charged, if possible before it is
+    done.
+    """
 
     def __init__(self, size: int, coefficients: Iterable[Rational], most: int | None = None) -> None:
         self.allowance, self.work, self.kept, self.cached = WORK[0] + WORK[1] * size, 0, 0, 0
         self.allowance = self.allowance if most is None else min(self.allowance, most)
+        # A step on numbers of this size counts as so many steps.
         self.unit = self.least = max(1, words(coefficients))
 
     def spend(self, steps: int) -> None:
-        """Note work with numbers of the usual size here, and reject what takes too much of it."""
+        """Charge steps on numbers of the usual size of this certificate.
+
+        Raises:
+            Rejected: if the check takes more than its allowance.
+        """
         self.charge(steps * self.unit)
 
     def charge(self, steps: int) -> None:
-        """Note steps."""
+        """Charge steps; raise Rejected if the check takes more than its allowance."""
         self.work += steps
         if self.work > self.allowance:
             raise Rejected(f"too large: it takes more than {self.allowance} steps")
 
     def keep(self, values: int) -> None:
-        """Note values that are kept, and reject what takes too much memory."""
+        """Count values that stay in memory; raise Rejected if there are more than ROOM."""
         self.kept += values
         require(self.kept <= ROOM, f"too large: it needs more than {ROOM} values at once")
 
     def release(self) -> bool:
-        """Note that what was kept is in caches alone now; whether these should be dropped."""
+        """Count the kept values as cached from now on, and return True if the caches are so full that the caller should
+        empty them.
+        """
         self.cached, self.kept = self.cached + self.kept, 0
         full = self.cached > ROOM
         self.cached *= not full
@@ -86,22 +105,24 @@ class Costs:
 
 
 def effort(size: int) -> int:
-    """The steps that an operation on rationals takes of so many bits in all: greatest common divisors go by squares."""
+    """Return the number of steps that an operation on rationals takes, of `size` bits in all. The time of a greatest
+    common divisor grows with the square of the size.
+    """
     return 2 + ((size >> 6) ** 2 >> 5)
 
 
 def words(numbers: Iterable[Rational]) -> int:
-    """The bits of the largest number, in words of 64."""
+    """Return the size of the largest of some numbers, in words of 64 bits."""
     return max(map(bits, numbers), default=0) >> 6
 
 
 def bits(x: Rational) -> int:
-    """The size of a number: bits of its numerator or of its denominator, whichever has more."""
+    """Return the size of a number in bits: that of its numerator or of its denominator, the larger one."""
     return max(x.numerator.bit_length(), x.denominator.bit_length())
 
 
 def exp(x: Fraction) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^x; those of short x are kept."""
+    """Return a lower and an upper bound of e^x. Bounds for short x are cached."""
     return (_exp if x.denominator < _LONG and -_LONG < x.numerator < _LONG else _exp.__wrapped__)(x)
 
 
@@ -111,9 +132,17 @@ def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
 
 
 def exp_between(x: Fraction, contexts: tuple[Context, Context], terms: int) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^x, in contexts that round down and up. With r = |x| / 2^k < 1/32 the series to r^m/m!, m
-    terms, is a lower bound of e^r, and what is left out is less than its last term; then it is squared k times."""
-    require(not too_large((x,), 1), "too large: a logit")
+    """Return a lower and an upper bound of e^x, computed in two contexts that round down and up.
+
+    Let r = |x| / 2^k < 1/32. The series of e^r up to r^m/m! (m is `terms`) is a lower bound of e^r. What is left out is
+    less than the last term, which is added for the upper bound. Squaring k times gives e^|x|; for x < 0 the bounds are
+    inverted and change places.
+
+    Raises:
+        Rejected: if |x| is too large.
+    """
+    require(not too_large((x,), 1), "too large: a logit beyond 2^59")
+    # The difference of bit lengths bounds log2 |x| within 1; with 6 more, |x| / 2^k is below 1/32.
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
     low, high = (_series(abs(x) / 2**k, k, context, terms) for context in contexts)
     return (contexts[0].divide(ONE, high), contexts[1].divide(ONE, low)) if x < 0 else (low, high)
@@ -124,6 +153,7 @@ def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decima
     for number in range(1, terms + 1):
         term = context.divide(context.multiply(term, r), Decimal(number))
         total = context.add(total, term)
+    # r < 1/32, so the terms fall by more than half each: all that follow add up to less than the last one.
     total = context.add(total, term) if context.rounding == ROUND_CEILING else total
     for _ in range(squarings):
         total = context.multiply(total, total)
@@ -131,37 +161,44 @@ def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decima
 
 
 def too_large(logits: Iterable[Fraction], stretch: Rational) -> bool:
-    """Whether e^(s x) is too large a number for one of some x, and s = `stretch`."""
+    """Return True if e^(s x), s = `stretch`, has too large an exponent for one of the logits x."""
     some = logits if stretch == 1 else (x * stretch for x in logits)
     return any(x.numerator.bit_length() - x.denominator.bit_length() + 6 > SQUARINGS for x in some)
 
 
 def exp_up_to(x: Fraction, stretch: Rational) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^(s x) for every s from 1 to `stretch`."""
+    """Return a lower and an upper bound of e^(s x) that hold for every s from 1 to `stretch`."""
     if stretch == 1:
         return exp(x)
     return exp(min(x, x * stretch))[0], exp(max(x, x * stretch))[1]
 
 
 def share(part: Decimal, whole: Decimal) -> int:
-    """A quotient in units of 1/GRID, rounded up."""
+    """Return a quotient in units of 1/GRID, rounded up."""
     return int(UP.multiply(UP.divide(part, whole), Decimal(GRID)).to_integral_value(ROUND_CEILING))
 
 
 def distance(logits: list[int], scale: int, values: list[int], goal: int, stretch: Rational) -> int:
-    """At most how far the attended value is from `goal`: values on the two sides of it pull in opposite directions.
-    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR. All may be
-    a number from 1 to `stretch` times as large."""
+    """Return an upper bound of |attended value - goal| in units of 1/GRID, for one row of attention.
+
+    Values above and below the goal pull the attended value in opposite directions, so the larger of the two sums bounds
+    its distance. Logits are in units of 1/scale. A logit of more than FAR nats below the largest counts with weight 0
+    in the sum of weights, and with weight e^-FAR in the errors. All logits may be larger by one factor from 1 to
+    `stretch`.
+    """
     whole, apart, top = ZERO, [ZERO, ZERO], max(logits)
     for logit, value in zip(logits, values, strict=True):
         low, high = exp_up_to(max(Fraction(logit - top, scale), Fraction(-FAR)), stretch)
         whole = DOWN.add(whole, low if top - logit < FAR * scale else ZERO)
+        # A truth as an index: 0 for values at most the goal, 1 for values above it.
         apart[value > goal] = UP.add(apart[value > goal], UP.multiply(high, Decimal(abs(value - goal))))
     return share(max(apart), whole)
 
 
 def above(logits: list[int], scale: int, values: list[int], goal: int, stretch: Rational) -> int:
-    """At most how far the attended value is above `goal`, below which it is if that is negative; logits as there."""
+    """Return an upper bound of (attended value - goal) in units of 1/GRID, which may be negative; arguments as for
+    `distance`.
+    """
     least = most = gain = loss = ZERO
     top = max(logits)
     for logit, value in zip(logits, values, strict=True):
@@ -171,35 +208,49 @@ def above(logits: list[int], scale: int, values: list[int], goal: int, stretch: 
         gain = UP.add(gain, UP.multiply(high, Decimal(max(value - goal, 0))))
         loss = DOWN.add(loss, DOWN.multiply(low, Decimal(max(goal - value, 0))))
     total = UP.subtract(gain, loss)
+    # A positive sum is largest over the least total weight, a negative one over the largest.
     return share(total, least if total > 0 else most)
 
 
 def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
-    """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
-    `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
-    taken where there are any, else the least right weight: either choice can only increase the share.
+    """Return the largest possible share of the weight on wrong values, in units of 1/GRID, over all words whose winner
+    carries `goal`. The winner is the last selected position. Return None if no word has such a winner.
 
-    `colder`: the weights are those at a temperature that is hotter. Beside the winner's no right weight counts then:
-    where the share is less than 1/2 no wrong weight is as large as the winner's, so all fall, relative to that, as the
-    temperature does, and the share is at most this one. Where it is not, it is rejected."""
+    `weights` lists the local types of each position: selected or not, value, bounds of the weight. Each position takes
+    a type with a wrong value if it has one, else the type of least weight: either choice can only increase the share.
+
+    With `colder` the weights belong to a hotter temperature than the network's. Then no right weight counts but the
+    winner's. If the share is less than 1/2, no wrong weight is as large as the winner's. So all wrong weights fall
+    relative to the winner's as the temperature falls, and the share is an upper bound at the network's temperature too.
+
+    Raises:
+        Rejected: if `colder` is set and the share is not less than 1/2.
+    """
     sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
     for way in (1, -1):  # before the winner there may be any type, after it none that is selected
         pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
         bad = [max((high for _, what, _, high in pool if what != goal), default=ZERO) for pool in pools]
+        # A position without any type of this kind counts with the weight 0, which is sound on both sides.
         least = [min((low for *_, low, _ in pool), default=ZERO) for pool in pools]
         good = [ZERO if b or colder else low for b, low in zip(bad, least, strict=True)]
         sums += [[*accumulate(bad, UP.add, initial=ZERO)], [*accumulate(good, DOWN.add, initial=ZERO)]]
+    # A winner cannot stand before a position that is selected whatever its type.
     for at in range(max((k for k, types in enumerate(weights) if all(kind[0] for kind in types)), default=0), last + 1):
         if wins := [low for selected, what, low, _ in weights[at] if selected and what == goal]:
             wrong, right = UP.add(sums[0][at], sums[2][last - at]), DOWN.add(sums[1][at], sums[3][last - at])
             found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
-    require(not colder or max(found, default=0) < GRID // 2, "too large: a logit")
+    require(not colder or max(found, default=0) < GRID // 2, "too large: a logit beyond 2^59")
     return max(found, default=None)
 
 
 def worst_of_all(weights: list[Any], goal: int) -> int | None:
-    """At least `worst` of the first one, two, ... or all of the positions: what may be wrong is counted on both sides
-    of a winner wherever it is, and what must be right not at all."""
+    """Return an upper bound of `worst` for each prefix of the positions at once, in units of 1/GRID: for rows that see
+    the first one, two, ... or all positions.
+
+    Wherever the winner is, wrong weights on both sides of it count, and right weights do not.
+    """
+    # `last` is False for positions before the winner, of any type; True for those behind it, none of which is
+    # selected.
     bad, behind = ([max((high for selected, what, _, high in types if what != goal and not (last and selected)),
                         default=ZERO) for types in weights] for last in (False, True))  # fmt: skip
     before, alone = ([*accumulate(part, UP.add, initial=ZERO)] for part in (bad, behind))
@@ -214,8 +265,9 @@ def worst_of_all(weights: list[Any], goal: int) -> int | None:
 
 
 def falls(fixed: list[int], slope: list[int]) -> int:
-    """Twice the k > 0 for which `fixed + c slope` is -k (j - c)^2 at j = 1, 2, ... for every c, up to what does not
-    depend on j; 0 if there is none."""
+    """Return twice the k > 0 for which the logits `fixed + c slope` are -k (j - c)^2 at j = 1, 2, ... for every c, up
+    to a summand that does not depend on j. Return 0 if there is no such k.
+    """
     twice = slope[1] - slope[0] if len(slope) > 1 else 0
     fine = all(a - slope[0] == twice * j for j, a in enumerate(slope))
     fine = fine and all(2 * (a - fixed[0]) == twice * (1 - (j + 1) ** 2) for j, a in enumerate(fixed))
@@ -223,12 +275,16 @@ def falls(fixed: list[int], slope: list[int]) -> int:
 
 
 def most(found: Iterable[int | None]) -> int | None:
-    """The largest that there is."""
+    """Return the largest of the bounds that are not None, or None if there is none."""
     return max((bound for bound in found if bound is not None), default=None)
 
 
 def combine(*parts: tuple[Any, Combination]) -> Combination:
-    """A linear combination, without zeros."""
+    """Return the sum of multiples of linear combinations, without zero coefficients.
+
+    Raises:
+        Rejected: if a coefficient has more than BITS bits.
+    """
     found: Combination = {}
     for a, value in parts:
         for key, b in value.items():
@@ -241,12 +297,14 @@ def combine(*parts: tuple[Any, Combination]) -> Combination:
 
 
 def whole(x: Any) -> Any:
-    """The same number, an int if it is an integer: these are faster. Functions, which `ratios` bounds, stay."""
+    """Return the same number, as an int if it is an integer, since ints are faster. Functions of the position
+    (`ratios`) are returned unchanged.
+    """
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 
 def common(numbers: Iterable[Rational]) -> int:
-    """The least common denominator."""
+    """Return the least common denominator of some numbers; raise Rejected if it has more than BITS bits."""
     found = 1
     for number in numbers:
         found = lcm(found, number.denominator)
@@ -255,7 +313,7 @@ def common(numbers: Iterable[Rational]) -> int:
 
 
 def exact(data: Any) -> Any:
-    """Rationals written as `"p"` or `"p/q"`, also inside arrays and objects; integers as ints."""
+    """Convert rationals written as "p" or "p/q", also inside arrays and objects, to numbers; integers become ints."""
     if isinstance(data, dict | list):
         return {key: exact(part) for key, part in data.items()} if isinstance(data, dict) else [*map(exact, data)]
     return whole(Fraction(data))

@@ -1,32 +1,41 @@
 """How far softmax is from hard attention, for the checker of certificates of programs: the error recursion, at one
 length or for every length from some N0 on.
 
-Layer by layer each coordinate is off by at most its error. A linear form is off by the sum of |coefficient| times
-error. With query forms of size at most Q off by q, key forms of size K off by k, scores are off by at most
-eta = sum of Q k + K q + q k over the rows of W_Q and W_K. In a row of v keys with a gap of g below its largest score,
-softmax at the temperature tau is from hard attention, in the 1-norm, at most
+Each coordinate has an error: a bound of its distance from its value with hard attention. The recursion goes through the
+layers.
 
-    2 (v - m)/m e^(-(g - 2 eta)/tau)  +  2 tanh(eta/(2 tau)) if m > 1, and at most 2,
+**Scores.** A linear form has the error sum of |coefficient| times error. If query forms have size at most Q and error
+q, and key forms have size K and error k, then scores have errors of at most
 
-where m keys have the largest score. (Let w = e^(s'/tau - max s/tau). Keys with the largest score have w >=
-e^(-eta/tau), all others w <= e^((eta - g)/tau), v - m of them: their share r is at most (v - m)/m e^(-(g - 2 eta)/tau),
-and taking it away moves the weights by 2 r. Among the m largest, whose w are within e^-x and e^x, x = eta/tau, the
-weights of some of them that are a share a of m exceed a by at most a (1 - a)(e^x - e^-x)/(a e^x + (1 - a) e^-x), which
-is largest, tanh(x/2), at a = 1/(1 + e^x); the distance is twice that for those that have too much.) The first term
-falls as m grows: where m is not known m = 1, and m = 2 where several keys may be largest, are the worst. What a head
-reads is off by its value's error, and that distance times the size of the value, or half of its range, as weights sum
-to 1. A relu does not expand; a clip whose hard input is at least as far outside (0, 1) as its input is off gives the
-very same number.
+    eta = sum of Q k + K q + q k over the rows of W_Q and W_K.
 
-For every n >= N0 errors are A_c n^p e^(-r n), f = 1/tau; r may be 0. Sizes are at most B n^b, gaps such that f g >= r
-n, or f g >= s log(n + 1), margins at least M n^-m; if f eta <= 1/2 the distance is at most 2 n e^(1 - r n), or 2 e n
-(n + 1)^-s, without the e if eta = 0, plus f eta where several keys may be largest, since 2 tanh(x/2) <= x. Sums of
-such terms have the largest p and the least r; if that is 0, the largest p of terms with this r, and others are less
-from N0 on by what they are at N0. Each inequality F n^s e^(-r n) <= L is held at N0 where r N0 >= s, so that its left
-side falls.
+**Weights.** In a row of v keys, m of them with the largest score and a gap g below it, softmax at the temperature tau
+differs from hard attention, in the 1-norm, by at most 2 and by at most
 
-Where 1/tau is no rational number, or function of n, it is between two: f g is at least the lower one times g, and f eta
-at most the upper one times eta, and nothing else depends on it. A function of n and log(n + 1) may be below it, too.
+    2 (v - m)/m e^(-(g - 2 eta)/tau)  +  2 tanh(eta/(2 tau)) if m > 1.
+
+Proof. Let w = e^((s' - max s)/tau), where s' is the score with its error. Keys with the largest score have w >=
+e^(-eta/tau); the v - m others have w <= e^((eta - g)/tau). The share of the others is r <= (v - m)/m e^(-(g - 2
+eta)/tau), and taking it away moves the weights by 2 r. Among the m largest, w is within e^-x and e^x for x = eta/tau.
+The weights of some of them that are a share a of m exceed a by at most a (1 - a)(e^x - e^-x)/(a e^x + (1 - a) e^-x).
+This is largest, tanh(x/2), at a = 1/(1 + e^x); the distance is twice that for those that have too much.
+
+The first term falls as m grows. If m is not known, the worst cases are m = 1, and m = 2 if several keys may be largest.
+
+**Values.** The value that a head reads has the error of the value itself, plus the distance of the weights times the
+size of the value (or half its range, as weights sum to 1). A relu does not increase errors. A clip whose input, with
+hard attention, is at least as far outside (0, 1) as its error gives exactly the same number.
+
+**Every length.** For every n >= N0 errors are A_c n^p e^(-r n) with r >= 0. Let f = 1/tau. Sizes are at most B n^b,
+margins at least M n^-m, and gaps such that f g >= r n or f g >= s log(n + 1). If f eta <= 1/2, the distance of the
+weights is at most 2 n e^(1 - r n) or 2 e n (n + 1)^-s, without the e if eta = 0; plus f eta if several keys may be
+largest, since 2 tanh(x/2) <= x. A sum of such terms has the largest p and the least r; if that r is 0, the largest p of
+the terms with this r. The other terms are smaller from N0 on by the factor that they have at N0. Each inequality F n^s
+e^(-r n) <= L is checked at N0, where r N0 >= s is required, so that its left side falls.
+
+**Temperatures.** If 1/tau is not a rational number, or not a function of n, it lies between two of them. Then f g is at
+least the lower one times g, f eta is at most the upper one times eta, and nothing else depends on tau. The lower one
+may also be a function of n and log(n + 1).
 """
 
 from __future__ import annotations
@@ -47,25 +56,26 @@ from hardsim.verify.spans import LENGTH, LOGARITHM, Domain, Form, Place, Signs, 
 
 NONE, TWO, FOUR, HALF = Decimal(0), Decimal(2), Decimal(4), Fraction(1, 2)
 EULER = Fraction(87, 32)
-"""Above e."""
+"""An upper bound of e."""
 MOST_DEGREE = 12
-"""The largest power of n that bounds a function."""
+"""Largest power of n in a bound of a function."""
 COLD = Decimal(100_000)
-"""Nats: e^-x of a larger x counts as that of this."""
+"""Largest x, in nats: e^-x of a larger x is bounded by that of this one."""
 SMALL = Decimal("0.001")
-"""Below it x is 2 tanh(x/2) to seven digits."""
+"""Below this x, x is 2 tanh(x/2) to seven digits."""
 
 
 Between = tuple[Fraction, Fraction]
-"""Numbers on both sides of one over a temperature."""
+"""A lower and an upper bound of one over a temperature."""
 Ends = tuple[Mapping[int, Value], Mapping[int, Value]]
 """The least and the largest value of a form, by order of the place."""
 
 
 @dataclass(frozen=True)
 class UnitLaw:
-    """A hidden unit: a clip or relu of a form and a bias, what it adds to which coordinates, and by order of the place
-    its margin and the largest input."""
+    """A hidden unit: whether it is a clip (or a relu), its input form, its output weights, and, by order of the place,
+    its margin (distance of the input from (0, 1)) and its largest input.
+    """
 
     clip: bool
     form: Form
@@ -76,8 +86,9 @@ class UnitLaw:
 
 @dataclass(frozen=True)
 class HeadLaw:
-    """A head: its rows by order of the place (none of a uniform one), the ends of query and key forms, and those of
-    values by coordinate."""
+    """A head: its rows by order of the place (none for a uniform head), the ends of query and key forms, and those of
+    its values by coordinate.
+    """
 
     head: Head
     rows: Mapping[int, Row]
@@ -87,7 +98,7 @@ class HeadLaw:
 
 @dataclass(frozen=True)
 class LayerLaw:
-    """A layer."""
+    """The heads and hidden units of a layer."""
 
     heads: tuple[HeadLaw, ...]
     units: tuple[UnitLaw, ...]
@@ -95,8 +106,9 @@ class LayerLaw:
 
 @dataclass
 class Law:
-    """What is known of hard attention on every word: of the layers, and how far each output is from where it would mean
-    something else, by order of the place (none: it must be the very same)."""
+    """Facts about hard attention on every word: the layers, and lower bounds of the distance of each output from values
+    with another meaning, with the order of the place. `exact`: outputs must be exactly equal.
+    """
 
     places: Sequence[Place]
     coordinates: tuple[str, ...]
@@ -107,35 +119,37 @@ class Law:
 
 
 def up(x: Rational) -> Decimal:
-    """A number at least x."""
+    """Return an upper bound of x as a decimal."""
     return UP.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def size_of(x: Rational) -> Rational:
-    """|x|."""
+    """Return |x|."""
     return -x if x < 0 else x
 
 
 def down(x: Rational) -> Decimal:
-    """A number at most x."""
+    """Return a lower bound of x as a decimal."""
     return DOWN.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def exp_above(x: Decimal) -> Decimal:
-    """At least e^x, of x up to 100,000."""
+    """Return an upper bound of e^x for x up to COLD."""
     require(x <= COLD, "too large: a temperature is too small for its errors")
     return exp(Fraction(max(x, COLD.copy_negate())))[1]
 
 
 def uneven(x: Decimal) -> Decimal:
-    """An upper bound of 2 tanh(x/2) = 2 - 4/(1 + e^x). It is never above x."""
+    """Return an upper bound of 2 tanh(x/2) = 2 - 4/(1 + e^x) that is at most x."""
     if x <= SMALL or x > COLD:
         return min(x, TWO)
     return min(x, UP.subtract(TWO, DOWN.divide(FOUR, UP.add(ONE, exp_above(x)))))
 
 
 class Recursion:
-    """The errors at one length, on words of n positions, with 1/tau between two numbers at each."""
+    """The error recursion at one length, on words of n positions. `inverse` returns a lower and an upper bound of 1/tau
+    at a position.
+    """
 
     def __init__(self, signs: Signs, facts: Law, n: int, inverse: Callable[[int], Between]) -> None:
         self.signs, self.facts, self.n, self.inverse = signs, facts, n, inverse
@@ -148,7 +162,7 @@ class Recursion:
         return {0: range(1), 1: range(1, 2), 2: range(2, n), 3: range(n, n + 1)}[place.order]
 
     def number(self, value: Value, i: int) -> Fraction:
-        """A function at a position."""
+        """Return the value of a function at position i of this length."""
         if not isinstance(value, Ratio):
             return Fraction(value)
         parts = in_integers(value)
@@ -160,9 +174,12 @@ class Recursion:
         return Fraction(top, bottom)
 
     def ends(self, values: Mapping[int, Value]) -> tuple[Fraction, Fraction] | None:
-        """The least and largest of functions, over all positions."""
+        """Return the least and the largest value of functions over all positions of their places; None if there are no
+        positions.
+        """
         found: list[Fraction] = []
         for order, value in values.items():
+            # A function that does not depend on i is evaluated once.
             positions = self.at[order] if has(value, 0) else self.at[order][:1]
             if positions and (order, value) not in self._ends:
                 some = [self.number(value, i) for i in positions]
@@ -172,7 +189,7 @@ class Recursion:
         return (min(found), max(found)) if found else None
 
     def run(self) -> None:
-        """Reject unless the answers are those of hard attention."""
+        """Raise Rejected unless the outputs mean the same as with hard attention."""
         errors = dict.fromkeys(self.facts.coordinates, NONE)
         for layer in self.facts.layers:
             own = dict(errors)
@@ -180,6 +197,7 @@ class Recursion:
                 far = self._distance(head, errors) if head.rows else NONE
                 for out, form in head.head.values.items():
                     low, high = self.span(*head.values[out])
+                    # Weights sum to 1, so the value may be measured from the middle of its range.
                     size = up(min(max(-low, high), (high - low) / 2))
                     moved = UP.add(reach(form, errors), UP.multiply(far, size))
                     own[out] = UP.add(own[out], moved)
@@ -191,14 +209,13 @@ class Recursion:
         off = max(errors[name] for name in self.facts.answers)
         for order, distance in self.facts.distances:
             found = self.ends({order: distance})
+            # With an error of 0 the outputs are the same numbers.
             if off and found is not None:
                 fine = not self.facts.exact and off < down(found[0])
-                require(
-                    fine, f"at length {self.n} the outputs may be off by more than their distance from the threshold"
-                )
+                require(fine, f"at length {self.n} the error of an output may exceed its distance from the threshold")
 
     def span(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, Fraction]:
-        """The least and largest value of a form, over all positions."""
+        """Return the least and the largest value of a form over all positions."""
         least, most = self.ends(low), self.ends(high)
         assert least is not None
         assert most is not None
@@ -210,13 +227,15 @@ class Recursion:
         if unit.clip:
             found = self.ends(unit.margins)
             assert found is not None
+            # The output of a clip changes by at most 1.
             return NONE if found[0] >= 0 and moved <= down(found[0]) else min(moved, ONE)
         found = self.ends(unit.tops)
         assert found is not None
+        # A relu whose input stays negative gives 0.
         return NONE if UP.add(up(found[1]), moved) <= 0 else moved
 
     def _distance(self, head: HeadLaw, errors: Mapping[str, Decimal]) -> Decimal:
-        """Of the weights of a head, in any row."""
+        """Return a bound of the distance of a head's weights from hard attention, in the 1-norm, over all rows."""
         eta = NONE
         for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
             q, k = reach(query, errors), reach(key, errors)
@@ -226,15 +245,16 @@ class Recursion:
         return max((self._row(*row, eta) for row in self._worst(head)), default=NONE)
 
     def _worst(self, head: HeadLaw) -> Iterable[tuple[int, int | None, Between, Fraction | None]]:
-        """The rows that can be the worst: number of visible keys, number of largest keys if known, 1/tau, and gap. A
-        row is left out if another one that is otherwise alike has at least as many keys and at most the same gap.
+        """Yield the rows that can be the worst: number of visible keys, number of largest keys (None if not known),
+        1/tau, and gap. A row is left out if another one that is otherwise alike has at least as many keys and at most
+        the same gap.
         """
         rows: dict[tuple[int | None, Between, bool], dict[int, Fraction]] = {}
         for order, facts in head.rows.items():
             for i in self.at[order]:
                 keys = int(self.number(facts.visible, i))
                 if keys > 1:
-                    require(facts.gaps or facts.equal, f"head {head.head.name} has rows of which no gap is known")
+                    require(facts.gaps or facts.equal, f"head {head.head.name} has rows without a known gap")
                     gap = min((self.number(gap, i) for gap in facts.gaps), default=Fraction(0))
                     some = rows.setdefault((facts.maxima, self.inverse(i), facts.equal), {})
                     some[keys] = min(gap, some.get(keys, gap))
@@ -250,26 +270,31 @@ class Recursion:
         leak, shared = NONE, NONE
         if gap is not None and keys != maxima:
             left = DOWN.subtract(down(gap), UP.multiply(TWO, eta))
+            # The error may exceed half the gap: then any other key may have the largest score.
             if left <= 0:
                 return TWO
             nats = DOWN.multiply(left, down(inverse[0]))
             leak = exp_above(nats.copy_negate())
+        # Only if several keys have the largest score can errors of scores make their weights uneven.
         if maxima != 1 and eta:
             shared = uneven(UP.multiply(eta, up(inverse[1])))
         if maxima is not None:
             rest = UP.divide(Decimal(2 * max(keys - maxima, 0)), Decimal(maxima))
             return min(UP.add(UP.multiply(leak, rest), shared), TWO)
+        # m = 1 or m = 2 is the worst case (see the module).
         one, two = UP.multiply(leak, Decimal(2 * (keys - 1))), UP.multiply(leak, Decimal(keys - 2))
         return min(max(one, UP.add(two, shared)), TWO)
 
 
 Terms = tuple[tuple[int, int, int], ...]
-"""Factors and exponents of i and n."""
+"""The terms of a polynomial: coefficient, exponent of i, exponent of n."""
 
 
 @lru_cache(maxsize=1 << 14)
 def in_integers(value: Ratio) -> tuple[Terms, Terms]:
-    """Numerator and divisor of a function of i and n, both times one number that makes all coefficients integers."""
+    """Return numerator and divisor of a function of i and n, multiplied by one number that makes all coefficients
+    integers.
+    """
     parts = [value.top.terms, value.bottom.terms]
     require(
         not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known"
@@ -281,7 +306,9 @@ def in_integers(value: Ratio) -> tuple[Terms, Terms]:
 
 
 def steps_of(parts: Sequence[Terms], n: int) -> int:
-    """What values of a numerator and a divisor take, at positions up to n, and their quotient."""
+    """Return the number of steps to charge for evaluating a numerator and a divisor at positions up to n, and their
+    quotient.
+    """
     sizes = [max((factor.bit_length() + (a + b) * n.bit_length() for factor, a, b in part), default=0)
              for part in parts]  # fmt: skip
     terms = sum(len(part) * (3 + (size >> 6)) for size, part in zip(sizes, parts, strict=True))
@@ -289,12 +316,12 @@ def steps_of(parts: Sequence[Terms], n: int) -> int:
 
 
 def evaluated(terms: Terms, i: int, n: int) -> int:
-    """A polynomial in i and n at a position."""
+    """Return the value of a polynomial in i and n."""
     return sum(factor * i**a * n**b for factor, a, b in terms)
 
 
 def reach(form: Form, errors: Mapping[str, Decimal]) -> Decimal:
-    """By how much a linear form is off."""
+    """Return the error of a linear form."""
     total = NONE
     for name, factor in form.items():
         if errors[name]:
@@ -307,21 +334,21 @@ def reach(form: Form, errors: Mapping[str, Decimal]) -> Decimal:
 
 @dataclass
 class Decay:
-    """Errors A_c n^power e^(-rate n) by coordinate; without a rate all are 0."""
+    """Errors A_c n^power e^(-rate n) by coordinate c; without a rate all are 0."""
 
     factors: dict[str, Fraction]
     power: int = 0
     rate: Fraction | None = None
 
     def of(self, form: Form) -> Fraction:
-        """By how much a linear form is off."""
+        """Return the error of a linear form over n^power e^(-rate n)."""
         return sum((abs(Fraction(factor)) * self.factors[name] for name, factor in form.items()), Fraction(0))
 
 
 @dataclass
 class Induction:
-    """The errors of every length n >= `start`. `sharp` and `steep` are functions of n below and above 1/tau; `slow` is
-    a lower bound in n and log(n + 1).
+    """The error recursion for every length n >= `start`. `sharp` and `steep` are functions of n below and above 1/tau;
+    `slow` is a lower bound in n and log(n + 1), or None.
     """
 
     signs: Signs
@@ -334,48 +361,53 @@ class Induction:
 
     @property
     def domain(self) -> Domain:
-        """Lengths n >= start, with their logarithms."""
+        """The domain of lengths n >= start with their logarithms."""
         return lengths_from(self.start)
 
     def run(self) -> None:
-        """Reject unless the answers are those of hard attention."""
-        require(self.start >= 2, "start: lengths from 2 on are proved together")
+        """Raise Rejected unless the outputs mean the same as with hard attention."""
+        require(self.start >= 2, "start: this should be at least 2")
         ends = [end for end in (self.sharp, self.steep, self.slow) if end is not None]
         fine = all(self.signs.positive(end, [self.domain]) for end in ends)
-        require(fine, "the temperature is not seen to be positive")
+        require(fine, "the temperature is not known to be positive")
         errors = Decay(dict.fromkeys(self.facts.coordinates, Fraction(0)))
         for layer in self.facts.layers:
             errors = self._layer(layer, errors)
         off = max(errors.factors[name] for name in self.facts.answers)
         for order, distance in self.facts.distances:
             if off:
-                require(not self.facts.exact, "an output is off by an error that nothing rounds")
+                require(
+                    not self.facts.exact, "an output has an error that no clip rounds, and the claim is an exact output"
+                )
                 limit, power = self._below({order: distance}, "the distance of an output from the threshold")
                 self._require("the error of an output", off, errors.power + power, errors.rate, limit * HALF)
 
     def falls(self, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> bool:
-        """Whether `factor n^power e^(-rate n)` is at most a limit from the start on."""
+        """Return True if `factor n^power e^(-rate n)` is known to be at most a limit for every n >= start."""
         self.signs.spend(40)
         if not factor:
             return True
         assert rate is not None
+        # The function may still rise there.
         if rate * self.start < power:
             return False
         return UP.multiply(up(factor), self._starts(power, rate)) <= down(limit)
 
     def _starts(self, power: int, rate: Fraction) -> Decimal:
-        """An upper bound of n^power e^(-rate n) at n = start."""
+        """Return an upper bound of n^power e^(-rate n) at n = start."""
         return UP.multiply(up(Fraction(self.start) ** power), exp(-rate * self.start)[1])
 
     def _require(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
-        require(self.falls(factor, power, rate, limit), f"{what} is not seen to be small from n = {self.start} on")
+        require(
+            self.falls(factor, power, rate, limit), f"{what} is not known to be small enough from n = {self.start} on"
+        )
 
     def _least(self, values: Mapping[int, Value]) -> list[Value]:
-        """Functions of n that are at most those of each place."""
+        """Return functions of n that are lower bounds of the functions of each place."""
         return [self.signs.least_of(values[place.order], place) for place in self.facts.places if place.order in values]
 
     def _above(self, values: Mapping[int, Value]) -> tuple[Fraction, int]:
-        """B >= 0 and b such that no function exceeds B n^b."""
+        """Return B >= 0 and b such that no function exceeds B n^b."""
         found = [self._one_above(-1 * value) for value in self._least({k: -1 * v for k, v in values.items()})]
         return max((factor for factor, _ in found), default=Fraction(0)), max((b for _, b in found), default=0)
 
@@ -387,16 +419,17 @@ class Induction:
     def _search(self, value: Value, way: int) -> tuple[Fraction, int]:
         for power in range(MOST_DEGREE):
             self.signs.spend(40)
+            # n^power
             scale = ratios.product([ratios.NAMES[1]] * power)
             scaled = of(value) / Ratio(scale, ()) if way < 0 else of(value) * Ratio(scale, ())
             found = (ratios.upper if way < 0 else ratios.lower)(scaled, self.domain)
             if found is not None and (way < 0 or found > 0):
                 return max(found, Fraction(0)), power
-        require(False, "no power of n is seen to bound a function")
+        require(False, "no power of n is known to bound a function")
         raise AssertionError
 
     def _below(self, values: Mapping[int, Value], what: str) -> tuple[Fraction, int]:
-        """M > 0 and m such that every function is at least M n^-m."""
+        """Return M > 0 and m such that every function is at least M n^-m."""
         found = [self._search(value, 1) for value in self._least(values)]
         require(found, f"{what} is not known")
         return min(factor for factor, _ in found), max(power for _, power in found)
@@ -411,6 +444,7 @@ class Induction:
                 terms += [(out, factor * size, add + power, rate) for factor, add, rate in off if factor * size]
         paces = [(power, rate) for *_, power, rate in terms]
         paces += [] if errors.rate is None else [(errors.power, errors.rate)]
+        # The slowest rate is that of the sum; a term of rate 0 keeps its own power only.
         least = min((rate for _, rate in paces), default=None)
         power = max((power for power, rate in paces if least or not rate), default=0)
         if errors.rate is not None:
@@ -430,18 +464,18 @@ class Induction:
         return Decay(final, power, attended.rate if any(final.values()) else None)
 
     def _share(self, power: int, rate: Fraction) -> Fraction:
-        """An upper bound of n^power e^(-rate n) for all n >= start.
+        """Return an upper bound of n^power e^(-rate n) for all n >= start.
 
         Raises:
-            Rejected: if the function is not seen to fall from the start on.
+            Rejected: if the function is not known to fall from `start` on.
         """
         if power <= 0:
             return Fraction(1)
-        require(rate * self.start >= power, f"errors are not seen to fall as others do from n = {self.start} on")
+        require(rate * self.start >= power, f"errors are not known to fall as fast as others from n = {self.start} on")
         return Fraction(self._starts(power, rate))
 
     def _forgotten(self, unit: UnitLaw, moved: Fraction, errors: Decay) -> bool:
-        """Whether a clip gives the number that it gives in hard attention."""
+        """Return True if a clip gives the same number as with hard attention."""
         found = self._least(unit.margins)
         if not all(self.signs.positive(value, [self.domain]) for value in found):
             return False
@@ -449,7 +483,8 @@ class Induction:
         return self.falls(moved, errors.power + power, errors.rate, limit)
 
     def _weights(self, head: HeadLaw, errors: Decay) -> list[tuple[Fraction, int, Fraction]]:
-        """How far the weights of a head may be off: a sum of terms `factor n^power e^(-rate n)`."""
+        """Return the distance of a head's weights from hard attention as a sum of terms `factor n^power
+        e^(-rate n)`."""
         factor, power, name = Fraction(0), 0, head.head.name
         for (query, key), (q_size, k_size) in zip(head.head.pairs, head.sizes, strict=True):
             q, k = errors.of(query), errors.of(key)
@@ -469,14 +504,13 @@ class Induction:
         for place in self.facts.places:
             facts = head.rows[place.order]
             single = not isinstance(facts.visible, Ratio) and facts.visible == 1
-            require(facts.gaps or facts.equal or single, f"head {name} has rows of which no gap is known")
+            require(facts.gaps or facts.equal or single, f"head {name} has rows without a known gap")
             for gap in facts.gaps:
                 least = self.signs.least_of(gap, place)
+                # Fast enough to give e^(-r n); else a power of n + 1.
                 quick = max(self._grows(sharp, least, LENGTH) for sharp in (self.sharp, self.slow))
                 found = quick or self._grows(self.slow, least, LOGARITHM)
-                require(
-                    found, f"the gap of head {name} over the temperature is not seen to grow as n or log(n + 1) does"
-                )
+                require(found, f"the gap of head {name} over the temperature is not known to grow like n or log(n + 1)")
                 (fast if quick else slow).append(found)
         if fast:
             result.append((leak, 1, min(fast)))
@@ -491,19 +525,21 @@ class Induction:
         return result
 
     def _grows(self, sharp: Value | None, gap: Value, unit: Value) -> Fraction:
-        """A lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one is
-        seen.
+        """Return a lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one
+        is known.
         """
         found = None if sharp is None else ratios.lower(of(of(sharp) * gap) / unit, self.domain)
         return max(Fraction(0), found or Fraction(0))
 
     def _size(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, int]:
-        """S and s such that values are at most S n^s in size."""
+        """Return S and s such that the values of a form are at most S n^s in size."""
         (below, a), (beyond, b) = self._above({k: -1 * value for k, value in low.items()}), self._above(high)
         return max(below, beyond), max(a, b)
 
     def _reach(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, int]:
-        """The same, or from the middle of their range, which may be moved: half of it, where it is bounded."""
+        """Return a bound of the values of a form like `_size`; or half of their range, if it is bounded, since a
+        weighted mean may be measured from the middle of the range.
+        """
         size, power = self._size(low, high)
         found = [ratios.lower(part, self.domain) for ends, sign in ((low, 1), (high, -1))
                  for part in self._least({k: sign * value for k, value in ends.items()})]  # fmt: skip
@@ -514,9 +550,10 @@ class Induction:
 
 
 def rounded(x: Fraction) -> Fraction:
-    """A number at least x, and little more, with a short numerator and denominator."""
+    """Return a number at least x, and little more, with a short numerator and denominator."""
     if not x:
         return x
+    # Sixteen bits of precision keep numbers short over many layers.
     shift = 16 - x.numerator.bit_length() + x.denominator.bit_length()
     scale = Fraction(2) ** shift
     return ceil(x * scale) / scale

@@ -1,9 +1,9 @@
-"""Enclosures: rationals on both sides of a number that need not be rational, for the temperatures of certificates.
+"""Enclosures: a lower and an upper rational bound of a real number, for the temperatures of certificates.
 
-Ends are decimals of so many digits, rounded away from what lies between them. e^x is that of `arithmetic`, with more
-digits; sqrt is a root of integers. With x = 2^k m for 1 <= m < 2 and z = (m - 1)/(m + 1) < 1/3, log x is
-k log 2 + 2 (z + z^3/3 + z^5/5 + ...), where log 2 is that sum twice at z = 1/3. Where it is not known on which side of
-a number another one lies, it is said: `Blurred`.
+Bounds are decimals of a given number of digits, rounded outwards. e^x comes from `arithmetic` with more digits, sqrt
+from roots of integers. For log x let x = 2^k m with 1 <= m < 2 and z = (m - 1)/(m + 1) < 1/3. Then log x is k log 2 + 2
+(z + z^3/3 + z^5/5 + ...), and log 2 is twice that sum at z = 1/3. An operation raises `Blurred` if the bounds of a
+number do not decide on which side of another number it is.
 """
 
 from __future__ import annotations
@@ -18,38 +18,43 @@ from math import isqrt
 from hardsim.verify.arithmetic import ZERO, Rational, Rejected, bits, exp_between, require
 
 PRECISIONS = (50, 500)
-"""Digits that are tried, the fewer first."""
+"""Numbers of decimal digits to try, in this order."""
 CLOSE = Fraction(1, 10**36)
-"""Ends of numbers are as near to each other as that, relatively, if one of PRECISIONS serves."""
+"""Largest relative distance of the two bounds of a value, unless even the last of PRECISIONS leaves more."""
 LARGEST_EXPONENT = 1 << 13
-"""The largest x of which e^x or e^-x is taken."""
+"""Largest |x| for which e^x is computed."""
 LARGE = 1 << 14
-"""Bits of an end."""
+"""Most bits of a bound."""
 
 
 class Blurred(Rejected):
-    """An enclosure is too wide to tell."""
+    """The bounds of a number are too far apart for a comparison or a division. More digits may help."""
 
 
 @lru_cache
 def contexts(digits: int) -> tuple[Context, Context]:
-    """Decimal arithmetic that rounds down, and up."""
+    """Return two contexts of decimal arithmetic with this many digits: one that rounds down, one that rounds up."""
     down, up = (Context(digits, way, MIN_EMIN, MAX_EMAX) for way in (ROUND_FLOOR, ROUND_CEILING))
     return down, up
 
 
 def short(x: Rational, context: Context) -> Fraction:
-    """A number rounded in a context."""
-    require(bits(x) <= 4 * LARGE, f"too large: an expression with a number of more than {LARGE} bits")
+    """Return a number rounded in a context.
+
+    Raises:
+        Rejected: if the number, before or after that, has too many bits.
+    """
+    require(bits(x) <= 4 * LARGE, f"too large: a number of more than {LARGE} bits in an expression")
     found = Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
-    require(bits(found) <= LARGE, f"too large: an expression with a number of more than {LARGE} bits")
+    require(bits(found) <= LARGE, f"too large: a number of more than {LARGE} bits in an expression")
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclosure:
-    """A number between two rationals; make it by `enclosed`. Operators raise Blurred where a divisor may be 0, or a
-    comparison may be either way."""
+    """A real number between two rationals; `enclosed` makes one. Operators raise Blurred if a divisor may be 0, or if
+    the bounds do not decide a comparison.
+    """
 
     low: Fraction
     high: Fraction
@@ -81,6 +86,7 @@ class Enclosure:
 
     def __pow__(self, exponent: int) -> RealValue:
         total: RealValue = 1
+        # One factor at a time: the bounds of a product enclose it whatever the signs.
         for _ in range(abs(exponent)):
             total = self * total
         return total if exponent >= 0 else _inverse(total, self.digits)
@@ -89,7 +95,7 @@ class Enclosure:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: object) -> RealValue:
-        raise Rejected("an expression rounds what is no rational number")
+        raise Rejected("an expression applies // or % to a number that is not rational")
 
     __mod__ = __rmod__ = __rfloordiv__ = __floordiv__
 
@@ -111,12 +117,13 @@ class Enclosure:
         if not isinstance(other, int | Fraction | Enclosure):
             return NotImplemented
         low, high = ends(other)
+        # Never "equal": two real numbers with the same bounds may differ.
         return self._decided(False, self.high < low or high < self.low)
 
     @staticmethod
     def _decided(yes: bool, no: bool) -> bool:
         if not (yes or no):
-            raise Blurred("an expression compares numbers that are not seen to differ")
+            raise Blurred("an expression compares two numbers that may be equal")
         return yes
 
 
@@ -124,12 +131,13 @@ RealValue = Rational | Enclosure
 
 
 def ends(x: RealValue) -> tuple[Rational, Rational]:
-    """Rationals, at most and at least a number."""
+    """Return a lower and an upper bound of a number: the number itself twice if it is rational."""
     return (x.low, x.high) if isinstance(x, Enclosure) else (x, x)
 
 
 def enclosed(low: Rational, high: Rational, digits: int) -> RealValue:
-    """A number between two, which are rounded; a rational if they are one."""
+    """Return the number between two bounds, which are rounded outwards to so many digits; a rational if they
+    are equal."""
     down, up = contexts(digits)
     return Fraction(low) if low == high else Enclosure(short(low, down), short(high, up), digits)
 
@@ -139,7 +147,7 @@ def _inverse(x: RealValue, digits: int) -> RealValue:
     if low <= 0 <= high:
         if low == high:
             raise ZeroDivisionError
-        raise Blurred("an expression divides by what may be 0")
+        raise Blurred("an expression divides by a number that may be 0")
     return enclosed(1 / Fraction(high), 1 / Fraction(low), digits)
 
 
@@ -147,38 +155,42 @@ def _inverse(x: RealValue, digits: int) -> RealValue:
 
 
 def exp(x: RealValue, digits: int) -> RealValue:
-    """e^x."""
+    """Return e^x to so many digits. Raises Rejected if |x| may exceed LARGEST_EXPONENT."""
     low, high = ends(x)
-    require(max(-low, high) <= LARGEST_EXPONENT, f"too large: e^x of an x beyond {LARGEST_EXPONENT}")
+    require(max(-low, high) <= LARGEST_EXPONENT, f"too large: e^x for an |x| above {LARGEST_EXPONENT}")
     if low == high == 0:
         return 1
+    # Half as many terms as digits: the k-th term is below 32^-k / k!, which is less than 10^-2k for the k used here.
     both, terms = contexts(digits), digits // 2
     below, above = exp_between(Fraction(low), both, terms)[0], exp_between(Fraction(high), both, terms)[1]
     return enclosed(Fraction(below), Fraction(above), digits)
 
 
 def sqrt(x: RealValue, digits: int) -> RealValue:
-    """The root, of what is at least 0."""
+    """Return the square root of x to so many digits. Raises Rejected if x is negative, Blurred if it may be."""
     low, high = ends(x)
-    _domain(low >= 0, high >= 0, "the square root of what may be negative")
+    _domain(low >= 0, high >= 0, "an expression takes the square root of a number that may be negative")
     return enclosed(_roots(Fraction(low), digits)[0], _roots(Fraction(high), digits)[1], digits)
 
 
 def log(x: RealValue, digits: int) -> RealValue:
-    """The natural logarithm, of what is positive."""
+    """Return the natural logarithm of x to so many digits. Raises Rejected if x is not positive, Blurred if it may not
+    be.
+    """
     low, high = ends(x)
-    _domain(low > 0, high > 0, "the logarithm of what may not be positive")
+    _domain(low > 0, high > 0, "an expression takes the logarithm of a number that may not be positive")
     return enclosed(_logs(Fraction(low), digits)[0], _logs(Fraction(high), digits)[1], digits)
 
 
 def _domain(surely: bool, maybe: bool, message: str) -> None:
-    """Reject what has no value; it may have one if more digits could tell."""
+    """Raise Rejected if an argument is surely outside the domain of a function, Blurred if it may be."""
     require(maybe, message)
     if not surely:
         raise Blurred(message)
 
 
 def _roots(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    # A root that is rational is exact.
     top, bottom = isqrt(x.numerator), isqrt(x.denominator)
     if top * top == x.numerator and bottom * bottom == x.denominator:
         return Fraction(top, bottom), Fraction(top, bottom)
@@ -194,6 +206,7 @@ def _logs(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
         found = _logs(1 / x, digits)
         return -found[1], -found[0]
     k = x.numerator.bit_length() - x.denominator.bit_length()
+    # The lengths give k or k + 1; this picks the k with 1 <= m < 2.
     k -= x < 2**k
     m = x / 2**k
     low, high = (
@@ -204,17 +217,20 @@ def _logs(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
 
 
 def _twice(z: Fraction, context: Context) -> Decimal:
-    """2 (z + z^3/3 + z^5/5 + ...) for 0 <= z <= 1/3, rounded in a context: what is left out beyond z^m/m is at most
-    z^(m + 2) (1 + 1/9 + 1/81 + ...) <= 2 z^(m + 2)."""
+    """Return 2 (z + z^3/3 + z^5/5 + ...) for 0 <= z <= 1/3, rounded in a context. What is left out beyond z^m/m is at
+    most z^(m + 2) (1 + 1/9 + 1/81 + ...) <= 2 z^(m + 2).
+    """
     power, total = context.divide(Decimal(z.numerator), Decimal(z.denominator)), ZERO
     square = context.multiply(power, power)
+    # Each term is below 1/9 of the one before, so about 1.05 terms give a digit; m goes up by 2 for each.
     for number in range(1, 2 * context.prec + context.prec // 4 + 20, 2):
         total = context.add(total, context.divide(power, Decimal(number)))
         power = context.multiply(power, square)
+    # `power` is z^(m + 2) here, so twice it bounds what is left out.
     if context.rounding == ROUND_CEILING:
         total = context.add(total, context.add(power, power))
     return context.add(total, total)
 
 
 FUNCTIONS: Mapping[str, Callable[[RealValue, int], RealValue]] = {"log": log, "sqrt": sqrt, "exp": exp}
-"""By name, of a number, to so many digits."""
+"""Functions of a number and a number of digits, by the name that expressions use."""

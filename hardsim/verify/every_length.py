@@ -1,29 +1,42 @@
-"""The checker of certificates about every length: that of `formulas`, with classes of positions for positions.
+"""The checker of certificates of formulas for every length: that of `formulas`, with classes of positions in place of
+positions.
 
-A class says whether a position is the first, the last, and even, and whether the length is even. What is the same for
-every word is a rational function of the position i and the length n there (a power of -1 is known in a class). What
-truths of predicates of positions are is not known: each is a fact of its own, as are comparisons of positions that
-differ within a class. Bounds of functions come from comparing coefficients (`ratios`).
+A class says whether a position is the first, the last, and even, and whether the length is even. In a class, a number
+that is the same for every word is a rational function of the position i and the length n; powers of -1 are known. The
+truth of a predicate of positions is not known: it is a fact, a node of its own that may be true or false. So is a
+comparison of positions that is true at some positions of a class and false at others. Bounds of functions come from
+comparing coefficients (`ratios`).
 
-A head's error is bounded by a series in x = e^-g. Nearest position, w the winner, l the logits: if positions on the
-side that loses the tie lose at least g nats a position, their weights, relative to the winner's, add up to at most
-x + x^2 + ... = x/(1 - x). Those beyond the winner are not selected.
- - `2x/(1 + x)`: they lose g nats a position too, so the weight off the winner is at most 2x/(1 - x) of it.
- - `x`: they lose g (j - 1) (a head that looks backwards: g (n - j)), as much as if they stood before the first
-   position: x^w/(1 - x), while the w - 1 positions before the winner weigh at most (x - x^w)/(1 - x).
-Look-up: the logits are -k (j - c)^2 with k >= g. The weights at distance m are at most x^(m^2), and since
-m^2 - 9 >= 7 (m - 3) for m >= 3 those of one side add up to at most t = x + x^4 + x^9/(1 - x^7): a truth is off by at
-most `2t/(1 + 2t)`, where even and odd positions differ in it without x^4. The two sides of a number pull in opposite
-directions: it is off by at most the mean distance on one of them, the winner's being 0. Positions that are farther off
-than that mean would increase it, as would a smaller k, so it is at most `(x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4)`.
-For the count 0, which finds position 1, the weights are x^(m^2 + 2m), and m^2 + 2m >= 5m - 2: at most
-`x^3/(1 - x^5)^2`.
-Sign: the number y tested is s T + r with r > 0 and s - r > 0, so |y| >= min(r, s - r) whether T >= 0 or T <= -1. Keys
-are k at even positions and -k at odd ones: the wrong ones lose g = 2 |y| k, and of two or more neighbours there are at
-most twice as many of them: `2x/(1 + 2x)`. With keys k j^2 and query i the best right position has at least
-|y| k (i - 1)^2, each of at most (i + 1)/2 wrong ones at most -|y| k: with |y| k >= g/i the ratio is at most
-(i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), `ramp`. From i to i + 1 the exponent grows by g (1 - 2/(i (i + 1))) >= g/2 for
-i >= 2, and (i + 1)/2 by a factor of 1 + 1/(i + 1) <= e^(1/(i + 1)): it falls from i + 1 >= 2/g on.
+The error of a head is bounded by a series in x = e^-g, where g is a rate in nats. There are three kinds of heads.
+
+**Nearest position.** w is the winner. Assume that each position on the side that loses the tie loses at least g nats
+for each position of distance. Then their weights, relative to the winner's, add up to at most x + x^2 + ... = x/(1 -
+x). No position beyond the winner is selected. There are two cases, each with its series:
+
+ - `2x/(1 + x)`: positions beyond w lose g nats for each position too, so the weight off the winner is at most
+   2x/(1 - x) of the winner's.
+ - `x`: positions j beyond w lose g (j - 1) nats (a head that looks backwards: g (n - j)), as much as if they stood
+   before the first position. Their weight is at most x^w/(1 - x), while the w - 1 positions before the winner weigh at
+   most (x - x^w)/(1 - x).
+
+**Look-up.** The logits are -k (j - c)^2 with k >= g. Weights at the distance m are at most x^(m^2), and m^2 - 9 >= 7 (m
+- 3) for m >= 3. So the weights of one side add up to at most t = x + x^4 + x^9/(1 - x^7).
+
+ - A truth is off by at most `2t/(1 + 2t)`. If even and odd positions have different truths, x^4 does not count.
+ - A number is pulled in opposite directions by the two sides, so it is off by at most the mean distance on one of them,
+   the winner's being 0. Positions farther off than that mean would increase it, as would a smaller k. So it is off by
+   at most `(x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4)`.
+ - The count 0 finds position 1. Weights are x^(m^2 + 2m) there, and m^2 + 2m >= 5m - 2: at most `x^3/(1 - x^5)^2`.
+
+**Sign.** The tested number y is s T + r with r > 0 and s - r > 0. So |y| >= min(r, s - r), whether T >= 0 or T <= -1.
+
+ - If keys are k at even positions and -k at odd ones, the wrong positions lose g = 2 |y| k. Among two or more
+   neighbours there are at most twice as many wrong positions as right ones: `2x/(1 + 2x)`.
+ - If keys are k j^2 and -k j^2 and the query is at i, the best right position has at least |y| k (i - 1)^2, and each of
+   at most (i + 1)/2 wrong positions has at most -|y| k. With |y| k >= g/i the ratio is at most
+   (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), called `ramp`. From i to i + 1 the exponent grows by g (1 - 2/(i (i + 1))) >= g/2
+   for i >= 2, and (i + 1)/2 grows by a factor of 1 + 1/(i + 1) <= e^(1/(i + 1)). So the ratio falls from i + 1 >= 2/g
+   on.
 """
 
 from __future__ import annotations
@@ -61,18 +74,20 @@ from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
 FIRST = ratios.ONE
 INFINITE = float("inf")
-"""No number that decides is a float: what is compared with it is a rational."""
+"""A number above all rationals, only compared with rationals; no other number is a float."""
 MOST_POWER = 64
-"""The largest exponent."""
+"""Largest exponent of an expression."""
 MOST_QUERIES = 10_000
-"""Of a ramp, before it falls."""
+"""Most queries of a ramp that are computed one by one before it falls."""
 STEP = 50
-"""Steps that an operation on rational functions takes, as work is counted."""
+"""Steps charged for an operation on rational functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteClass:
-    """Positions i of words of length n; `places` are the polynomials in numbers >= 0 that i and n are."""
+    """A class of positions i of words of length n. `places` are i and n (and two unused variables) as polynomials in
+    numbers >= 0.
+    """
 
     first: bool
     last: bool
@@ -85,7 +100,7 @@ class SiteClass:
         return f"where {shown[0]}, {shown[1]}, i {PARITY[self.even_i]}, n {PARITY[self.even_n]}"
 
     def known(self, number: Value) -> Value:
-        """A number with 1 for i, and n for i, where they are."""
+        """Return a function in this class: with 1 in place of i at the first position, n at the last."""
         return ratios.at(number, (FIRST if self.first else NAMES[1] if self.last else NAMES[0],
                                        FIRST if self.first and self.last else NAMES[1], *NAMES[2:]))  # fmt: skip
 
@@ -94,12 +109,13 @@ PARITY = ("odd", "even")
 
 
 def beyond(start: Polynomial, gap: int, slack: int | None = None) -> Polynomial:
-    """`start + gap`, and a number >= 0 if there is one."""
+    """Return `start + gap`, plus the variable `slack`, a number >= 0, if it is given."""
     moved = start.plus(FIRST, gap)
     return moved if slack is None else moved.plus(NAMES[slack])
 
 
 def _classes() -> Iterator[SiteClass]:
+    # Length 1 has one class. All others have a first and a last position for each parity of n, and positions between.
     yield SiteClass(True, True, False, False, (FIRST, FIRST, FIRST, FIRST))
     for even in (True, False):
         end = beyond(FIRST, 1 if even else 2, 0)
@@ -116,11 +132,13 @@ CLASSES = tuple(_classes())
 
 
 class EveryLengthChecker(FormulaChecker):
-    """Proves a document's claim for every length, or raises Rejected. `bounds` of a head are its rate, the series, and
-    the errors where it should find 0, and 1; nothing of heads that average."""
+    """The check of a certificate of a formula for every length; the constructor raises Rejected unless it proves the
+    claim. `bounds` of a head are its rate g, the name of its series, and the errors where it should read 0 and 1; heads
+    that average have none.
+    """
 
     def prove(self, claimed_bounds: dict[str, list[Any]] | None) -> None:
-        """All classes at once."""
+        """Prove the claim for all classes at once."""
         Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)), MINUTE)
         with ratios.charged(self.charge):
             self._prove()
@@ -131,6 +149,7 @@ class EveryLengthChecker(FormulaChecker):
         self.places, self.heads, self.bits = range(1, len(CLASSES) + 1), dict[str, Any](), list[list[int | None]]()
         self.facts: dict[Any, int] = {}
         self.same: list[dict[int, int]] = [{} for _ in CLASSES]
+        # Nodes of facts are added behind the formula's own.
         for k, node in enumerate(self.nodes[: self.own]):
             self.bits.append([self._bit(k, *node, i=i) for i in self.places])
         self._extend()
@@ -139,12 +158,14 @@ class EveryLengthChecker(FormulaChecker):
         self._sharpen()
         self._walk()
         for i, one in enumerate(CLASSES, start=1):
-            require(not one.last or self._right(i), f"the output '{self.output}' is not the root of the formula {one}")
+            require(
+                not one.last or self._right(i), f"the output '{self.output}' is not the truth of formula.root {one}"
+            )
 
     # ---- facts ----
 
     def fact(self, key: Any) -> int:
-        """The node that stands for what is not known of positions."""
+        """Return the node that stands for an unknown fact about positions. Equal keys are the same fact."""
         number = self.facts.setdefault(key, self.own + len(self.facts))
         if len(self.bits) >= self.own:
             self._extend()
@@ -158,7 +179,7 @@ class EveryLengthChecker(FormulaChecker):
             self.keep(len(CLASSES))
 
     def alias(self, k: int, i: int) -> int:
-        """The fact that a node is in a class, or itself."""
+        """Return the fact that has the truth of node k in class i, or k itself."""
         return self.same[i - 1].get(k, k)
 
     def _decided(self, k: int, op: str, total: Value, i: int) -> int | None:
@@ -170,11 +191,13 @@ class EveryLengthChecker(FormulaChecker):
             if high is not None and high < 0:
                 return 0
             found = line(one.known(total))
-            require(found is not None, f"formula.nodes[{k}]: it compares what is no line in i and n")
+            require(found is not None, f"formula.nodes[{k}]: it compares a number that is not linear in i and n")
             assert found is not None
             key: Any = ("line", *found)
-            if all(part.denominator == 1 for part in found[:2]):  # an integer is at least a number
+            if all(part.denominator == 1 for part in found[:2]):
                 step = gcd(int(found[0]), int(found[1])) or 1
+                # i and n are integers: a i + b n + c >= 0 with integers a, b is the same as (a i + b n)/g >=
+                # ceil(-c/g), g their gcd.
                 key = ("integer line", found[0] / step, found[1] / step, ceil(-found[2] / step))
         else:
             key = self._truth(self.conditions[k][1].tree, {"x": one.known(total), "n": one.known(LENGTH)}, one)
@@ -184,12 +207,12 @@ class EveryLengthChecker(FormulaChecker):
         return None
 
     def _condition(self, node: int, x: Value, i: int) -> Combination:
-        """The truth of a predicate of a number."""
+        """Return the truth of a predicate of the number x in class i."""
         one = CLASSES[i - 1]
         return self._truth_of(self.conditions[node][1].tree, {"x": one.known(x), "n": one.known(LENGTH)}, one)
 
     def _truth_of(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Combination:
-        """A truth, as a number or as a fact."""
+        """Return a truth as a constant, or as a fact if it is not known."""
         found = self._truth(tree, names, one)
         return combine((int(found), {None: 1})) if isinstance(found, bool) else {self.fact(found): 1}
 
@@ -202,18 +225,22 @@ class EveryLengthChecker(FormulaChecker):
         return combine((1, {None: self._number_of(what.tree, {"i": QUERY, "n": LENGTH}, one)}))
 
     def _sharpen(self) -> None:
-        """One over the temperature, which must be positive, by class; with functions one over what is nowhere below it.
-        So logits are at least as far apart, for the scores of two positions are held to differ by a rate, which is
-        above 0, times a number that is not negative; and rates are all that bounds depend on."""
+        """Compute one over the temperature, which must be positive, in each class. If the temperature has functions,
+        take one over an upper bound of it. Then logits are at least as far apart as computed: every difference of
+        scores that counts is held to be at least a rate > 0 times a number >= 0, and error bounds depend on these rates
+        alone.
+        """
         tree = self.temperature[1].tree
         self.inverse = list[Any]()
         for one in CLASSES:
             found = self._one_sided(one)
             tau = found.of(tree, 1)
             fine = found.positive(tree) and positive(tau, one.places)
-            require(fine, f"model.temperature is not seen to be positive {one}")
+            require(fine, f"model.temperature is not known to be positive {one}")
             self.inverse.append(1 / ratios.of(tau))
-        if has_function(tree):  # the one key of a word of one position has all weight, at any temperature
+        if has_function(tree):
+            # At length 1, the first class, the only key has all weight at any temperature. With the function of the
+            # next class, fewer queries differ.
             self.inverse[0] = self.inverse[1]
 
     def _one_sided(self, one: SiteClass) -> MonotoneBounds:
@@ -222,17 +249,19 @@ class EveryLengthChecker(FormulaChecker):
     def _number_of(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Value:
         found: Value | tuple[Any, ...] = self._term(tree, names, one)
         if isinstance(found, tuple):
-            raise Rejected(f"an expression is no rational function of i and n {one}")
+            raise Rejected(f"an expression is not a rational function of i and n {one}")
         return found
 
     def _term(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Any:
-        """A number, or an operator and what it is about, where that is no rational function."""
+        """Return the value of an expression, or a tuple of an operator and its operands if the value is not a rational
+        function.
+        """
         self.spend(STEP)
         if isinstance(tree, int | str):
             return tree if isinstance(tree, int) else names[tree]
         op, *parts = tree
-        require(op not in FUNCTIONS, f"nothing is known of {op!a} {one}")
-        require(op != "[", f"a condition is read as a number {one}, of which nothing is known")
+        require(op not in FUNCTIONS, f"an expression has {op!a}, for which there is no rule, {one}")
+        require(op != "[", f"an expression uses a condition as a number, for which there is no rule, {one}")
         if op == "-":
             return self._joined("*", -1, self._term(parts[0], names, one), one)
         if op == "**":
@@ -244,13 +273,14 @@ class EveryLengthChecker(FormulaChecker):
         return total
 
     def _joined(self, op: str, left: Any, right: Any, one: SiteClass) -> Any:
-        """Two terms with an arithmetic operator between them."""
+        """Return the result of an arithmetic operator. Raises Rejected if a divisor may be 0."""
         if op in ("/", "//", "%"):
             signs = () if isinstance(right, tuple) else (right, -1 * right)
-            require(any(positive(part, one.places) for part in signs), f"what an expression divides by may be 0 {one}")
+            require(any(positive(part, one.places) for part in signs), f"a divisor in an expression may be 0 {one}")
         if op in ("//", "%"):
             if not any(isinstance(part, Ratio | tuple) for part in (left, right)):
                 return Fraction(left) // right if op == "//" else Fraction(left) % right
+            # Only the remainder of division by 2 is known, from the parities of i and n.
             form = None if op == "//" or right != 2 or isinstance(left, tuple) else line(left)
             if form is None or any(part.denominator != 1 for part in form):
                 return op, left, right
@@ -264,12 +294,14 @@ class EveryLengthChecker(FormulaChecker):
         if base == -1:
             found = line(exponent)
             require(
-                found is not None and all(part.denominator == 1 for part in found), "an exponent of -1 is no integer"
+                found is not None and all(part.denominator == 1 for part in found),
+                "an exponent of -1 is not an integer",
             )
             assert found is not None
             return -1 if (found[0] * (not one.even_i) + found[1] * (not one.even_n) + found[2]) % 2 else 1
         require(
-            isinstance(exponent, int) and 0 <= exponent <= MOST_POWER, f"an exponent is none from 0 to {MOST_POWER}"
+            isinstance(exponent, int) and 0 <= exponent <= MOST_POWER,
+            f"an exponent is not an integer from 0 to {MOST_POWER}",
         )
         assert isinstance(exponent, int)
         self.spend(STEP * exponent)
@@ -279,7 +311,7 @@ class EveryLengthChecker(FormulaChecker):
         return total
 
     def _truth(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Any:
-        """True, False, or what says of which numbers it is the truth: equal ones are one fact."""
+        """Return True, False, or a tuple that describes a condition on numbers. Equal tuples are one fact."""
         self.spend(STEP)
         assert isinstance(tree, tuple)
         op, *parts = tree
@@ -289,7 +321,11 @@ class EveryLengthChecker(FormulaChecker):
         if op in PREDICATES:
             query = self._number_of(parts[0], names, one)
             form = line(query)
-            require(form is not None and all(part.denominator == 1 for part in form), f"{op} is asked of no integer")
+            require(
+                form is not None and all(part.denominator == 1 for part in form),
+                f"{op} is asked of a number that may not be an integer",
+            )
+            # Without i and n in it, the predicate is simply computed.
             return (op, query) if isinstance(query, Ratio) else PREDICATES[op](int(query))
         first, *others = parts
         if others[0][0] in ("and", "or"):
@@ -301,7 +337,8 @@ class EveryLengthChecker(FormulaChecker):
         return all(COMPARED[name](left, right) for (name, _), left, right in steps)
 
     def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Value], one: SiteClass) -> Any:
-        """`and` or `or` of several: what decides ends it, and what follows need not have a value then."""
+        """Return `and` or `or` of several conditions. The first that decides ends it: later ones need not have
+        a value."""
         left = list[Any]()
         for part in parts:
             found = self._truth(part, names, one)
@@ -314,21 +351,21 @@ class EveryLengthChecker(FormulaChecker):
     # ---- numbers in classes ----
 
     def lower(self, number: Value, i: int) -> Fraction | None:
-        """A lower bound in a class."""
+        """Return a lower bound of a function in a class, or None."""
         self.spend(STEP)
         return ratios.lower(number, CLASSES[i - 1].places)
 
     def upper(self, number: Value, i: int) -> Fraction | None:
-        """An upper bound in a class."""
+        """Return an upper bound of a function in a class, or None."""
         self.spend(STEP)
         return ratios.upper(number, CLASSES[i - 1].places)
 
     def extent(self, side: str, i: int) -> Value:
-        """How many positions a side has."""
+        """Return the number of positions of a side as a function of i and n."""
         return {"L": QUERY, "R": LENGTH - QUERY + 1, "": LENGTH}[side]
 
     def alone(self, side: str, i: int) -> bool:
-        """Whether a side has one position."""
+        """Return True if a side has one position, for every position of a class."""
         one = CLASSES[i - 1]
         return (one.first or side == "R") and (one.last or side == "L")
 
@@ -336,7 +373,7 @@ class EveryLengthChecker(FormulaChecker):
         one = CLASSES[i - 1]
         require(
             not any(isinstance(value, Ratio) for value in column),
-            f"a sum of what changes with the position {one}",
+            f"a head or a count adds up numbers that depend on the position, {one}",
         )
         self.spend(STEP)
         if one.first and one.last:
@@ -349,9 +386,10 @@ class EveryLengthChecker(FormulaChecker):
         return whole - self._prefix(column, one.even_n, QUERY - 1, not one.even_i, False)
 
     def _prefix(self, column: list[Any], even_n: bool, end: Value, even: bool, last: bool) -> Value:
-        """The sum of numbers over 1 to `end`, which is even or not, and the last position or not, in words of more than
-        one position. Of the positions 2 to m there are m/2 even and m/2 - 1 odd ones if m is even, else (m - 1)/2 of
-        each."""
+        """Return the sum of numbers over the positions 1 to `end`, in words of more than one position. `even` says
+        whether `end` is even, `last` whether it is the last position. Among the positions 2 to m there are m/2 even and
+        m/2 - 1 odd ones if m is even, else (m - 1)/2 of each.
+        """
         value = {(one.first, one.last, one.even_i): number for one, number in zip(CLASSES, column, strict=True)
                  if one.even_n == even_n and not (one.first and one.last)}  # fmt: skip
         inner, even = (end - 1, not even) if last else (end, even)
@@ -374,16 +412,19 @@ class EveryLengthChecker(FormulaChecker):
         kind = claim["kind"]
         queries = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
         if kind == "nearest":
-            require((side, claim["backwards"]) in SIDES, f"head {name} looks the other way than its mask")
+            require(
+                (side, claim["backwards"]) in SIDES,
+                f"head {name} breaks ties away from the query, which its mask does not fit",
+            )
             return self._nearest_everywhere(name, side, claim, queries, (values, keys))
         fixed = all(isinstance(k, int) and k >= self.own for k in used)
         fixed = fixed and all({*key} <= {None} for row in keys for key in row)
-        require(fixed and kind in ("number", "table", "sign"), f"head {name} does not do what is claimed")
+        require(fixed and kind in ("number", "table", "sign"), f"head {name} is not of the claimed kind")
         work = self._sign if kind == "sign" else self._look_up
         return work(name, side, claim, queries, (values, keys))
 
     def _found(self, name: str, rate: Fraction, series: str, wrong: list[list[Any]]) -> list[list[Any]]:
-        """Note a bound, and give the errors by class."""
+        """Record the bound of a head, and return its errors by class."""
         taken = [max((row[bit] for row in wrong if row[bit] is not None), default=None) for bit in range(len(wrong[0]))]
         self.bounds[name] = [str(rate), series, *taken]
         return wrong
@@ -391,7 +432,9 @@ class EveryLengthChecker(FormulaChecker):
     def _nearest_everywhere(
         self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
-        """The rates at which positions before and beyond the winner fall behind it, and the better series."""
+        """Return the errors of a head that looks for the nearest position. The rate is that at which positions before
+        and beyond the winner fall behind it, and the series is the one with the smaller error.
+        """
         values, keys = reads
         require(
             all({*query} <= {None} for row in queries for query in row), f"the query of head {name} depends on the word"
@@ -399,9 +442,13 @@ class EveryLengthChecker(FormulaChecker):
         query_number = dict.fromkeys(tuple(query.get(None, 0) for query in row) for row in queries)
         types = dict.fromkeys(kind for j in self.places
                               for kind in self._types(name, claim, values[j - 1], keys[j - 1], j))  # fmt: skip
-        require(len(types) ** 2 * len(query_number) <= MOST_QUERIES, f"too large: head {name} reads too much at once")
+        require(
+            len(types) ** 2 * len(query_number) <= MOST_QUERIES,
+            f"too large: head {name} has too many pairs of local types",
+        )
         before, after = dict[Value, None](), dict[Value, None]()
         for query, (won, value, *key), (lost, wrong, *other) in product(query_number, types, types):
+            # Only positions of another value count as wrong. If no position is selected, the last one wins.
             if value != wrong and (won or not lost):
                 self.spend(STEP * (1 + len(key)))
                 parts = (
@@ -415,20 +462,21 @@ class EveryLengthChecker(FormulaChecker):
         backwards = claim["backwards"]
         near, far = (OTHER - WINNER, LENGTH - OTHER) if backwards else (WINNER - OTHER, OTHER - 1)
         first = self._rate(before, near, side, backwards, False)
-        require(first != 0, f"head {name}: positions that lose the tie are not seen to fall behind the winner")
+        require(first != 0, f"head {name}: positions that lose the tie are not known to fall behind the winner")
         found = [(share(of_x(min(first, rate), series), ONE), series, min(first, rate))
                  for series, unit in (("x", far), ("2x/(1 + x)", -1 * near))
                  if (rate := self._rate(after, unit, side, backwards, True)) > 0]  # fmt: skip
-        require(found, f"head {name}: positions beyond the winner are not seen to fall behind it")
+        require(found, f"head {name}: positions beyond the winner are not known to fall behind it")
         error, series, rate = min(found)
-        if not before:  # it reads the same everywhere
+        if not before:  # No position has another value than the winner.
             error, series = 0, "0"
         return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
 
     def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
-        """The largest g that is found for which each difference is at least g times a unit; 0 if there is none."""
+        """Return a lower bound g of all quotients of a difference by `unit`; 0 if none that is positive is found."""
         rate = MOST_RATE
         for difference in differences:
+            # Every order of query, winner and other position must give the bound.
             for places in orders(side, backwards == after):
                 self.spend(STEP)
                 found = ratios.lower(ratios.of(difference) / unit, places)
@@ -440,33 +488,38 @@ class EveryLengthChecker(FormulaChecker):
     def _look_up(
         self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
-        """Logits -k (j - c)^2, up to what does not depend on j: k >= g."""
+        """Return the errors of a look-up head, whose logits are -k (j - c)^2 plus a summand that does not depend on j,
+        for k >= g.
+        """
         (values, keys), (args, terms), rates = reads, claim["count"], list[Fraction]()
-        require(side != "R" and terms[0][0] == 1, f"head {name} does not look up one count of the first positions")
+        require(side != "R" and terms[0][0] == 1, f"head {name} does not look up a count of the first positions")
         number = claim["kind"] == "number"
         for one, value in zip(CLASSES, values, strict=True):
             fine = value == {None: QUERY} if number else value in ({}, {None: 1}) or [*value.values()] == [1]
-            require(fine, f"head {name} looks up {'no number' if number else 'no truths'} {one}")
+            require(fine, f"the values of head {name} are not {'the positions' if number else 'truths'} {one}")
         rows = [quadratic([key.get(None, 0) for key in column], name) for column in zip(*keys, strict=True)]
         for i, row in enumerate(queries, start=1):
             known = self.linear(args, terms, 0, i)
             symbol = next((key for key in known if key is not None), None)
             fine = all({*query} <= {None, symbol} for query in row)
-            require(fine, f"head {name} depends on what is not claimed")
+            require(fine, f"the query of head {name} depends on more than the claimed count")
             room = self.upper(self.extent(terms[0][1], i) - self.extent(side, i), i)
-            require(room is not None and room <= 0, f"head {name} does not see all positions that are looked up")
+            require(room is not None and room <= 0, f"head {name} does not see all positions that it may look up")
             if self.alone(side, i):
                 continue
             of_count, rest = ([query.get(key, 0) if key is not None or which else 0 for query in row]
                               for which, key in ((False, symbol), (True, None)))  # fmt: skip
+            # Coefficients of j and j^2 in the keys; the logit is their product with the query, which is linear in the
+            # count c.
             straight, square = ([part[k] for part in rows] for k in (0, 1))
             k = -1 * dot(rest, square)
             counted = [2 * k * known.get(None, 0), 0, 0] if symbol is None else [0, 2 * k, 0]
+            # -k (j - c)^2 = -k j^2 + 2 k c j - k c^2: the coefficients of j, c j and c j^2 must be those.
             shape = [dot(rest, straight), dot(of_count, straight), dot(of_count, square)]
-            require(shape == counted, f"the scores of head {name} are not those of a look-up")
+            require(shape == counted, f"the scores of head {name} are not -k (j - c)^2 for the claimed count c")
             rates.append(self.lower(k, i) or Fraction(0))
         rate = min(rates)
-        require(rate > 0, f"head {name}: what is not looked up is not seen to fall behind")
+        require(rate > 0, f"head {name}: other positions are not known to fall behind the looked-up one")
         turns = [[{None: 1} if one.even_i is even else {} for one in CLASSES] for even in (True, False)]
         series = NUMBER if number else ALTERNATING if values in turns else TABLE
         error = share(of_x(rate, series), ONE)
@@ -475,28 +528,32 @@ class EveryLengthChecker(FormulaChecker):
     def _sign(
         self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
-        """The number that is tested, and keys of one size at all positions, or that times j^2."""
+        """Return the errors of a sign test, whose keys have one size at all positions, or one size times j^2."""
         (values, keys), rates = reads, list[Fraction]()
         op, args, *rest = self.nodes[claim["what"][0]]
-        require(op == "at least" and len(queries[0]) == 1, f"head {name} does not test a sign as is claimed")
+        require(op == "at least" and len(queries[0]) == 1, f"head {name} is not a sign test of the claimed node")
         sizes = [key[0].get(None, 0) * (1 if one.even_i else -1) for one, key in zip(CLASSES, keys, strict=True)]
         read = all(value == ({None: 1} if one.even_i else {}) for one, value in zip(CLASSES, values, strict=True))
-        require(read and len({*sizes}) == 1, f"head {name} does not read the parity by keys of one size")
+        require(read and len({*sizes}) == 1, f"head {name} does not read the parity of positions by keys of one size")
         growing = "i" in names_of(sizes[0])
         key = sizes[0] / (QUERY * QUERY) if growing else sizes[0]
         require(
-            "i" not in names_of(key) and (side == "L" or not growing), f"the keys of head {name} grow with the position"
+            "i" not in names_of(key) and (side == "L" or not growing),
+            f"the keys of head {name} depend on the position other than as j^2",
         )
         for i, one in enumerate(CLASSES, start=1):
-            require(positive(key, one.places), f"the keys of head {name} are not seen to be positive at even positions")
+            require(
+                positive(key, one.places), f"the keys of head {name} are not known to be positive at even positions"
+            )
             if not self.alone(side, i):
                 query = self.along(queries[i - 1][0], self.linear(args, rest[0], rest[1], i))
-                require({*query} <= {None, ""}, f"head {name} depends on what is not claimed")
+                require({*query} <= {None, ""}, f"the query of head {name} depends on more than the claimed count")
                 above = query.get(None, 0)
                 for distance in (above, query.get("", 0) - above):
+                    # Whether T >= 0 or T <= -1, the number is at least that far from 0.
                     rates.append(self.lower(distance * key * (QUERY if growing else 2), i) or Fraction(0))
         rate = min(rates)
-        require(rate > 0, f"head {name}: what it tests is not seen to be away from 0")
+        require(rate > 0, f"head {name}: the number that it tests is not known to be away from 0")
         series = "ramp" if growing else "2x/(1 + 2x)"
         error = ramp(rate) if growing else share(of_x(rate, series), ONE)
         own = [[None, 0] if one.even_i else [0, None] for one in CLASSES]
@@ -506,7 +563,7 @@ class EveryLengthChecker(FormulaChecker):
     # ---- clips ----
 
     def along(self, form: Combination, line_of: Combination) -> Combination:
-        """A form in terms of the number T, also where that is a line in i and n."""
+        """Return a form rewritten with "" for the integer T, also if T is a linear function of i and n."""
         own, total = form.get(None, 0), line_of.get(None, 0)
         if not {*line_of} <= {None} or not isinstance(total, Ratio) or any(isinstance(k, tuple) for k in form):
             return super().along(form, line_of)
@@ -514,6 +571,7 @@ class EveryLengthChecker(FormulaChecker):
         if first is None or second is None:
             return form
         of_first, of_second = next(pair for pair in zip(first, second, strict=True) if pair[1])
+        # T is a line in i and n too, so the position may be expressed by T.
         rest = combine((1, form), (-of_first / of_second, line_of), (of_first / of_second, {"": 1}))
         return form if isinstance(rest.get(None), Ratio) else rest
 
@@ -530,11 +588,11 @@ class EveryLengthChecker(FormulaChecker):
         return CLASSES[i - 1].first if op == "Y" else op == "X" and CLASSES[i - 1].last
 
     def where(self, i: int) -> str:
-        """What is said of a class."""
+        """Return the words for a class in messages."""
         return str(CLASSES[i - 1])
 
     def about(self, i: int) -> tuple[Any, ...]:
-        """A table is of a class."""
+        """A table of truths belongs to one class."""
         return (i,)
 
     def _at_zero(self, node: int, offset: int, i: int) -> Combination:
@@ -562,11 +620,11 @@ class EveryLengthChecker(FormulaChecker):
             elif not up:
                 require(
                     positive(-1 * a, CLASSES[i - 1].places),
-                    f"a factor in a clip of '{k}' changes its sign {self.where(i)}",
+                    f"a weight in a clip of '{k}' may change its sign {self.where(i)}",
                 )
             bottom, top = self.lower(a * least, i), self.upper(a * most, i)
             low, high = low + (-INFINITE if bottom is None else bottom), high + (INFINITE if top is None else top)
-        require(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' {self.where(i)}")
+        require(high <= 0 or low >= 1 or low == high, f"the error bounds do not decide a clip of '{k}' {self.where(i)}")
         return min(max(low, 0), 1)
 
     # ---- lemmas ----
@@ -585,7 +643,7 @@ class EveryLengthChecker(FormulaChecker):
 
 
 SIDES = (("L", False), ("", False), ("R", True), ("", True))
-"""The sides on which a head can look, and whether backwards."""
+"""The pairs of a side and a direction of tie-breaking (True: backwards) that a head may have."""
 NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
 TABLE, ALTERNATING = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)", "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
 MOST_RATE = Fraction(64)
@@ -601,31 +659,32 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def moved(number: Value, place: Polynomial) -> Value:
-    """A function of the position at another one."""
+    """Return a function with another polynomial in place of the position i."""
     return ratios.at(number, (place, *NAMES[1:]))
 
 
 def names_of(number: Value) -> set[str]:
-    """Which of i and n a number depends on."""
+    """Return the names, among i and n, that a function depends on."""
     found = ratios.of(number)
     powers = [powers for poly in (found.top, *found.factors) for powers in poly.terms]
     return {name for k, name in enumerate("in") if any(power[k] for power in powers)}
 
 
 def dot(left: Sequence[Value], right: Sequence[Value]) -> Value:
-    """A sum of products."""
+    """Return the sum of products of two sequences."""
     return sum((a * b for a, b in zip(left, right, strict=True)), 0)
 
 
 def neighbours(one: SiteClass, other: SiteClass, step: int) -> bool:
-    """Whether the position before (-1) or after (1) one of a class can be in another class."""
+    """Return True if the position before (step -1) or after (step 1) one of a class can be in another class."""
     fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
     return fits and not (one.first or other.last if step < 0 else one.last or other.first)
 
 
 def orders(side: str, ascending: bool) -> Iterator[tuple[Polynomial, ...]]:
-    """What i, n, j and w are, in numbers >= 0, in each order in which they can stand: j before w or not, and where a
-    side has an end, i there."""
+    """Yield i, n, j and w as polynomials in numbers >= 0, for each possible order of query i, other position j and
+    winner w. j is before w if `ascending`, else after it; a side "L" or "R" puts i at the end or at the beginning.
+    """
     pair = [(2, 0), (3, 1)] if ascending else [(3, 0), (2, 1)]
     before, after = [*pair, (0, 0)], [(0, 0), *pair]
     between = [pair[0], (0, 0), pair[1]]
@@ -637,18 +696,20 @@ def orders(side: str, ascending: bool) -> Iterator[tuple[Polynomial, ...]]:
 
 
 def quadratic(column: list[Value], name: str) -> tuple[Value, Value]:
-    """The coefficients of j and j^2 in a key that is such a function of the position."""
-    require(len({*column}) == 1, f"the keys of head {name} are no polynomials of degree 2 in the position")
+    """Return the coefficients of j and j^2 in a key. Raises Rejected if the key is not a polynomial of degree 2 in j,
+    plus a summand that does not depend on j.
+    """
+    require(len({*column}) == 1, f"the keys of head {name} are not polynomials of degree 2 in the position")
     one, two, three = (moved(column[0], FIRST.plus(FIRST, more)) for more in range(3))
     second = (three - 2 * two + one) * Fraction(1, 2)
     first = two - one - 3 * second
     rest = column[0] - first * QUERY - second * QUERY * QUERY
-    require("i" not in names_of(rest), f"the keys of head {name} are no polynomials of degree 2 in the position")
+    require("i" not in names_of(rest), f"the keys of head {name} are not polynomials of degree 2 in the position")
     return first, second
 
 
 def of_x(rate: Fraction, series: str) -> Decimal:
-    """An upper bound of a series at x = e^-rate."""
+    """Return an upper bound of a series at x = e^-rate."""
     low, x = exp(-rate)
     if series == "x":
         return x
@@ -657,7 +718,7 @@ def of_x(rate: Fraction, series: str) -> Decimal:
         return UP.divide(twice, DOWN.add(ONE, x if series == "2x/(1 + x)" else DOWN.multiply(Decimal(2), x)))
     power = [ONE, *accumulate(repeat(x, 9), UP.multiply)]
     rest, more = (DOWN.subtract(ONE, power[k]) for k in (7, 5))
-    require(rest > 0 and more > 0, "a rate is too small")
+    require(rest > 0 and more > 0, "too large: a rate is too small for its series")
     tail, two = UP.divide(power[9], rest), Decimal(2)
     if series == NUMBER:
         least = DOWN.add(DOWN.add(ONE, low), DOWN.multiply(*[DOWN.multiply(low, low)] * 2))
@@ -668,7 +729,7 @@ def of_x(rate: Fraction, series: str) -> Decimal:
 
 
 def ramp(rate: Fraction) -> int:
-    """The largest share, in units of 1/GRID, over all queries from 2 on."""
+    """Return the largest share of wrong weight of a ramp, in units of 1/GRID, over all queries from 2 on."""
     last = max(2, ceil(2 / rate))
     require(last <= MOST_QUERIES, "too large: a rate is too small for a bound of every length")
     ratios = [UP.multiply(UP.divide(Decimal(i + 1), Decimal(2)), exp(-rate * Fraction((i - 1) ** 2 + 1, i))[1])

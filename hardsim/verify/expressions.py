@@ -1,14 +1,15 @@
-"""The expressions of certificates: position encodings, temperatures, and the conditions of predicates.
+"""Expressions in certificates: position encodings, temperatures, and the conditions of predicates.
 
-They are written as Python writes them, and mean what exact arithmetic makes of them; nothing of Python runs them.
-Loosest first: `or`; `and`; `not`; comparisons, which chain (`1 < i <= n`); `+ -`; `* / // %`; signs; `**`, which groups
-to the right (`-2**2` is -4). Operands are integers, the names `i`, `n`, `j` and `x`, predicates of a number, brackets,
-and conditions as numbers: `[i == 1]` is 1 where it holds, and else 0. In temperatures alone also `log(x)`, `sqrt(x)`
-and `exp(x)`, whose values are known by rationals on both sides (`enclosures`).
+They have the syntax of Python, but this module parses and evaluates them itself, with exact arithmetic. Operators from
+loosest to tightest: `or`; `and`; `not`; comparisons, which chain (`1 < i <= n`); `+ -`; `* / // %`; signs; `**`, which
+groups to the right (`-2**2` is -4). Operands are integers, the names `i`, `n`, `j` and `x`, predicates of a number,
+brackets, and conditions as numbers: `[i == 1]` is 1 if the condition holds, else 0. Temperatures may also have
+`log(x)`, `sqrt(x)` and `exp(x)`; these are known by a lower and an upper bound (`enclosures`).
 
-Other numbers are exact: `/` divides, `//` and `%` round down, a power has a whole exponent. Numbers and truths are kept
-apart: there is no sum of truths, and no `and` of numbers. `and`, `or` and chains look at what follows only if it
-matters. What divides by zero, asks a predicate of a fraction, or becomes too large has no value, and is rejected.
+All other numbers are exact: `/` divides, `//` and `%` round down, exponents are integers. Numbers and truth values are
+apart: there is no sum of truth values, and no `and` of numbers. `and`, `or` and chains evaluate an operand only if the
+ones before do not decide. An expression has no value, and is rejected, if it divides by zero, asks a predicate of a
+fraction, or becomes too large.
 """
 
 from __future__ import annotations
@@ -26,49 +27,57 @@ from hardsim.verify.arithmetic import Rejected, bits, require
 from hardsim.verify.enclosures import CLOSE, FUNCTIONS, PRECISIONS, Blurred, Enclosure, RealValue, contexts, ends, short
 
 LONGEST = 1 << 14
-"""Characters of an expression."""
+"""Most characters of an expression."""
 DIGITS = 2000
-"""Digits of an integer in it."""
+"""Most digits of an integer in an expression."""
 NESTING = 100
-"""Brackets and exponents inside each other."""
+"""Most brackets and exponents inside each other."""
 LEVELS = 250
-"""Operators, brackets and exponents inside each other. Whatever walks a tree calls itself at most some three times for
-each, so that Python's limit of 1000 calls is not met."""
+"""Most operators, brackets and exponents inside each other. Functions that walk a tree call themselves at most some
+three times for each, so Python's limit of 1000 nested calls is not reached.
+"""
 POWER_BITS = 1 << 14
-"""Bits of a numerator or denominator on the way to a value."""
+"""Most bits of a numerator or denominator of an intermediate value."""
 LARGEST_PRIME = 3_317_044_064_679_887_385_961_981
-"""Below it the Miller-Rabin test with the first 13 primes as bases is exact (Sorenson and Webster 2015)."""
+"""Bound below which the Miller-Rabin test with the first 13 primes as bases is exact (Sorenson and Webster 2015)."""
 BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 FEW = 38
-"""Digits of one over a number; they have less than 128 bits."""
+"""Decimal digits of the bounds of an inverse temperature, which have less than 128 bits then."""
 MOST_POWER = 1000
-"""The largest exponent of what is no rational number."""
+"""Largest exponent of a number that is not rational."""
 
 Names = dict[str, int]
-"""What the names stand for; "" counts the work that large numbers make, "digits" are those of enclosures."""
+"""Values by name. Besides, "" counts the work for large numbers, and "digits" is the precision of enclosures."""
 Tree = int | str | tuple[Any, ...]
 Run = Callable[[Names], RealValue]
-"""The value, given the names; a truth is a bool."""
+"""A function from the values of the names to the value of the expression, a bool for a truth value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression, or a part of one, that was understood: whether it is a truth, and what it means; of a whole one
-    also the names in it and how many operators it has."""
+    """A parsed expression or a part of one. Only a whole one has `names`, the names that occur, and `size`, its number
+    of tokens.
+    """
 
     truth: bool
     run: Run
     tree: Tree
-    """An integer, a name, or an operator and what it is about."""
+    """An integer, a name, or a tuple of an operator and its operands. A chain of operators of one level is ("chain",
+    first, (operator, operand), ...).
+    """
     names: frozenset[str] = frozenset()
     size: int = 0
 
 
 @lru_cache(maxsize=1024)
 def expression(text: str, names: str = "inx", functions: bool = False) -> Expression:
-    """Read an expression in some of the names `i`, `n`, `x`, with log, sqrt and exp if `functions` may be there. Raises
-    Rejected if it is none."""
+    """Parse an expression in some of the names `i`, `n`, `j` and `x`, each one letter of `names`; `functions` allows
+    log, sqrt and exp.
+
+    Raises:
+        Rejected: if the text is not such an expression, or is too long or too deep.
+    """
     require(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
     reader = _Reader(text, names, functions)
     part = reader.expression(0)
@@ -77,18 +86,25 @@ def expression(text: str, names: str = "inx", functions: bool = False) -> Expres
 
 
 def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
-    """The exact value of an expression, 0 or 1 if it is a truth; `spend` is told how much work that was. Raises
-    Rejected if it has none."""
+    """Return the exact value of an expression, 0 or 1 for a truth value. `spend` is called with the work done.
+
+    Raises:
+        Rejected: if the expression has no value, or none that is rational.
+    """
     low, high = enclosure(what, spend, **names)
-    require(low == high, "an expression is no rational number")
+    require(low == high, "the value of an expression is not rational")
     return low
 
 
 def inverse_of(
     what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
 ) -> tuple[Fraction, Fraction] | None:
-    """Numbers a and s such that one over the value of an expression is between a and s a; s is 1 where that is a
-    rational, else both are short. None if the value is not seen to be positive. Raises as `enclosure`."""
+    """Return a and s such that one over the value of an expression is from a to s a. If the value is rational s is 1,
+    else a and s have few digits. Return None if the value is not known to be positive.
+
+    Raises:
+        Rejected: if the expression has no value.
+    """
     low, high = enclosure(what, spend, **names)
     if low <= 0:
         return None
@@ -102,8 +118,13 @@ def inverse_of(
 def enclosure(
     what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
 ) -> tuple[Fraction, Fraction]:
-    """Rationals on both sides of the value of an expression, both of them the value itself where it has no functions.
-    Raises Rejected if it has none, or that is not seen."""
+    """Return a lower and an upper bound of the value of an expression; both are the value if the expression has no
+    functions. `spend` is called with the work done.
+
+    Raises:
+        Rejected: if the expression has no value, or is not known to have one.
+    """
+    # Few digits first: most temperatures need no more.
     for digits in PRECISIONS:
         values = {**names, "": what.size, "digits": digits}
         try:
@@ -114,6 +135,7 @@ def enclosure(
             if digits == PRECISIONS[-1]:
                 raise
             continue
+        # Work counts even if it ends in an exception.
         finally:
             spend(values[""])
         if low == high or high - low <= CLOSE * abs(low):
@@ -130,13 +152,14 @@ _LEVELS |= {"**": _POWER} | dict.fromkeys(("<", "<=", "==", "!=", ">=", ">"), _C
 
 
 class _Reader:
-    """Precedence climbing; operators of one level make one chain, so that long sums are not deep."""
+    """A parser by precedence climbing. Operators of one level make one chain, so that long sums are not deep."""
 
     def __init__(self, text: str, names: str, functions: bool) -> None:
         self.text, self.names, self.used, self.depth, self.next = text, names, set[str](), 0, 0
         self.levels = 0
         self.functions = functions
         self.tokens: list[str] = []
+        # The last group matches any other character, so that nothing is skipped.
         for token, other in _TOKEN.findall(text):
             require(not other, self.wrong())
             self.tokens.append(token)
@@ -150,35 +173,37 @@ class _Reader:
         return self.tokens[self.next] if self.next < len(self.tokens) else ""
 
     def take(self, token: str | None = None) -> str:
-        """The next token, which should be this one; "" is the end."""
+        """Return the next token and go on. Raises Rejected if another one was expected; "" stands for the end."""
         found = self.token
         require(token is None or found == token, self.wrong())
         self.next += 1
         return found
 
     def several(self, *tokens: str) -> list[str]:
-        """All that follow of some tokens."""
+        """Return all tokens from here on that are among the given ones."""
         found = list[str]()
         while self.token in tokens:
             found.append(self.take())
         return found
 
     def expression(self, level: int) -> Expression:
-        """What operators of at least this level make."""
+        """Parse an expression whose operators outside brackets have at least this level."""
         self.levels += 1
-        require(self.levels <= LEVELS, f"too large: an expression that is nested beyond {LEVELS} operators")
+        require(self.levels <= LEVELS, f"too large: more than {LEVELS} operators inside each other in an expression")
         left = self.operand(level)
         while (own := _LEVELS.get(self.token, -1)) >= level:
+            # A power is no chain: its exponent may have a sign, and groups to the right.
             if own == _POWER:
                 self.take()
                 left = _power(self.number(left), self.number(self.inside(_SIGN)))
                 continue
             chain = list[tuple[str, Expression]]()
             while _LEVELS.get(self.token, -1) == own:
+                # The right operand takes tighter operators only, so that a - b - c is (a - b) - c.
                 chain.append((self.take(), self.expression(own + 1)))
             logical = own in (_OR, _AND)
             for part in (left, *(part for _, part in chain)):
-                require(part.truth == logical, f"{self.wrong()}: a truth is no number")
+                require(part.truth == logical, f"{self.wrong()}: a truth value stands where a number is expected")
             make = _logical if logical else _comparison if own == _COMPARE else _arithmetic
             run = make(left.run, tuple((op, part.run) for op, part in chain))
             tree = ("chain", left.tree, *((op, part.tree) for op, part in chain))
@@ -187,14 +212,15 @@ class _Reader:
         return left
 
     def operand(self, level: int) -> Expression:
-        """What an operator can stand before or after."""
+        """Parse an operand: signs or `not` before an operand, brackets, a function, a predicate, an integer or
+        a name."""
         if signs := self.several("+", "-"):
             number = self.number(self.expression(_POWER))
             run = number.run
             return Expression(False, lambda names: -run(names), ("-", number.tree)) if signs.count("-") % 2 else number
         if level <= _NOT and (nots := self.several("not")):
             part = self.expression(_COMPARE)
-            require(part.truth, f"{self.wrong()}: a number is no truth")
+            require(part.truth, f"{self.wrong()}: a number stands where a truth value is expected")
             turned = len(nots) % 2
             return Expression(
                 True, lambda names: bool(part.run(names)) != turned, ("not", part.tree) if turned else part.tree
@@ -207,7 +233,7 @@ class _Reader:
         if token == "[":
             part = self.inside(_OR)
             self.take("]")
-            require(part.truth, f"{self.wrong()}: a number is no truth")
+            require(part.truth, f"{self.wrong()}: a number stands where a truth value is expected")
             return Expression(False, lambda names: int(bool(part.run(names))), ("[", part.tree))
         if token in PREDICATES:
             self.take("(")
@@ -215,7 +241,7 @@ class _Reader:
             self.take(")")
             return Expression(True, lambda names: predicate(_whole(query.run(names))), (token, query.tree))
         if token in FUNCTIONS:
-            require(self.functions, f"{self.wrong()}: {token} is no exact number, which only a temperature need not be")
+            require(self.functions, f"{self.wrong()}: {token} has no exact value and may stand in temperatures only")
             self.take("(")
             arg = self.number(self.inside(_OR))
             self.take(")")
@@ -229,15 +255,15 @@ class _Reader:
         return Expression(False, lambda names: names[token], token)
 
     def inside(self, level: int) -> Expression:
-        """What is inside brackets or an exponent."""
+        """Parse an expression inside brackets or an exponent. Raises Rejected if they are nested too deeply."""
         self.depth += 1
-        require(self.depth <= NESTING, f"too large: an expression that is nested beyond {NESTING} levels")
+        require(self.depth <= NESTING, f"too large: more than {NESTING} brackets and exponents inside each other")
         part = self.expression(level)
         self.depth -= 1
         return part
 
     def number(self, part: Expression) -> Expression:
-        require(not part.truth, f"{self.wrong()}: a truth is no number")
+        require(not part.truth, f"{self.wrong()}: a truth value stands where a number is expected")
         return part
 
 
@@ -262,20 +288,20 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], RealValue]] = {
 
 
 def _fit(x: RealValue, names: Names) -> RealValue:
-    """A number that is not too large; what a large one costs is noted."""
+    """Return a number and count the work for its size. Raises Rejected if it has too many bits."""
     if isinstance(x, Enclosure):
         names[""] += 10 + (bits(x.low) + bits(x.high) >> 6)
         return x
     size = bits(x)
     if size > 64:
-        require(size <= POWER_BITS, f"too large: an expression with a number of more than {POWER_BITS} bits")
+        require(size <= POWER_BITS, f"too large: a number of more than {POWER_BITS} bits in an expression")
         names[""] += size >> 6
     return x
 
 
 def _whole(x: RealValue) -> int:
     if isinstance(x, Enclosure) or x.denominator != 1:
-        raise Rejected("an expression needs an integer where it has a fraction")
+        raise Rejected("an expression has a fraction where it needs an integer")
     return x.numerator
 
 
@@ -315,7 +341,7 @@ def _comparison(first: Run, chain: Chain) -> Run:
 
 
 def _logical(first: Run, chain: Chain) -> Run:
-    """`and` or `or` of several: the first that is false, or true, decides."""
+    """Return the truth of `and` or `or` of several conditions: the first one that is false (for `or`: true) decides."""
     runs, decides = (first, *(run for _, run in chain)), chain[0][0] == "or"
     return lambda names: next((decides for run in runs if run(names) == decides), not decides)
 
@@ -324,9 +350,11 @@ def _power(base: Expression, exponent: Expression) -> Expression:
     def run(names: Names) -> RealValue:
         b, e = base.run(names), _whole(exponent.run(names))
         if isinstance(b, Enclosure):
-            require(abs(e) <= MOST_POWER, f"too large: an exponent beyond {MOST_POWER} of what is no rational number")
+            require(abs(e) <= MOST_POWER, f"too large: an exponent above {MOST_POWER} of a number that is not rational")
             names[""] += abs(e) * (10 + (bits(b.low) + bits(b.high) >> 6))
+            # Enclosures are multiplied one by one, each time rounded.
             return b**e
+        # Powers of 1 and -1 have any exponent: (-1)**i is common.
         if abs(b) == 1:
             return b if e % 2 else 1
         require(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")
@@ -336,10 +364,15 @@ def _power(base: Expression, exponent: Expression) -> Expression:
 
 
 def is_prime(x: int) -> bool:
-    """Whether an integer is a prime, by the Miller-Rabin test with bases for which it is exact."""
+    """Return True if an integer is a prime, by the Miller-Rabin test with bases for which it is exact.
+
+    Raises:
+        Rejected: if the integer is too large for these bases.
+    """
     require(x < LARGEST_PRIME, f"too large: PRIME is decided below {LARGEST_PRIME}")
     if x < 2 or any(x % base == 0 for base in BASES):
         return x in BASES
+    # The exponent of 2 in x - 1: the lowest bit that is set.
     twos = (x - 1 & 1 - x).bit_length() - 1
     for base in BASES:
         powers = [pow(base, (x - 1 >> twos) << k, x) for k in range(twos)]

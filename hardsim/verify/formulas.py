@@ -1,16 +1,18 @@
-"""The checker of certificates: small, and independent of the compiler and of the prover.
+"""The checker of certificates of formulas, length by length. It shares no code with the compiler and the prover.
 
 A certificate holds a softmax transformer (exact rationals), a formula as a table of nodes in a few primitive operators,
-and what coordinates and heads stand for. From the weights alone it is checked, length by length and layer by layer:
-what a coordinate holds at a position is an exact combination of 1, truths of nodes, counts, and what heads attended
-to, each within a bound of what it should be: the worst case over all words, in which every position takes the worst
-local type that the nodes it reads allow, for every position that should win. Clips must turn whatever lies within the
-bounds into exactly the truth of the node claimed; `_lemma` says why what a head should find is that truth.
+and the meaning of coordinates and heads. From the weights alone, length by length and layer by layer, the checker
+computes the value of each coordinate at each position: an exact linear combination of 1, truths of nodes, counts, and
+values read by heads. Each value read by a head has an error bound. It is the worst case over all words: every position
+takes the worst local type that its nodes allow, for every position that can be the winner. Clips must turn every value
+within the bounds into exactly the truth of the claimed node. `_lemma` proves that the value which a head should read is
+that truth.
 
-Where all positions of a length ask alike one bound is tried for all (`worst_of_all`), and one for each if that is not
-enough; where nothing depends on the length the longest stands for all (`_looks_back`).
+If all positions of a length have the same query, one bound is tried for all of them (`worst_of_all`), and one for each
+position only if that does not suffice. If nothing depends on the length, the longest word stands for all
+(`_looks_back`).
 
-The bounds that are claimed must be exactly those found here, so nothing but the true ones is accepted.
+The bounds in the certificate must be exactly the ones computed here.
 """
 
 from __future__ import annotations
@@ -44,17 +46,22 @@ from hardsim.verify.expressions import Expression, evaluate, inverse_of
 from hardsim.verify.sections import Claim
 
 WIDE = 12
-"""Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
+"""Most nodes whose truths are enumerated jointly. Beyond that, a conjunction counts as independent of its parts, which
+only adds cases.
+"""
 LARGE = Fraction(2**40)
-"""The size of logits that stand for those of which e^x is too large a number."""
+"""Largest |logit| to which logits are scaled down if e^x would be too large a number."""
 LEAVES = ("letters", "holds")
-"""Operators that speak of the symbol."""
+"""Operators that depend on the symbol of the position alone."""
 TOGETHER = 16
-"""Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
+"""Most truths of nodes and heads that are enumerated at once; beyond that a certificate is rejected."""
 
 
 class FormulaChecker(Claim, Costs):
-    """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
+    """The check of a certificate of a formula; the constructor raises Rejected unless it proves the claim for each
+    length. `bounds` are the error bounds that it computes for the heads; they must be those in `told`, if that is
+    given.
+    """
 
     def __init__(self, document: dict[str, Any], claimed_bounds: dict[str, list[Any]] | None = None) -> None:
         super().__init__(document)
@@ -67,7 +74,7 @@ class FormulaChecker(Claim, Costs):
         self.prove(claimed_bounds)
 
     def prove(self, claimed_bounds: dict[str, list[Any]] | None) -> None:
-        """One length after the other, or where nothing depends on the length the longest one."""
+        """Prove the claim for one length after the other, or for the longest alone if nothing depends on the length."""
         prefix = self._looks_back()
         for done, n in enumerate(self.lengths[-1:] if prefix else self.lengths):
             self._compare(claimed_bounds)
@@ -75,6 +82,7 @@ class FormulaChecker(Claim, Costs):
             try:
                 self._length(n)
             except Rejected:
+                # The common bound of all positions is weaker than one for each: try those before rejecting.
                 if not self.joined:
                     raise
                 self.together = False  # with bounds for each position by itself
@@ -82,19 +90,22 @@ class FormulaChecker(Claim, Costs):
                 for rows in self.bounds.values():
                     del rows[done:]
                 self._length(n)
+            # In the longest word, position i stands for the end of a word of length i.
             for i in range(self.lengths[0] if prefix else n, n + 1):
-                require(self._right(i), f"the output '{self.output}' is not the root of the formula at length {i}")
+                require(self._right(i), f"the output '{self.output}' is not the truth of formula.root at length {i}")
         self._compare(claimed_bounds, whole=True)
 
     def _looks_back(self) -> bool:
-        """Whether nothing depends on what follows a position, or on the length: then what holds at a position of a word
-        holds at the end of the word up to there."""
+        """Return True if nothing depends on the length or on what follows a position. Then what holds at a position of
+        a long word holds at the end of the prefix up to there.
+        """
         live = {lit[0] for lit in (self.root, *self.claims.values())}
         heads = [head for heads, _ in self.layers for head in heads]
         live |= {part[0] for _, _, claim, *_ in heads for part in claim.values() if isinstance(part, tuple)}
         counts = [claim["count"] for _, _, claim, *_ in heads if "count" in claim]
         sides = {side for _, side, *_ in heads} | {side for _, ((_, side),) in counts}
         live |= {k for ((k, _),), _ in counts}
+        # Operands stand before their node, so one pass from the end finds everything that the root depends on.
         for k in range(len(self.nodes) - 1, -1, -1):
             live |= {a for a, _ in self.lits[k]} if k in live else set()
         for k in live:
@@ -105,17 +116,16 @@ class FormulaChecker(Claim, Costs):
         return sides <= {"L"} and not any("n" in what.names for _, what in message)
 
     def _compare(self, claimed_bounds: dict[str, list[Any]] | None, whole: bool = False) -> None:
-        """Hold bounds that are claimed against those found up to now: what is wrong shows at the first length."""
-        require(
-            claimed_bounds is None or claimed_bounds.keys() == self.bounds.keys(),
-            "bounds: there is not one list for each head",
-        )
+        """Require that the bounds in the certificate are the bounds computed so far, so that an error shows at the
+        first length.
+        """
+        require(claimed_bounds is None or claimed_bounds.keys() == self.bounds.keys(), "bounds: each head needs a list")
         for name, rows in (claimed_bounds or {}).items():
             fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
-            require(fine, f"bounds of head {name}: they are not what follows from the weights")
+            require(fine, f"bounds of head {name}: they differ from the bounds that follow from the weights")
 
     def value(self, text: str, what: Expression, **names: int) -> Fraction:
-        """The value of an expression; one that does not depend on the length is found once."""
+        """Return the value of an expression. A value that does not depend on the length is computed once."""
         if "n" in what.names:
             return evaluate(what, self.spend, n=self.n, **names)
         key = (text, *names.values())
@@ -125,6 +135,7 @@ class FormulaChecker(Claim, Costs):
 
     def _length(self, n: int) -> None:
         self.n, self.places, self.heads, self.bits = n, range(1, n + 1), dict[str, Any](), list[list[int | None]]()
+        # Caches hold for all lengths; they are emptied only if they are full.
         if self.release():
             self.cache, self.values = {}, {}
         self.keep(n * len(self.nodes))
@@ -137,11 +148,13 @@ class FormulaChecker(Claim, Costs):
         self._walk()
 
     def _sharpen(self) -> None:
-        """One over the temperature, which must be positive, by position. Where that is no rational number `inverse` is
-        a rational below it, and `stretch` is 1 + d if it is at most 1 + d times that: a logit x, a score over the
-        temperature, is between x and (1 + d) x then, all of them at one number from 1 to 1 + d times those at
-        `inverse`. The bounds take each weight between e^(least logit) and e^(largest), and are those of any choice of
-        weights between such ends: so they hold of the logits that are."""
+        """Compute `inverse`, one over the temperature by position; the temperature must be positive.
+
+        If the temperature is not rational, `inverse` is a rational lower bound of one over it, and `stretch` is 1 + d
+        such that (1 + d) times that is an upper bound. A logit x (score over temperature) is then from x to (1 + d) x,
+        and the factor is the same for all logits of the row. The error bounds take each weight from e^(least logit) to
+        e^(largest logit); they hold for every choice of weights in these intervals, so for the actual ones.
+        """
         what = self.temperature[1]
         self.inverse, self.stretch, found = list[Any](), list[Any](), None
         for i in self.places:
@@ -153,7 +166,7 @@ class FormulaChecker(Claim, Costs):
             self.stretch.append(found[1])
 
     def _right(self, i: int) -> bool:
-        """Whether the output at a position is the root of the formula. What nothing writes is 0 everywhere."""
+        """Return True if the output at a position is the truth of the root. A coordinate that nothing writes is 0."""
         off = combine((1, self.truth(self.root, i)), (-1, self.x[self.output][i - 1] if self.output in self.x else {}))
         nodes = tuple(sorted(off.keys() - {None}, key=str))
         if not off or not all(isinstance(k, int) for k in nodes):
@@ -162,7 +175,7 @@ class FormulaChecker(Claim, Costs):
         return not any(sum(a * row[k] for k, a in off.items()) for row in rows)
 
     def _walk(self) -> None:
-        """What all coordinates are, layer by layer."""
+        """Compute all coordinates, layer by layer."""
         self.x: dict[str, list[Combination]] = {}
         for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys())):
             self._embed(k)
@@ -171,7 +184,8 @@ class FormulaChecker(Claim, Costs):
             self._write({k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()})
 
     def _embed(self, k: str) -> None:
-        """What the embedding and the encodings write to a coordinate."""
+        """Compute what the embedding and the position encodings write to a coordinate."""
+        # A coordinate that only an encoding writes has the embedding 0 for every symbol.
         values = self.embedding.get(k, [Fraction(0)])
         self.spend(len(self.places) * (1 + len(values)))
         added = [self._encoded(k, i) if k in self.texts else {} for i in self.places]
@@ -180,26 +194,29 @@ class FormulaChecker(Claim, Costs):
             self._write({k: [combine((1, held), (1, more)) for more in added]})
             return
         self._write({k: [combine((values[0], {None: 1}), (1, more)) for more in added]})
+        # From here on the coordinate is the truth of the claimed node: which symbols have 1 was compared.
         if len(set(values)) > 1:
-            require(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+            require(
+                k in self.claims, f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
+            )
             (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
             message = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
             fine = self.nodes[node][0] == "letters" and values == message and k not in self.texts
-            require(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
+            require(fine, f"model.embedding: the coordinate '{k}' is not the truth of the claimed node")
 
     def _encoded(self, k: str, i: int) -> Combination:
-        """A position encoding."""
+        """Return the value of a position encoding at position i."""
         return {None: self.value(*self.texts[k], i=i)}
 
     def _write(self, columns: dict[str, list[Combination]]) -> None:
-        """Add coordinates; steps take longer from here on if numbers in them are large."""
+        """Add columns of coordinates. Steps cost more from here on if the columns hold large numbers."""
         self.x |= columns
         for column in columns.values():
             self.unit = max(self.unit, size := words(value.get(None, 0) for value in column))
             self.keep(len(column) * (1 + (size >> 5)))
 
     def _bit(self, k: int, op: str, args: list[Any], *rest: Any, i: int) -> int | None:
-        """The truth of a node at a position, if no word changes it."""
+        """Return the truth of a node at a position if it is the same for every word, else None."""
         self.spend(1 + len(args))
         if op == "letters":
             return int(bool(rest)) if len(rest) in (0, len(self.alphabet)) else None
@@ -216,8 +233,10 @@ class FormulaChecker(Claim, Costs):
         return self._decided(k, op, total.get(None, 0), i) if total.keys() <= {None} else None
 
     def _near(self, op: str, args: list[Any], i: int) -> int | None:
-        """The truth of an operator that looks to one side, if no word changes it: what it is about is known at all
-        positions; or nothing is on that side; or (S, U) it holds here."""
+        """Return the truth of Y, X, S or U at a position if it is the same for every word, else None. It is if the
+        operand has one truth at all positions, if there is nothing on that side, or (S, U) if the right operand holds
+        here.
+        """
         column = self.bits[args[-1][0]]
         known = {None if bit is None else int(bit != args[-1][1]) for bit in column}
         here = None if column[i - 1] is None else int(column[i - 1] != args[-1][1])
@@ -226,37 +245,40 @@ class FormulaChecker(Claim, Costs):
         return known.pop() if len(known) == 1 else 1 if here and op in ("S", "U") else None
 
     def _decided(self, k: int, op: str, total: Any, i: int) -> int | None:
-        """The truth of a comparison, or of a predicate, of a number."""
+        """Return the truth of a comparison or a predicate of the number `total`."""
         return int(total >= 0 if op == "at least" else self.value(*self.conditions[k], x=int(total)))
 
     def join(self, op: str, bits: list[bool]) -> int:
-        """A conjunction or an exclusive or."""
+        """Return the truth of a conjunction or an exclusive or of truth values."""
         return int(all(bits) if op == "and" else bits[0] != bits[1])
 
     def truth(self, lit: Any, i: int) -> Combination:
-        """A literal at a position: a constant where no word changes it."""
+        """Return a literal at a position as a linear combination: a constant if its truth is the same for every
+        word."""
         bit = self.bits[lit[0]][i - 1]
         own = {self.alias(lit[0], i): 1} if bit is None else {None: bit}
         return combine((1, {None: 1}), (-1, own)) if lit[1] else combine((1, own))
 
     def alias(self, k: int, i: int) -> int:
-        """The node whose truth is that of a node at a position: in a word of some length each has its own."""
+        """Return the node that has the same truth as node k at position i. For words of one length that is k itself."""
         return k
 
     def extent(self, side: str, i: int) -> Any:
-        """How many positions a side has."""
+        """Return the number of positions of a side ("L", "R" or "" for all) seen from i."""
         return len(self.seen(side, i))
 
     def alone(self, side: str, i: int) -> bool:
-        """Whether a side has one position."""
+        """Return True if only one position of a side is visible from i."""
         return len(self.seen(side, i)) == 1
 
     def seen(self, side: str, i: int) -> range:
-        """The positions of a side: `L` up to i, `R` from i on, otherwise all."""
+        """Return the positions of a side: "L" up to i, "R" from i on, "" all."""
         return range(i if side == "R" else 1, (i if side == "L" else self.n) + 1)
 
     def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Combination:
-        """A sum of integers times counts; those that no word changes are constants."""
+        """Return the sum of `constant` and of integers times counts. Counts that are the same for every word become
+        constants.
+        """
         parts: list[tuple[Any, Combination]] = [(Fraction(constant), {None: 1})]
         for (a, side), (k, negated) in zip(terms, args, strict=True):
             column = [None if bit is None else bit ^ negated for bit in self.bits[k]]
@@ -266,29 +288,34 @@ class FormulaChecker(Claim, Costs):
         return combine(*parts)
 
     def _total(self, column: list[Any], side: str, i: int) -> Any:
-        """The sum of numbers over a side."""
+        """Return the sum of a column of numbers over a side."""
         return sum(column[j - 1] for j in self.seen(side, i))
 
     def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Combination:
-        """A linear form at a position."""
+        """Return a linear form of coordinates, plus a bias, at a position."""
         self.spend(1 + len(row))
         return combine((bias, {None: 1}), *((a, self.x[k][i - 1]) for k, a in row.items() if k in self.x))
 
     def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
-        """All truths that nodes can have together at a position, or more: what attention decides counts as free."""
+        """Return all joint truths that nodes can have at a position, perhaps with others that no word has: truths that
+        depend on other positions count as independent.
+        """
         key = nodes, self.known[i - 1], self.about(i)
         self.spend(1 + len(self.known[i - 1]))
         if key not in self.cache:
             leaves, inner, known, found = {*nodes}, list[int](), dict(self.known[i - 1]), set()
+            # Conjunctions and exclusive ors are replaced by their parts while these are few. So no truth is tried that
+            # contradicts them.
             for k in range(max(nodes, default=0), -1, -1):
                 if k in leaves and k not in known and self.nodes[k][0] in ("and", "xor"):
                     grown = leaves - {k} | {self.alias(node, i) for node, _ in self.lits[k]}
                     self.spend(len(grown))
                     if len(grown - known.keys()) <= WIDE:
                         leaves, inner = grown, [k, *inner]
+            # The symbol fixes all `letters` nodes at once; the others (Y, S, holds, ...) are tried both ways.
             letters = sorted(k for k in leaves - known.keys() if self.nodes[k][0] == "letters")
             free = sorted(leaves - known.keys() - {*letters})
-            require(len(free) <= TOGETHER, f"too large: {len(free)} truths are read at once")
+            require(len(free) <= TOGETHER, f"too large: {len(free)} truths are read together")
             self.spend(len(self.alphabet) * len(letters))
             here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet} or {()}
             self.spend(len(here) * (len(known) + len(nodes) + 4 * len(inner) + len(free)) << len(free))
@@ -304,19 +331,21 @@ class FormulaChecker(Claim, Costs):
         return frozenset(self.cache[key])
 
     def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Combination]:
-        """What a head writes, by position."""
+        """Return the values that a head writes, by position."""
         self.keep(len(self.places) * (1 + len(pairs)))
         kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
         keys = [[self.apply(key, j) for _, key in pairs] for j in self.places]
         used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
+        # All scores are 0: the head takes the mean over its side, which is a count over the number of positions.
         if not any(query and key for query, key in pairs):
             message = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
-            require(message or not used, f"head {name} does not average what is claimed")
+            require(message or not used, f"head {name} averages other values than the claimed node's truth")
             self.spend(0 if used else self.n * self.n)
             numbers = [value.get(None, 0) for value in values]
             return [combine((Fraction(1) / self.extent(side, i), {(side, claim["what"]): 1} if used else
                              {None: self._total(numbers, side, i)})) for i in self.places]  # fmt: skip
-        require(all(isinstance(k, int) for k in used), f"head {name} reads what is not rounded")
+        # A score or value may depend on truths of nodes alone. Counts and other heads would have errors of their own.
+        require(all(isinstance(k, int) for k in used), f"head {name} reads a coordinate that no clip has rounded")
         wrong = self._errors(name, (side, claim, pairs), (values, keys), used)
         self.heads[name] = side, claim, values, wrong
         return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
@@ -324,11 +353,13 @@ class FormulaChecker(Claim, Costs):
     def _errors(
         self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], used: set[Any]
     ) -> list[list[Any]]:
-        """How far off what a head finds can be, by position: where it should be 0 and where it should be 1."""
+        """Return the error bounds of a head by position, in units of 1/GRID: one where it should read 0, one where it
+        should read 1. None stands for a case that no word has.
+        """
         (side, claim, pairs), (values, keys) = head, reads
         kind = claim["kind"]
         counted = kind == "sign" or (kind in ("number", "table") and side != "R")
-        require(kind == "nearest" or (counted and not used), f"head {name} does not do what is claimed")
+        require(kind == "nearest" or (counted and not used), f"head {name} is not of the claimed kind")
         work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
@@ -347,6 +378,7 @@ class FormulaChecker(Claim, Costs):
         for i, queries in enumerate(query_number, start=1):
             size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
             same = (queries, self.stretch[i - 1], size, self.seen(side, i), i * (kind == "sign"))
+            # Equal rows have equal bounds; sign tests depend on the position itself.
             again = wrong[-1:] if same == before else list[list[Any]]()
             wrong += again or [work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i)]
             before = same
@@ -354,16 +386,24 @@ class FormulaChecker(Claim, Costs):
         return wrong
 
     def _number(self, claim: dict[str, Any], off: Combination, i: int) -> Combination:
-        """What is looked up for a count c is max(c, 1) = c + 1 - [c > 0]."""
+        """Return the value that a look-up head should read for a count c, max(c, 1) = c + 1 - [c > 0], plus the error
+        `off`.
+        """
         args, terms = claim["count"]
         fine = self.nodes[claim["some"][0]] == ["at least", args, terms, -1] and not claim["some"][1]
-        require(fine, "meaning: `some` is not that there is one at least")
+        require(fine, "meaning: `some` is not the node for a count of at least 1")
         return combine((1, self.linear(args, terms, 1, i)), (-1, self.truth(claim["some"], i)), (1, off))
 
     def _types(
         self, name: str, claim: dict[str, Any], value: Combination, keys: list[Combination], j: int
     ) -> frozenset[Any]:
-        """The local types of a position: whether it is selected, its value, its keys."""
+        """Return the local types of a position j: the joint choices of selected or not, value, and keys, over all
+        words.
+
+        Raises:
+            Rejected: if the value is not the truth of the claimed literal.
+        """
+        # Every truth that the value, the keys and the claim depend on is tried.
         lits, found = tuple((self.alias(k, j), turned) for k, turned in (claim["where"], claim["what"])), set()
         nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
         rows = self.possible(nodes, j)
@@ -372,13 +412,15 @@ class FormulaChecker(Claim, Costs):
             truth: Combination = dict(zip(nodes, message, strict=True)) | {None: 1}
             own, *key = (sum((a * truth[k] for k, a in part.items()), 0) for part in (value, *keys))
             selected, what = (truth[k] ^ negated for k, negated in lits)
-            require(own == what, f"head {name} does not read what is claimed")
+            require(own == what, f"the values of head {name} are not the truth of the claimed node")
             found.add((selected, what, *key))
         self.keep(len(found) * (1 + len(keys)))
         return frozenset(found)
 
     def _at_once(self, name: str, way: tuple[str, bool], queries: list[Any], read: list[Any]) -> list[Any] | None:
-        """A bound for all positions that see those up to them, or from them on, and ask alike; None for others."""
+        """Return one bound for all positions, if each sees the positions up to it (or from it on) and all have the same
+        query; else None.
+        """
         alike = all(query == queries[0] for query in queries) and len({*self.stretch}) == 1
         if not self.together or way not in (("L", False), ("R", True)) or not alike:
             return None
@@ -389,18 +431,20 @@ class FormulaChecker(Claim, Costs):
         return [worst_of_all(weights, goal) for goal in (0, 1)]
 
     def _query(self, name: str, queries: list[Combination]) -> tuple[Any, ...]:
-        """A query that no word changes."""
+        """Return a query that is the same for every word; raise Rejected for another one."""
         require(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
         return tuple(query.get(None, 0) for query in queries)
 
     def _weights(self, query: tuple[Any, ...], order: Any, stretch: Any) -> tuple[list[Any], bool]:
-        """By position its local types: selected or not, value, bounds of the weight; and whether logits are too large
-        for these, which are of a hotter temperature then."""
+        """Return the local types of each position as (selected, value, bounds of the weight), and whether logits had to
+        be scaled down. Scaled logits belong to a hotter temperature.
+        """
         self.spend(40 * (1 + len(query)) * sum(map(len, order)))
         logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
                   for types in order]  # fmt: skip
         far = too_large(chain(*logits), stretch)
         if far:
+            # All logits times one factor: that is the same row at a hotter temperature.
             shrunk = min(LARGE / max(map(abs, chain(*logits))), 1)
             logits, stretch = [[x * shrunk for x in row] for row in logits], 1
         return [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
@@ -417,6 +461,7 @@ class FormulaChecker(Claim, Costs):
             # Where none is selected, the last one wins.
             alone = [[kind for kind in types if not kind[0]] for types in weights]
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
+            # Each position must be able to be unselected for that case to occur.
             cases = (weights, alone) if all(alone) else (weights,)
             self.cache[known] = [most(worst(case, goal, far) for case in cases) for goal in (0, 1)]
         return list(self.cache[known])
@@ -424,30 +469,40 @@ class FormulaChecker(Claim, Costs):
     def _counted(
         self, name: str, claim: dict[str, Any], queries: list[Combination], read: list[Any], i: int
     ) -> list[Any]:
-        """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
+        """Return the error bounds of a head whose keys and values are the same for every word, and whose query is
+        linear in a count c, or in the number T of an `at least` node.
+        """
         values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
-        require(values == [value for value, _ in read], f"head {name} reads values that are no integers")
-        require(kind == "number" or {*values} <= {0, 1}, f"head {name} reads values that are no truths")
+        require(values == [value for value, _ in read], f"the values of head {name} are not integers")
+        require(kind == "number" or {*values} <= {0, 1}, f"the values of head {name} are not 0 and 1")
         symbol: Any = None
         if kind == "sign":
             # The larger T, the more weight is on the positive keys: T = 0 and T = -1 are the worst cases.
             op, args, *rest = self.nodes[claim["what"][0]]
-            require(op == "at least", f"head {name} does not test a sign as is claimed")
+            require(op == "at least", f"head {name} is not a sign test of the claimed node")
             symbol, line = "", self.linear(args, rest[0], rest[1], i)
             queries = [self.along(query, line) for query in queries]
+            # With one visible position the head reads its value whatever T is.
             points = [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
             fine = queries[0].get("", 0) >= 0 and all(value == (key[0].get(None, 0) > 0) for value, key in read)
-            require(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
+            require(fine and len(queries) == 1, f"head {name} is not a sign test of the claimed node")
         else:
             args, terms = claim["count"]
-            require(terms[0][0] == 1, f"head {name} looks up one count")
+            require(terms[0][0] == 1, f"head {name} looks up something else than one count")
             known, size = self.linear(args, terms, 0, i), len(self.seen(terms[0][1], i))
             symbol = next((key for key in known if key is not None), None)
+            # A count runs from 0 to the number of positions on its side.
             counts = range(size + 1) if symbol else [int(known.get(None, 0))]
-            require(max(counts) <= len(values), f"head {name} does not see all positions that are looked up")
+            require(max(counts) <= len(values), f"head {name} does not see all positions that it may look up")
             points = [(c, values[max(c, 1) - 1]) for c in counts]
-            require(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
-        require(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
+            require(
+                kind == "table" or values == [*range(1, len(values) + 1)],
+                f"the values of head {name} are not the positions 1, 2, ...",
+            )
+        require(
+            all({*query} <= {None, symbol} for query in queries),
+            f"the query of head {name} depends on more than the claimed count",
+        )
         # Over a common denominator logits are integers.
         slopes = [query.get(symbol, 0) if symbol is not None else 0 for query in queries]
         pairs = [(query.get(None, 0), slope) for query, slope in zip(queries, slopes, strict=True)]
@@ -464,37 +519,51 @@ class FormulaChecker(Claim, Costs):
         self.spend((len(points) * min(len(rows), 2 * reach + 1) * 6 + len(rows) * len(queries))
                    * (1 + (bits(below[0]) + bits(below[1]) >> 8)))  # fmt: skip
         for c, goal in points:
+            # Keys and values are listed from position 1 on, so that position c has index c - 1; the count 0 reads
+            # position 1.
             near = slice(max(0, c - 1 - reach), max(c, 1) + reach)
             logits = [a + c * b for a, b in zip(fixed[near], slope[near], strict=True)]
             bit = 0 if kind == "number" else int(goal)
             off = distance(logits, scale, values[near], goal, self.stretch[i - 1])
+            # One unit more for all weights outside the slice.
             wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows)))
         return wrong
 
     def along(self, form: Combination, line: Combination) -> Combination:
-        """A form in terms of the number T that `line` is (""), where that leaves no counts."""
+        """Return a form rewritten with "" for the integer T (the linear combination `line`), if no counts are left
+        then; else the form unchanged.
+        """
+        # The multiple of T that cancels the first count; the others must cancel with it.
         ratio = next((Fraction(1) * form.get(key, 0) / a for key, a in line.items() if key), Fraction(0))
         rest = combine((1, form), (-ratio, line), (ratio, {"": 1}))
         return form if any(isinstance(key, tuple) for key in rest) else rest
 
     def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Combination:
-        """What clips add up to at a position: a constant, or the truth of the node that is claimed."""
+        """Return the sum of clips at a position: a constant, or the truth of the node claimed for coordinate k.
+
+        Raises:
+            Rejected: if the sum is not that truth for every word.
+        """
         forms = [(a, self.apply(row, i, b)) for a, b, row in parts]
         fixed = [self._fixed(form, i) for _, form in forms]
         if None not in fixed:
             return combine((bias, {None: 1}), *((a, {None: value}) for (a, _), value in zip(forms, fixed, strict=True)))
-        require(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+        require(
+            k in self.claims, f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
+        )
         node, negated = self.claims[k]
         op, args, *rest = self.nodes[node]
         line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
         forms = [(a, self.along(form, line)) for a, form in forms]
+        # The node is an unknown fact of this class of positions: its clip may only repeat another coordinate's truth.
         if self.alias(node, i) != node and not any("" in form for _, form in forms):
             op, line = LEAVES[0], {}
         used = {key for _, form in forms for key in form}
         heads = sorted(key for key in used if isinstance(key, str) and key)
+        # These heads should read exactly the truth of the node.
         lemmas = [name for name in heads if self._lemma(node, name, i)]
         edge = self._edge(op, i)
-        message = f"the coordinate '{k}' is not what is claimed, {op}, {self.where(i)}"
+        message = f"the coordinate '{k}' is not the truth of the claimed node ({op}) {self.where(i)}"
         require(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), message)
         if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
             sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
@@ -502,31 +571,36 @@ class FormulaChecker(Claim, Costs):
         return self.truth((node, negated), i)
 
     def _fixed(self, form: Combination, i: int) -> Any:
-        """The clip of a form that no word changes."""
+        """Return the clip of a form that is the same for every word, else None."""
         return min(max(form.get(None, 0), 0), 1) if {*form} <= {None} else None
 
     def _edge(self, op: str, i: int) -> bool:
-        """Whether an operator is false at a position because nothing is before, or after it."""
+        """Return True if Y or X is false at a position because there is no position before or after it."""
         return (op, i) in (("Y", 1), ("X", self.n))
 
     def where(self, i: int) -> str:
-        """What is said of a position."""
+        """Return the words for a position in messages."""
         return f"at position {i} of {self.n}"
 
     def _table(self, clips: Any, read: Any, counted: Any, i: int) -> None:
-        """Hold for each truth of what clips read that they give the truth of the node that is claimed."""
+        """Require, for each joint truth of what some clips read, that their sum is the truth of the claimed node."""
         (k, op, bias, forms, message), (heads, lemmas, edge), (line, sizes) = clips, read, counted
         node, negated = self.claims[k]
         rest = self.nodes[node][2:]
         used = {key for _, form in forms for key in form}
+        # Truths that the node depends on are enumerated although no clip reads them.
         also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op in LEAVES else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
         zero = self._at_zero(node, rest[2], i) if op == "predicate" and lemmas else None
         known = dict(self.known[i - 1])
         free = {self.alias(a, i) for a in also if a not in known} | {key for key in used if isinstance(key, int)}
         free |= {key for key in zero or () if key is not None}
-        require(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
+        require(
+            len(free) + len(heads) <= TOGETHER,
+            f"too large: the clips of '{k}' read more than {TOGETHER} truths and heads together",
+        )
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
+        # Everything that the table depends on. If a table was accepted before, it need not be computed again.
         key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
                *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(), *self.about(i))  # fmt: skip
         self.spend(len(known) + sum(map(len, (forms, line, found))))
@@ -538,6 +612,7 @@ class FormulaChecker(Claim, Costs):
         for chosen in product((0, 1), repeat=ways):
             truth: Combination = dict(zip([*sorted(free), *heads, ""], chosen, strict=False)) | known
             truth |= {a: truth[self.alias(a, i)] for a in also}
+            # `goal` is the truth of the node in this case.
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
             if op in ("and", "xor"):
                 goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
@@ -549,22 +624,24 @@ class FormulaChecker(Claim, Costs):
             ends |= {name: self._ends(name, truth[name], i) for name in heads}
             if op == "at least":
                 ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
+            # A case in which some part cannot have that truth does not occur.
             if all(ends.values()):
                 total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)
                 require(total == ((goal and not edge) != negated), message)
-        if not self.apart:  # which goes by more than bounds
+        # `_together` looks at queries and keys too, which the cache key does not have.
+        if not self.apart:
             self.cache[key] = True
 
     def about(self, i: int) -> tuple[Any, ...]:
-        """What else truths at a position depend on."""
+        """Return what the joint truths at a position depend on besides nodes; nothing here."""
         return ()
 
     def _at_zero(self, node: int, offset: int, i: int) -> Combination:
-        """The truth of a predicate of the count 0."""
+        """Return the truth of a predicate of the count 0."""
         return {None: int(self.value(*self.conditions[node], x=offset))}
 
     def _reach(self, line: Combination, sizes: dict[Any, Any], goal: int, i: int) -> Any:
-        """Between what numbers a comparison's T is where it is true, or false; None if it never is."""
+        """Return the least and the largest T of a comparison that is true (goal 1) or false; None if it never is."""
         counts = [a * sizes[key][1] for key, a in line.items() if key]
         low, high = (line.get(None, 0) + sum(pick(a, 0) for a in counts) for pick in (min, max))
         low, high = (max(low, 0), high) if goal else (low, min(high, -1))
@@ -573,8 +650,10 @@ class FormulaChecker(Claim, Costs):
     def _joins(
         self, bias: Fraction, forms: list[tuple[Fraction, Combination]], node: int, negated: bool, i: int
     ) -> bool:
-        """Whether clips that read the parts of a conjunction, however many, are seen to give its truth without a table:
-        where all parts hold their inputs are known, and each part that does not moves an input by what it adds."""
+        """Return True if clips that read the parts of a conjunction give its truth, without a table of all cases, so
+        for any number of parts. If all parts hold, the inputs of the clips are known. Each part that fails changes an
+        input by its weight, so inputs then lie between two ends.
+        """
         parts, whole = dict[int, bool](), True
         for k, turned in self.lits[node]:
             known = self.bits[k][i - 1]
@@ -585,7 +664,8 @@ class FormulaChecker(Claim, Costs):
         totals = {True: bias, False: bias}
         for a, form in forms:
             self.spend(2 + len(form) + len(parts))
-            if form.keys() - {None} - parts.keys():
+            # In certificates of every length numbers may be functions of the position, which have no order.
+            if form.keys() - {None} - parts.keys() or not all(isinstance(b, int | Fraction) for b in form.values()):
                 return False
             moves = [form.get(k, 0) * (1 if turned else -1) for k, turned in parts.items()]
             all_hold = form.get(None, Fraction(0)) + sum(form.get(k, 0) for k, turned in parts.items() if not turned)
@@ -600,7 +680,7 @@ class FormulaChecker(Claim, Costs):
         return (not whole or totals[True] == (not negated)) and totals[False] == negated
 
     def _ends(self, name: str, bit: int, i: int) -> Any:
-        """Between what a head's value is, where it should be a bit; None if it never should be."""
+        """Return the least and the largest value of a head that should read `bit`; None if it never should."""
         (_, claim, _, wrong), off = self.heads[name], self.heads[name][3][i - 1][bit]
         if claim["kind"] == "number":
             return (-Fraction(wrong[i - 1][0], GRID), Fraction(wrong[i - 1][0], GRID))
@@ -610,15 +690,21 @@ class FormulaChecker(Claim, Costs):
         low, high = between(form, ends)
         if not (high <= 0 or low >= 1 or low == high):
             low, high = self._together(form, ends, line, i) or (low, high)
-        require(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
+        require(
+            high <= 0 or low >= 1 or low == high,
+            f"the error bounds do not decide a clip of '{k}' at position {i} of {self.n}",
+        )
         return min(max(low, 0), 1)
 
     def _together(self, form: Combination, ends: dict[Any, Any], line: Combination, i: int) -> tuple[Any, Any] | None:
-        """Between what a clip's input is that reads the difference of two numbers, looked up alike for the counts that
-        T compares: the T next to the threshold says how far apart these are, and so how far off the difference is."""
+        """Return the least and the largest input of a clip that reads the difference of two looked-up numbers, if both
+        are looked up in the same way for the two counts that T compares; else None. The T next to the threshold fixes
+        the difference of the counts, and with it the error of the difference.
+        """
         names = [name for name in form if name in self.numbers]
         if len(names) != 2 or sum(form[name] for name in names) or "" not in form:
             return None
+        # `alike` describes the whole row: equal ones make equal errors for equal counts.
         (one, alike), (other, otherwise) = (self._looked_up(name, i) for name in names)
         step = line.get(one, 0)
         if (
@@ -630,7 +716,9 @@ class FormulaChecker(Claim, Costs):
         ):
             return None
         low, high = ends[""]
+        # `near` is the T next to the threshold: 0 if the comparison holds, -1 if not.
         near, far = (low, (low + 1, high)) if low >= 0 else (high, (low, high - 1))
+        # At T = near the two counts differ by exactly `apart`, so only such pairs of counts occur.
         apart, off = Fraction(near - line.get(None, 0)) / step, self._offsets(alike)
         pairs = [(c, c - int(apart)) for c in range(len(off)) if 0 <= c - apart < len(off) and apart.denominator == 1]
         # Equal counts are looked up by equal queries.
@@ -644,7 +732,9 @@ class FormulaChecker(Claim, Costs):
         return min(low for low, _ in inputs), max(high for _, high in inputs)
 
     def _looked_up(self, name: str, i: int) -> tuple[Any, tuple[Any, ...]]:
-        """The count that a head looks up at a position, and how: its queries, how far counts go, what it sees."""
+        """Return the count that a head looks up at a position, and how: queries, largest count, visible values and
+        keys, stretch.
+        """
         (side, claim, *_), (query_number, read) = self.heads[name], self.numbers[name]
         args, terms = claim["count"]
         symbol = next((key for key in self.linear(args, terms, 0, i) if key is not None), None)
@@ -654,7 +744,7 @@ class FormulaChecker(Claim, Costs):
         return symbol, (queries, len(self.seen(terms[0][1], i)), seen, self.stretch[i - 1])
 
     def _offsets(self, look_up: tuple[Any, ...]) -> list[tuple[int, int]]:
-        """For each count between what the number that is looked up is, less the one that should be."""
+        """Return, for each count, the least and the largest error of the looked-up number, in units of 1/GRID."""
         if ("offsets", look_up) not in self.cache:
             queries, size, seen, stretch = look_up
             values, keys = [value for value, *_ in seen], [key for _, *key in seen]
@@ -671,15 +761,18 @@ class FormulaChecker(Claim, Costs):
         return list(self.cache["offsets", look_up])
 
     def _lemma(self, node: int, name: str, i: int) -> bool:
-        """Whether what a head should find at i is the truth of a node there.
+        """Return True if the value that a head should read at position i is the truth of a node there. The cases are
+        lemmas:
 
-        S (U the mirror image): at the last j <= i with !left | right, either right holds, and left ever since, or left
-        fails, and right since then; if there is no such j, right fails at i too.
-        Y (X): where positions that are selected are the same for every word, i - 1 is the last of them.
-        Some phi (at least 1): the last phi has phi; if there is none, the last position has not.
-        A predicate of a count c > 0: what stands at position c. `sign`: T >= 0, where two or more are seen.
+        S (U is the mirror image): take the last j <= i with !left | right. Either right holds at j, and left ever
+        since; or left fails at j, and right ever since. If there is no such j, right fails at i too.
+        Y (X): if the selected positions are the same for every word, then i - 1 (i + 1) is the last of them.
+        Some phi (`at least` 1): the last position with phi has phi; if there is none, the last position does not have
+        phi.
+        A predicate of a count c > 0: the value at position c. `sign`: T >= 0, if two or more positions are visible.
         """
         (op, args, *rest), (side, claim, column, _), lits = self.nodes[node], self.heads[name], self.lits[node]
+        # `what` is the literal whose truth the head reads, `where` the one that selects positions.
         kind, what, where = claim["kind"], claim.get("what"), claim.get("where")
         if kind == "sign" or op in ("and", "xor"):
             return bool(kind == "sign" and what == (node, False) and not self.alone(side, i))
@@ -691,6 +784,7 @@ class FormulaChecker(Claim, Costs):
             return False
         if op in ("S", "U"):
             nodes, (a, b, c) = zip(where, *lits, strict=True)
+            # Selection must be !left | right at every position and for every word.
             rows = {row for j in self.places for row in self.possible(tuple(self.alias(k, j) for k in nodes), j)}
             self.spend(len(rows) * len(self.places))
             fine = all(w ^ a == (1 ^ left ^ b | right ^ c) for w, left, right in rows)
@@ -700,20 +794,20 @@ class FormulaChecker(Claim, Costs):
         return bool(where == what and rest == [[[1, side]], -1])
 
     def _holds_table(self, node: int, column: list[Combination], i: int) -> bool:
-        """Whether what a head reads at each position j is a predicate of the count j, as far as one counts."""
+        """Return True if the value at each position j is the predicate of the count j, for all counts that occur."""
         _, _, _, ((scale, of),), offset = self.nodes[node]
         positions = range(1, len(self.seen(of, i)) + 1)
         found = [self.value(*self.conditions[node], x=scale * j + offset) for j in positions]
         return [value.get(None, 0) for value in column[: len(found)]] == found
 
     def _beside(self, where: Any, side: str, backwards: bool, i: int, step: int) -> bool:
-        """Whether the last position that is selected, of those that are seen from i, is i + step for every word."""
+        """Return True if the last selected position visible from i is i + step, for every word."""
         column = self.bits[where[0]]
         order = [j for j in self.seen(side, i) if column[j - 1] != where[1]]
         return None not in column and (order[::-1] if backwards else order)[-1:] == [i + step]
 
 
 def between(form: Combination, ends: dict[Any, Any]) -> tuple[Any, Any]:
-    """Between what numbers a linear form is."""
+    """Return the least and the largest value of a linear form, given those of its parts."""
     low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
     return low, high

@@ -1,4 +1,4 @@
-"""The sections of a certificate of a program: which keys there are, and the form of each value (see `sections`)."""
+"""The sections of a certificate of a program: which keys there are, and the shape of each value (see `sections`)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ PROGRAM_CLAIM = (
     "every output is the same number if there is neither"
 )
 PROGRAM_VERSION = 4
-"""Of certificates of programs that are written."""
+"""The version of new certificates of programs."""
 PROGRAM_VERSIONS = (3, PROGRAM_VERSION)
-"""Of those that are read: in version 3 nothing is said of means over tied keys."""
+"""The versions that are read. Version 3 states nothing about means over tied keys."""
 PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model", "facts")
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
 MOST_POSITIONS = 4096
-"""The longest length that is checked by itself."""
+"""The greatest length that is checked by itself."""
 
 
 def maybe(form: Shape) -> Shape:
-    """A value of a kind, or null."""
+    """Return the shape of values that are null or have the given shape."""
     return lambda data, place: None if data is None else form(data, place)
 
 
+# An index is a number of a function or a span in the section `facts`.
 INDICES = many(integer)
 RULE = maybe(row(one_of("lattice", "look-up"), integer, integer))
 GROUPS = keys(groups=many(many(integer, 1), 1), inner=many(RULE), pairs=many(row(integer, integer, integer, integer,
@@ -37,7 +38,7 @@ KINDS = keys(kinds=truth)
 
 
 def row_claim(data: Any, place: str) -> None:
-    """Check the shape of a claim about a row. It has one of three forms: groups of keys, one product, or kinds."""
+    """Require a claim about a row of scores: about groups of keys, one product, or ("kinds") the types of keys."""
     names = data if type(data) is dict else {}
     (PRODUCT if "product" in names else KINDS if "kinds" in names else GROUPS)(data, place)
 
@@ -45,6 +46,7 @@ def row_claim(data: Any, place: str) -> None:
 HEAD_CLAIM = keys(reads=named(INDICES), rows=many(row_claim))
 LAYER_CLAIM = keys(heads=named(HEAD_CLAIM), attended=named(INDICES), units=many(row(INDICES, INDICES)),
                    final=named(INDICES))  # fmt: skip
+# Claims about length 1 ("one") or about all lengths from 2 on ("more").
 WORLD = keys(input=named(INDICES), layers=many(LAYER_CLAIM), answers=named(INDICES))
 SHARE = maybe(row(integer, integer, many(row(integer, integer, integer))))
 ISOLATED = many(row(integer, integer, INDICES))
@@ -79,21 +81,22 @@ PROGRAM_CERTIFICATE = keys(
     labels=LABELS,
     digests=keys(**dict.fromkeys(PROGRAM_SECTIONS, text)),
 )
-"""All of a certificate of a program."""
+"""The shape of a whole certificate of a program."""
 
 
 def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
-    """Convert a certificate of version 3 to the present version. Any other document is returned unchanged.
+    """Convert a certificate of version 3 to version 4. Any other document is returned unchanged.
 
     Raises:
-        Rejected: if a version 3 document has parts that only later versions have.
+        Rejected: if a document of version 3 has parts that only version 4 has.
     """
     facts = document["facts"]
     if document.get("schema_version") != PROGRAM_VERSIONS[0] or type(facts) is not dict:
         return document
     worlds = {key: facts[key] for key in ("one", "more") if type(facts.get(key)) is dict}
     strange = "counts" in facts or any("answers" in world for world in worlds.values())
-    require(not strange, "facts: certificates of version 3 have neither counts nor answers")
+    require(not strange, "facts: a certificate of version 3 has neither counts nor answers")
+    # Two more parts at the end of each span: no share, and no isolated zeros.
     spans = facts.get("spans")
     if type(spans) is list:
         spans = [[*span, None, []] if type(span) is list else span for span in spans]

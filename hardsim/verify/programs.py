@@ -1,11 +1,11 @@
-"""The checker of certificates of programs: that softmax answers as hard attention does, with the same weights.
+"""The checker of certificates of programs: softmax answers as hard attention does, with the same weights.
 
-Hard attention means that each head takes the mean over the visible keys with the largest score (average hardmax).
-Whether hard attention is what somebody wanted is no part of the claim. A certificate has the network, by names of
-coordinates, and what is claimed of it: spans of coordinates, of what heads read, of inputs and outputs of hidden
-units, at each kind of position (`spans`, and `shares` of means over tied keys), and the form of the scores of each head
-(`rows`). Layer by layer it is
-checked that each claim follows from the ones before; from what is known then, the errors (`decay`).
+With hard attention each head takes the mean over the visible keys with the largest score (average hardmax). The claim
+does not say that hard attention is what somebody wants. A certificate holds the network by names of coordinates, and
+claims about it: spans of coordinates, of the values that heads read, and of inputs and outputs of hidden units, at each
+place (`spans`, and `shares` for means over tied keys), and the form of the scores of each head (`rows`). Layer by layer
+it is checked that each claim follows from the ones before. From these facts the error recursion (`decay`) shows that
+softmax gives the same answers.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from hardsim.verify.spans import (
 from hardsim.verify.types import Picks, TypedColumns, TypedRows
 
 Terms = Sequence[tuple[Rational, NumberSpan]]
-"""Factors, and what they are factors of."""
+"""Terms of a sum: factors, and spans of the numbers that they multiply."""
 
 
 class ProgramChecker(ShareSigns):
-    """Proves the claim of a certificate of a program, or raises Rejected."""
+    """The check of a certificate of a program; the constructor raises Rejected unless it proves the claim."""
 
     parting: set[str]
-    """The heads of which it is not seen that all keys with the largest score of a row carry one value."""
+    """Heads for which tied keys are not known to carry one value, so that hard attention means the mean over them."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         document, self.parting = as_written_now(document), set()
@@ -64,6 +64,7 @@ class ProgramChecker(ShareSigns):
         Costs.__init__(self, 20 * (values + size(self.model)) + values * sum(self.lengths), (), MINUTE)
         self._signs, self._multiples = {}, {}
         self.functions = Functions(self)
+        # All operations on functions are charged from here on.
         with charged(self.charge):
             self._prove(facts)
 
@@ -76,6 +77,7 @@ class ProgramChecker(ShareSigns):
         self.spans = [self._span(*parts) for parts in facts["spans"]]
         if 1 in self.lengths:
             self._world(False, facts["one"], [1], None)
+        # Length 1 has its own claims, since its only position is the first and the last.
         rest = [n for n in self.lengths if n > 1]
         if rest or self.start is not None:
             self._world(True, facts["more"], rest, self.start)
@@ -83,18 +85,19 @@ class ProgramChecker(ShareSigns):
     def _lengths(self, document: dict[str, Any]) -> None:
         self.lengths, self.start = document["lengths"], document["start"]
         fine = self.lengths == sorted({*self.lengths}) and (self.lengths or self.start is not None)
-        message = f"lengths: they should be different ones from 1 to {MOST_POSITIONS}, in order"
+        message = f"lengths: these should be different lengths from 1 to {MOST_POSITIONS}, in ascending order"
         require(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), message)
         require(
-            self.start is None or 2 <= self.start <= MOST_POSITIONS, "start: it should be a length from 2 on, or null"
+            self.start is None or 2 <= self.start <= MOST_POSITIONS,
+            "start: this should be null or a length from 2 to {MOST_POSITIONS}",
         )
         given = document["temperature"]
-        message = "temperature: an expression, or one for each length where no others are claimed"
+        message = "temperature: this should be an expression or, if start is null, a list with one for each length"
         require(type(given) is str or (self.start is None and len(given) == len(self.lengths)), message)
         self.temperatures = dict(zip(self.lengths, given, strict=True)) if type(given) is list else given
 
     def _sized(self) -> None:
-        """From here on steps take as long as the largest numbers in functions and weights make them."""
+        """Set the cost of steps from here on: that of the largest numbers in functions and weights."""
         sizes = [part.bits for number in map(of, self.known) for part in (number.top, *number.factors)]
         sizes += map(bits, chain(*self.embedding.values()))
         for heads, units, biases in self.layers:
@@ -104,7 +107,7 @@ class ProgramChecker(ShareSigns):
         self.unit = effort(2 * max(sizes, default=0)) >> 1
 
     def _function(self, number: int) -> Value:
-        require(0 <= number < len(self.known), "facts: there is no such function")
+        require(0 <= number < len(self.known), "facts: a number of a function is not in facts.functions")
         return self.known[number]
 
     def _span(
@@ -119,19 +122,19 @@ class ProgramChecker(ShareSigns):
             own = Share(self._function(share[0]), self._function(share[1]), tuple(some))
         for base, sign, apart in isolated:
             fine = sign in (-1, 0, 1) and bool(sign) == bool(apart)
-            require(fine, "facts: an isolated zero has a sign, and is apart from other numbers, or has neither")
+            require(fine, "facts: an isolated zero needs both a sign and distances, or neither")
             zeros.append(IsolatedZero(self._function(base), sign, tuple(map(self._function, apart))))
         return NumberSpan(*ends, lattice, inverse, own, tuple(zeros))
 
     def _name(self, number: int) -> DenominatorName:
-        require(0 <= number < len(self.denominator_names), "facts: there is no such count")
+        require(0 <= number < len(self.denominator_names), "facts: a number of a count is not in facts.counts")
         return self.denominator_names[number]
 
     def _inverse(self, n: int) -> Callable[[int], Between]:
-        """What 1/tau is between at the positions of a length."""
+        """Return a function from a position of this length to a lower and an upper bound of 1/tau."""
         given = self.temperatures if isinstance(self.temperatures, str) else self.temperatures[n]
         what = expression(given, "in", functions=True)
-        require(not what.truth, "the temperature is a truth, not a number")
+        require(not what.truth, "the temperature is a truth value, not a number")
 
         @cache
         def inverse(i: int) -> Between:
@@ -181,6 +184,7 @@ class ProgramChecker(ShareSigns):
         require(len(self.masks) == len(every), "model: names of heads must differ")
         for heads, _, _ in self.layers:
             for head in heads:
+                # Heads with equal scores have equal rows, so their counts of tied keys are one number.
                 self.like[head.name] = next(one.name for one in heads if one.scores == head.scores)
         self.coordinates = tuple(dict.fromkeys(written))
         require({*used, *model["outputs"]} <= {*written}, "model: it reads a coordinate that nothing writes")
@@ -191,45 +195,44 @@ class ProgramChecker(ShareSigns):
     # ---- what is claimed ----
 
     def _claimed(self, numbers: Sequence[int], what: str) -> dict[int, NumberSpan]:
-        """Spans by order of the place."""
-        require(len(numbers) == len(self.world.places), f"facts: {what} needs a span for each kind of position")
+        """Return the claimed spans with these numbers, by order of the place."""
+        require(len(numbers) == len(self.world.places), f"facts: {what} needs a span for each place")
         pairs = zip(self.world.places, numbers, strict=True)
         return {place.order: self._claim(number, what, place) for place, number in pairs}
 
     def _claim(self, number: int, what: str, place: Place) -> NumberSpan:
-        """The span with this number, checked at a place.
+        """Return the claimed span with this number, checked at a place. `what` names it in messages.
 
         Raises:
-            Rejected: if there is no such span, a function of it has no value there, or a count has too small a bound.
+            Rejected: if there is no such span, a function of it may have no value there, or a count has too
+            small a bound.
         """
-        require(0 <= number < len(self.spans), f"facts: {what} has a span that is not there")
+        require(0 <= number < len(self.spans), f"facts: {what} names a span that is not in facts.spans")
         span = self.spans[number]
         self._values(span.functions, what, place)
-        require(
-            self.counted(span, place), f"facts: {what} has counts that are not seen to be within their bounds {place}"
-        )
+        require(self.counted(span, place), f"facts: {what} has counts that may exceed their claimed bounds {place}")
         return span
 
     def _values(self, functions: Iterable[Value], what: str, place: Place) -> None:
         """Require that each function has a value at every position of a place.
 
         Raises:
-            Rejected: if one has not.
+            Rejected: if one may have none.
         """
         for part in functions:
             fine = not has(part, 2) and (place.several or not has(part, 0))
             fine = fine and (self.longer or not isinstance(part, Ratio))
-            require(fine and self.functions.defined(part, [place.domain]), f"facts: {what} has no value {place}")
+            require(fine and self.functions.defined(part, [place.domain]), f"facts: {what} may have no value {place}")
 
     def _world(self, longer: bool, claims: Any, lengths: Sequence[int], start: int | None) -> None:
-        require(claims is not None, "facts: nothing is claimed of some lengths")
+        require(claims is not None, "facts: no claims about some of the lengths")
         self.world, self.longer = World(self.model["bos"], longer), longer
         self.alike, self.constant, self._bounds = set(), set[str](), {}
         self.picks = dict[str, dict[int, Picks]]()
         self.columns = self._input(claims["input"])
         self.types = TypedColumns(self, self.world)
         self.types.input(self.embedding, self.encoded, self.columns)
-        require(len(claims["layers"]) == len(self.layers), "facts: claims are needed for each layer")
+        require(len(claims["layers"]) == len(self.layers), "facts: each layer needs claims")
         layers = tuple(self._layer(*layer, claim) for layer, claim in zip(self.layers, claims["layers"], strict=True))
         outputs = tuple(self.model["outputs"])
         exactly_so = self.threshold is None and not self.model["integers"]
@@ -246,7 +249,7 @@ class ProgramChecker(ShareSigns):
             ).run()
 
     def _input(self, claims: Mapping[str, Sequence[int]]) -> dict[str, dict[int, NumberSpan]]:
-        require(claims.keys() == {*self.coordinates}, "facts: input needs spans of all coordinates")
+        require(claims.keys() == {*self.coordinates}, "facts: input needs spans for all coordinates")
         found: dict[str, dict[int, NumberSpan]] = {}
         self.encoded = {name: dict[int, NumberSpan]() for name in self.model["encodings"]}
         for name in self.coordinates:
@@ -257,10 +260,11 @@ class ProgramChecker(ShareSigns):
                 added = ZERO if encoding is None else self.functions.encoding(encoding, place)
                 if encoding is not None:
                     self.encoded[name][place.order] = added
+                # The beginning of the sequence has the last value, every other place one value for each symbol.
                 some = dict.fromkeys((values[-1:] if not place.order else values[: len(self.model["alphabet"])]) or [0])
                 for value in some:
                     fine = self.sums_to([(1, added)], value, found[name][place.order], place.domain)
-                    require(fine, f"facts: the input of '{name}' is not seen to be what is claimed {place}")
+                    require(fine, f"facts: the input of '{name}' is not known to be in its claimed span {place}")
         for name, column in found.items():
             first, *rest = column.values()
             if (
@@ -268,14 +272,15 @@ class ProgramChecker(ShareSigns):
                 and not has(first.offset, 0)
                 and all(one.exact and one.offset == first.offset for one in rest)
             ):
+                # Equal at all positions: a head without a mask whose query reads only such coordinates has equal rows.
                 self.constant.add(name)
         return found
 
     def _layer(
         self, heads: Sequence[Head], units: Sequence[Any], biases: Mapping[str, Rational], claims: Any
     ) -> LayerLaw:
-        require(claims["heads"].keys() == {head.name for head in heads}, "facts: claims are needed for each head")
-        require(len(claims["units"]) == len(units), "facts: claims are needed for each hidden unit")
+        require(claims["heads"].keys() == {head.name for head in heads}, "facts: each head needs claims")
+        require(len(claims["units"]) == len(units), "facts: each hidden unit needs claims")
         parts: dict[str, list[tuple[Rational, dict[int, NumberSpan]]]] = {}
         found = list[HeadLaw]()
         own_reads = dict[str, dict[str, dict[int, NumberSpan]]]()
@@ -291,7 +296,7 @@ class ProgramChecker(ShareSigns):
         for (clip, bias, form, outs), claim in zip(units, claims["units"], strict=True):
             before, after = (self._claimed(spans, f"a unit of {sorted(outs)!a}") for spans in claim)
             for place in self.world.places:
-                here, message = place.order, f"of {sorted(outs)!a} is not seen to be what is claimed {place}"
+                here, message = place.order, f"of {sorted(outs)!a} is not known to be in its claimed span {place}"
                 inputs = [(factor, self.columns[name][here]) for name, factor in form.items()]
                 require(self.sums_to(inputs, bias, before[here], place.domain), f"facts: the input of a unit {message}")
                 fine = self.active(before[here], after[here], clip, place.domain)
@@ -313,9 +318,11 @@ class ProgramChecker(ShareSigns):
         biases: Mapping[str, Rational],
         what: str,
     ) -> None:
-        """The columns with what is added to some."""
+        """Require that the sums of coordinates and additions lie in the claimed spans, and continue with these
+        spans."""
         require(
-            claims.keys() == {*parts, *biases}, f"facts: {what} needs spans of the coordinates that are written there"
+            claims.keys() == {*parts, *biases},
+            f"facts: {what} needs spans for exactly the coordinates that are written there",
         )
         for name, numbers in claims.items():
             claimed = self._claimed(numbers, f"{what} of '{name}'")
@@ -323,13 +330,13 @@ class ProgramChecker(ShareSigns):
                 added = [(factor, spans[place.order]) for factor, spans in parts.get(name, [])]
                 terms = [(1, self.columns[name][place.order]), *added]
                 fine = self.sums_to(terms, biases.get(name, 0), claimed[place.order], place.domain)
-                require(fine, f"facts: '{name}' is not seen to be what is claimed {place} ({what})")
+                require(fine, f"facts: '{name}' is not known to be in its claimed span {place} ({what})")
             self.columns = {**self.columns, name: claimed}
 
     # ---- heads ----
 
     def _extent(self, form: Mapping[str, Rational]) -> Ends:
-        """The ends of a linear form, by order of the place."""
+        """Return the ends of a linear form, by order of the place."""
         low: dict[int, Value] = {}
         high: dict[int, Value] = {}
         for place in self.world.places:
@@ -351,6 +358,7 @@ class ProgramChecker(ShareSigns):
             reader = readers[place.order] = ScoreRows(self, self.world, head, place, self.columns)
             types = TypedRows(self.types, head.mask, head.pairs, place)
             facts = rows[place.order] = self._row(head, place, message, reader, types)
+            # One key has the largest score, or all that do carry one value: then the head reads the value of one key.
             outs = [out for out, form in head.values.items() if facts.unique or types.agrees(form)]
             picks[place.order] = facts.winners if facts.unique else (), frozenset(outs)
         self.picks[head.name] = picks
@@ -370,11 +378,14 @@ class ProgramChecker(ShareSigns):
                 fine = self._reads(head, form, place, own, claimed, readers)
                 if not fine and own is not None and out in picks[place.order][1]:  # what one key has
                     fine = self._reads(head, form, place, replace(own, unique=True, equal=False), claimed, readers)
-                require(fine, f"facts: what head {head.name} reads is not seen to be what is claimed {place}")
+                require(
+                    fine,
+                    f"facts: the values that head {head.name} reads are not known to be in their claimed span {place}",
+                )
         return HeadLaw(head, rows, sizes, values), reads
 
     def _row(self, head: Head, place: Place, message: Any, reader: ScoreRows, types: TypedRows) -> Row:
-        """The row of a head for queries at a place, by the rule that the certificate names."""
+        """Return the facts about the rows of a head for queries at a place, by the rule that the certificate names."""
         if "product" in message:
             query, *lattice = message["product"]
             parts = [*map(self._function, lattice)]
@@ -382,7 +393,7 @@ class ProgramChecker(ShareSigns):
             return reader.product(self._claim(query, f"the query of head {head.name}", place), *parts)
         if "kinds" in message:
             found = types.row()
-            require(found is not None, f"head {head.name} has scores whose order is not seen {place}")
+            require(found is not None, f"head {head.name} has types whose scores are in no known order {place}")
             assert found is not None
             visible = self.world.count(place, head.mask)
             return Row(visible, found.gaps, found.unique, found.equal, found.winners, found.begins)
@@ -391,7 +402,10 @@ class ProgramChecker(ShareSigns):
         pairs = [(a, b, self._function(s), self._function(t), sign) for a, b, s, t, sign in message["pairs"]]
         for step, rest in [*(rule[1:] for rule in inner if rule is not None), *(pair[2:4] for pair in pairs)]:
             fine = not has(step, 2) and (place.several or not (has(step, 0) or has(rest, 0)))
-            require(fine, f"facts: head {head.name} has a step or a rest that depends on what it must not {place}")
+            require(
+                fine,
+                f"facts: head {head.name} has a rule that depends on the key or the position, as it must not, {place}",
+            )
         return reader.row(message["groups"], inner, pairs)
 
     def _reads(
@@ -403,13 +417,16 @@ class ProgramChecker(ShareSigns):
         claimed: NumberSpan,
         readers: Mapping[int, ScoreRows],
     ) -> bool:
-        """Whether what a head adds to a coordinate is in a span, at one place."""
+        """Return True if the value that a head adds to a coordinate is known to lie in the claimed span, for queries at
+        one place.
+        """
         seen: list[tuple[Place, VisibleKeys]] = []
         for key in self.world.places:
             sight = self.world.sees(query, key, head.mask)
             if sight is not None:
                 seen.append((key, sight))
-        require(seen, f"head {head.name} sees nothing {query}")
+        require(seen, f"head {head.name} sees no key {query}")
+        # The same keys have the largest score for every word.
         if facts is not None and facts.winners:
             some = [
                 (factor / Fraction(len(facts.winners)), self.read_from(self.columns[name][order], order))
@@ -418,17 +435,22 @@ class ProgramChecker(ShareSigns):
             ]
             return self.sums_to(some, 0, claimed, query.domain)
         count = self.world.count(query, head.mask)
+        # Uniform: the mean over all visible keys.
         if facts is None or facts.equal:
             fine = self._mean(form, seen, query, count, claimed)
             return fine and self._tied(form, seen, query, claimed, None, count)
+        # One key, but not known which.
         if facts.unique:
             some_at = [(self._read(self._terms(form, key), head.name), sight) for key, sight in seen]
             return claimed.most is None and all(
                 self._contained(some, sight, claimed) and self.holds(some, 0, claimed, sight) for some, sight in some_at
             )
+        # The mean over some keys, not known which.
         if not self._tied(form, seen, query, claimed, head, count):
             return False
         if claimed.most is not None:
+            # 1 at the beginning of the sequence and 0 elsewhere: the mean over m keys with the beginning among them is
+            # 1/m.
             bare = all(self._fixed(form, key) == int(not key.order) for key, _ in seen) and not seen[0][0].order
             ends = self.nonnegative(of(1) / count - claimed.low, [query.domain]) and claimed.high == 1
             return (
@@ -447,8 +469,8 @@ class ProgramChecker(ShareSigns):
         return head.mask == "none" and all(name in self.constant for query, _ in head.pairs for name in query)
 
     def _still_constant(self, heads: Sequence[Head], units: Sequence[Any]) -> set[str]:
-        """The coordinates that are equal at all positions of a word after a layer: they were equal before it, and
-        everything added to them is.
+        """Return the coordinates that are equal at all positions of a word after a layer: they were equal before, and
+        everything that is added to them is equal at all positions.
         """
         varying = {out for head in heads if not self._asks_alike(head) for out in head.values}
         attended = self.constant - varying
@@ -481,26 +503,27 @@ class ProgramChecker(ShareSigns):
         return own in share.powers and all(self.in_share(some, 0, inner) for some, _ in terms)
 
     def _fixed(self, form: Mapping[str, Rational], key: Place) -> Value | None:
-        """What a form is at a place, the same for every word; None if it is not."""
+        """Return the value of a form at a place if it is one function, the same for every word; else None."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         if not all(span.exact for _, span in spans):
             return None
         return sum((factor * span.offset for factor, span in spans), 0)
 
     def _terms(self, form: Mapping[str, Rational], key: Place) -> Terms:
-        """The terms of a form at a key, as functions of the key's position."""
+        """Return the terms of a form at a key, as functions of the position of the key."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
 
     def _read(self, terms: Terms, via: str | None) -> Terms:
-        """The terms of a form that is read at a key, as seen from the query: at the one largest key of head `via`, or,
-        if `via` is None, at any of several keys.
+        """Return the terms of a form that is read at a key, as seen from the query: at the one largest key of head
+        `via`, or, if `via` is None, at any of several keys.
         """
         head = None if via is None else self.like[via]
         return [(factor, self.read_from(span, head)) for factor, span in terms]
 
     def _contained(self, terms: Sequence[tuple[Rational, NumberSpan]], sight: VisibleKeys, claimed: NumberSpan) -> bool:
-        """Return True if a form at the keys of a place lies within the ends of a span, and on its lattice."""
+        """Return True if a form at the keys of a place is known to lie within the ends of a span, and on its
+        lattice."""
         low, high = ends_of(terms)
         return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
@@ -520,11 +543,12 @@ class ProgramChecker(ShareSigns):
         count: Value,
         claimed: NumberSpan,
     ) -> bool:
-        """Whether the mean over all visible keys is in a span."""
+        """Return True if the mean over all visible keys is known to lie in a span."""
         if claimed.most is not None:
             return False
         over = of(1) / count
         terms = [(self._terms(form, key), sight) for key, sight in seen]
+        # A mean lies between the least and the largest value; or else the sum of the ends at all places is divided.
         inside = all(self._between(*ends_of(some), sight, claimed) for some, sight in terms)
         if not inside:
             total: list[Value] = [0, 0]
@@ -541,9 +565,9 @@ class ProgramChecker(ShareSigns):
         return lattice is None or self._mean_share(terms, count, lattice, query)
 
     def _mean_share(self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Value, share: Share, query: Place) -> bool:
-        """Return True if the mean over all visible keys lies in a share. The keys' values are offsets plus integers
-        times steps. So their sum minus count times the share's offset must be a multiple of count times the share's
-        step.
+        """Return True if the mean over all visible keys is known to lie in a share. The values of keys are offsets plus
+        integers times steps. So their sum minus count times the share's offset must be a multiple of count times the
+        share's step.
         """
         unit, powers = share.step * count, share.powers
         for lattices in (False, True):
@@ -568,20 +592,20 @@ class ProgramChecker(ShareSigns):
         return False
 
     def _times(self, value: Value, sight: VisibleKeys, query: Place) -> Value:
-        """A function times the number of visible keys of a place. It must have a value even where that number is 0:
-        simplifying the product assumes that 0 times it is 0.
+        """Return a function times the number of visible keys of a place. Raises Rejected if the function may have no
+        value where that number is 0: simplifying the product assumes that 0 times it is 0.
         """
         fine = self.functions.defined(value, [query.domain])
-        require(fine, "facts: a mean adds up numbers that have no value where there are none")
+        require(fine, "facts: a mean adds up numbers that may have no value at a place without positions")
         return value * (sight.high - sight.low + 1)
 
     # ---- the answer ----
 
     def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Value], ...]:
-        """Lower bounds of the distance of the outputs from where they would mean something else, by order of the place.
-        For some outputs the certificate claims a span that shows the distance.
+        """Return lower bounds of the distance of the outputs from values with another meaning, with the order of the
+        place. For some outputs the certificate claims a span that shows the distance.
         """
-        require(claims.keys() <= {*self.model["outputs"]}, "facts: answers are spans of outputs")
+        require(claims.keys() <= {*self.model["outputs"]}, "facts: answers has a key that is no output of the model")
         answers = {name: self._claimed(numbers, f"the answer '{name}'") for name, numbers in claims.items()}
         last = self.world.places[-1].order
         orders = {"every": [1, 2, 3], "first": [1], "last": [last]}[self.model["read"]]
@@ -590,16 +614,17 @@ class ProgramChecker(ShareSigns):
             for name in self.model["outputs"] if place.order in orders else ():
                 span = self.columns[name][place.order]
                 if self.model["integers"]:
+                    # Outputs are integers over n; half of 1/n is the distance from the next rounding.
                     unit = of(1) / self.world.n
                     fine = self.on_lattice(((1, span),), 0, NumberSpan(0, 0, 0, unit))
-                    require(fine, f"the output '{name}' is not seen to be an integer over n {place}")
+                    require(fine, f"the output '{name}' is not known to be an integer over n {place}")
                     found.append((place.order, unit * HALF))
                 elif self.threshold is None:
                     found.append((place.order, 0))
                 else:
                     known, span = span, answers[name][place.order] if name in answers else span
                     fine = self.sums_to(((1, known),), 0, span, place.domain)
-                    require(fine, f"facts: the answer '{name}' is not seen to be what is claimed {place}")
+                    require(fine, f"facts: the answer '{name}' is not known to be in its claimed span {place}")
                     found += [(place.order, distance) for distance in self._distance(name, span, place)]
         return tuple(found)
 

@@ -1,13 +1,13 @@
-"""Rational functions of positions and lengths, for the checker of certificates: exact, small, and bounded in size.
+"""Rational functions of positions and lengths: exact, of limited size, with bounds that hold for every length.
 
-A polynomial has up to four variables, by number: a dictionary from their exponents to coefficients. A quotient keeps
-its divisor as a product of polynomials, of which those that divide the numerator are cancelled.
+A polynomial has up to four variables, known by number: it is a dictionary from tuples of exponents to coefficients. A
+quotient keeps its divisor as a product of polynomials; factors that divide the numerator are cancelled.
 
-Bounds come from comparing coefficients. Where every variable is a number >= 0, and a divisor D has coefficients >= 0
-and a positive constant term, N - g D with coefficients >= 0 says N/D >= g: the largest such g is the least quotient of
-a coefficient of N by that of D.
+Bounds come from comparing coefficients. Let every variable be a number >= 0, and let a divisor D have coefficients >= 0
+and a positive constant term. If N - g D has coefficients >= 0, then N/D >= g. The largest such g is the least quotient
+of a coefficient of N by that of D.
 
-What operations take is told to whoever asks for it (`charged`), before they are done as far as it is known then.
+Operations report their cost to `charged`, where possible before they are done.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hardsim.verify.arithmetic import BITS, Rational, bits, effort, require, who
 VARIABLES = 4
 CONSTANT = (0,) * VARIABLES
 MOST_TERMS = 1000
-"""Of a polynomial."""
+"""Most terms of a polynomial."""
 MOST_DEGREE = 24
-"""Of one of its terms."""
+"""Largest degree of a term of a polynomial."""
 
-LARGE = "too large: a polynomial of so many terms, such a degree, or so large numbers"
+LARGE = "too large: a polynomial of too many terms, too high a degree, or too large numbers"
 
 Powers = tuple[int, ...]
 Terms = dict[Powers, Rational]
@@ -37,7 +37,8 @@ _charge: ContextVar[Callable[[int], None] | None] = ContextVar("charge", default
 
 @contextmanager
 def charged(charge: Callable[[int], None]) -> Iterator[None]:
-    """Tell `charge` of the steps of all operations within; it may raise."""
+    """Call `charge` with the steps of every operation on polynomials inside this context. `charge` may raise
+    Rejected."""
     token = _charge.set(charge)
     try:
         yield
@@ -52,7 +53,9 @@ def _spend(steps: int) -> None:
 
 
 def _add(terms: Terms, powers: Powers, c: Rational) -> None:
-    """Add to a coefficient, and leave out 0."""
+    """Add c to a coefficient of `terms`, and drop a coefficient that becomes 0. Raises Rejected if it becomes too
+    large.
+    """
     total = terms.get(powers, 0) + c
     size = bits(total)
     _spend(effort(size))
@@ -64,7 +67,9 @@ def _add(terms: Terms, powers: Powers, c: Rational) -> None:
 
 
 class Polynomial:
-    """A polynomial; equal ones have equal terms. Rejected if it is too large."""
+    """A polynomial in four variables. Equal polynomials have equal terms. The constructor raises Rejected for one that
+    has too many terms, too high a degree, or too large numbers.
+    """
 
     __slots__ = ("_hash", "bits", "degree", "terms")
 
@@ -82,7 +87,7 @@ class Polynomial:
         return self._hash
 
     def plus(self, other: Polynomial, factor: Rational = 1) -> Polynomial:
-        """A sum with a multiple."""
+        """Return this polynomial plus `factor` times another one."""
         terms, size = dict(self.terms), other.bits + bits(factor)
         require(size <= 2 * BITS, LARGE)
         _spend(len(other.terms) * effort(size))
@@ -91,7 +96,7 @@ class Polynomial:
         return Polynomial(terms)
 
     def times(self, other: Polynomial) -> Polynomial:
-        """A product."""
+        """Return the product with another polynomial."""
         terms, size = dict[Powers, Rational](), self.bits + other.bits
         require(self.degree + other.degree <= MOST_DEGREE and size <= 2 * BITS, LARGE)
         _spend(len(self.terms) * len(other.terms) * effort(size))
@@ -101,10 +106,14 @@ class Polynomial:
         return Polynomial(terms)
 
     def over(self, other: Polynomial) -> Polynomial | None:
-        """The quotient by another one that divides this one; None if it does not. Division with a remainder, by the
-        leading terms, finds the terms of a quotient in their order; its degree is the difference of the degrees."""
+        """Return the quotient by another polynomial if that divides this one, else None.
+
+        Division by leading terms finds the terms of the quotient in descending order. The degree of the quotient is the
+        difference of the degrees.
+        """
         left, found, lead = dict(self.terms), dict[Powers, Rational](), max(other.terms)
         while left:
+            # The order of exponent tuples is a monomial order, so a product's largest term is that of the factors.
             _spend(1 + (len(left) >> 4))
             first = max(left)
             powers = tuple(map(int.__sub__, first, lead))
@@ -120,7 +129,7 @@ class Polynomial:
         return Polynomial(found)
 
     def at(self, places: Sequence[Polynomial]) -> Polynomial:
-        """With polynomials in the place of the variables."""
+        """Return this polynomial with the polynomials `places` in place of the variables."""
         total = Polynomial({})
         for powers, c in self.terms.items():
             term = Polynomial({CONSTANT: c})
@@ -135,8 +144,9 @@ ONE = Polynomial({CONSTANT: 1})
 
 
 class Ratio:
-    """A rational function that is no constant: `top` over the product of `factors`. The operators give the number
-    instead, where the result is constant."""
+    """A rational function that is not constant: `top` over the product of `factors`. Operators return a number instead
+    of a Ratio if the result is constant.
+    """
 
     __slots__ = ("_hash", "factors", "top")
 
@@ -156,16 +166,20 @@ class Ratio:
         return same or self.top.times(other.bottom) == other.top.times(self.bottom)
 
     def __hash__(self) -> int:
-        """Equal functions have divisors that are the same, as far as what could be cancelled was."""
+        """Return a hash of numerator and divisor. Equal functions of which not all common factors were cancelled may
+        have different hashes; they count as different functions then, which is sound wherever they are keys.
+        """
         return self._hash
 
     def __bool__(self) -> bool:
+        # A Ratio is not constant, so it is not 0.
         return True
 
     def __add__(self, other: Value) -> Value:
         right = of(other)
         mine, others = list(self.factors), list(right.factors)
         for factor in self.factors:  # what both divisors have
+            # Common factors of both divisors need to be multiplied in only once.
             if factor in others:
                 mine.remove(factor)
                 others.remove(factor)
@@ -205,7 +219,9 @@ def fit(number: Rational) -> Rational: ...
 @overload
 def fit(number: Value) -> Value: ...
 def fit(number: Value) -> Value:
-    """A number that is not too large; what a constant takes is told here, and that of functions where they are made."""
+    """Return the same number; raise Rejected if it is a constant of too many bits. The cost of constants is charged
+    here, that of functions where they are computed.
+    """
     if not isinstance(number, Ratio):
         size = bits(number)
         _spend(effort(size))
@@ -214,7 +230,7 @@ def fit(number: Value) -> Value:
 
 
 def product(factors: Iterable[Polynomial]) -> Polynomial:
-    """A product of several."""
+    """Return the product of some polynomials."""
     total = ONE
     for factor in factors:
         total = total.times(factor)
@@ -222,19 +238,21 @@ def product(factors: Iterable[Polynomial]) -> Polynomial:
 
 
 def split(poly: Polynomial) -> tuple[Polynomial, ...]:
-    """Factors whose product is a polynomial: its variables, and what is left."""
+    """Return factors whose product is a polynomial: variables, as often as they divide it, and the rest."""
     least = [min(powers[k] for powers in poly.terms) for k in range(VARIABLES)]
     rest = Polynomial({tuple(map(int.__sub__, powers, least)): c for powers, c in poly.terms.items()})
     return (*(name for name, power in zip(NAMES, least, strict=True) for _ in range(power)), rest)
 
 
 def of(number: Value) -> Ratio:
-    """A number as a quotient."""
+    """Return a number or function as a Ratio, perhaps with a constant numerator and no divisor."""
     return number if isinstance(number, Ratio) else Ratio(Polynomial({CONSTANT: number}), ())
 
 
 def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Value:
-    """A quotient, without what divides its numerator, of factors with a leading coefficient of 1."""
+    """Return the quotient of a polynomial by the product of `factors`, a number if it is constant. Factors that divide
+    the numerator are cancelled, all others get the leading coefficient 1.
+    """
     kept = list[Polynomial]()
     for factor in factors:
         lead = factor.terms[max(factor.terms)]
@@ -254,13 +272,18 @@ def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Value:
     return Ratio(top, tuple(sorted(kept, key=lambda one: sorted(one.terms.items()))))
 
 
+# In a fixed order, so that equal divisors are equal tuples.
+
+
 NAMES = tuple(Polynomial({tuple(int(k == place) for k in range(VARIABLES)): 1}) for place in range(VARIABLES))
-"""The variables."""
+"""The variables as polynomials."""
 VARIABLE = tuple(Ratio(name, ()) for name in NAMES)
 
 
 def at(number: Value, places: Sequence[Polynomial]) -> Value:
-    """A number with polynomials in the place of the variables; Rejected if its divisor becomes 0."""
+    """Return a function with the polynomials `places` in place of the variables. Raises Rejected if a divisor becomes
+    0.
+    """
     if not isinstance(number, Ratio):
         return number
     top, bottom = number.top.at(places), [factor.at(places) for factor in number.factors]
@@ -269,15 +292,19 @@ def at(number: Value, places: Sequence[Polynomial]) -> Value:
 
 
 def lower(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
-    """A lower bound at all places, written with numbers >= 0; None if comparing coefficients gives none."""
+    """Return a lower bound of a function at all places, or None if comparing coefficients gives none. `places` are the
+    values of the variables, written as polynomials in numbers >= 0.
+    """
     found = at(number, places)
     if not isinstance(found, Ratio):
         return Fraction(found)
     top, bottom = found.top.terms, found.bottom.terms
+    # Numerator and divisor may change their sign together.
     if bottom.get(CONSTANT, 0) < 0:
         top, bottom = ({powers: -c for powers, c in part.items()} for part in (top, bottom))
     if bottom.get(CONSTANT, 0) <= 0 or min(bottom.values()) < 0:
         return None
+    # A term of N with a negative coefficient that D does not have: N - g D keeps it for every g.
     if any(c < 0 for powers, c in top.items() if powers not in bottom):
         return None
     _spend(len(bottom) * effort(max(map(bits, (*top.values(), *bottom.values())), default=0)))
@@ -285,14 +312,15 @@ def lower(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
 
 
 def upper(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
-    """An upper bound, found likewise."""
+    """Return an upper bound of a function at all places, or None if comparing coefficients gives none."""
     found = lower(-1 * number, places)
     return None if found is None else -found
 
 
 def positive(number: Value, places: Sequence[Polynomial]) -> bool:
-    """Whether a number is seen to be positive at all places: numerator and divisor have coefficients of one sign, and
-    no constant term is 0."""
+    """Return True if a function is known to be positive at all places: all coefficients of numerator and divisor have
+    one sign, and no constant term is 0.
+    """
     found = of(at(number, places))
     signs = set[bool]()
     for part in (found.top.terms, found.bottom.terms):
@@ -304,7 +332,7 @@ def positive(number: Value, places: Sequence[Polynomial]) -> bool:
 
 
 def line(number: Value) -> tuple[Fraction, Fraction, Fraction] | None:
-    """The numbers a, b, c of which it is a i + b n + c; None if it is no such."""
+    """Return a, b, c if a function is a i + b n + c, else None."""
     found = of(number)
     first, second = (tuple(int(k == place) for k in range(VARIABLES)) for place in (0, 1))
     if found.factors or not found.top.terms.keys() <= {first, second, CONSTANT}:

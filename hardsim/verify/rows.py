@@ -1,30 +1,31 @@
-"""Rows of scores, for the checker of certificates of programs: the gap below the largest score, and whether it is the
-only one.
+"""Rows of scores, for the checker of certificates of programs: the gap below the largest score, and whether only one
+key has it.
 
-The score of a key at one place, for a query at another, is a function of i, j and n, plus multiples of what is not
-known of their coordinates: each of them is its lattice's offset plus an integer times its step (or, on no lattice,
-anything). The certificate says how the keys fall into groups of neighbours whose scores have one form, and for each
-group, and each key that stands alone against another or a group, a step s and a rest t(j). It is checked that two
-scores of the group differ by an integer times s, plus t(j) - t(j'); the single key's from another's by t(j) more than
-a multiple of s. Then two scores that differ do so by at least
+The score of a key at one place, for a query at another, is a function of i, j and n, plus multiples of the unknown
+parts of their coordinates. An unknown coordinate is the offset of its lattice plus an integer times its step; without a
+lattice it is anything. The certificate divides the keys into groups of neighbouring places whose scores have one form.
+For each group, and for each single key that is compared with another one or a group, it names a step s and a rest t(j).
+It is checked that two scores of a group differ by an integer times s, plus t(j) - t(j'), and that the score of a single
+key differs from another one by t(j) plus a multiple of s. Then two different scores differ by at least
 
  - s, if t is 0 (equal ones are ties; with s = 0 all are equal);
- - in a group with a strictly monotone t: its least rise, and what s exceeds the range of t by; none are equal;
- - of a single key where 0 < t < s (or s = 0 and t has one sign): t and s - t; they are not equal.
+ - in a group with a strictly monotone t: the least rise of t, and the excess of s over the range of t; none are
+ equal;
+ - for a single key with 0 < t < s (or s = 0 and t of one sign): t and s - t; the two are not equal.
 
-A group is a *look-up* if its scores are -W j^2 + V j plus what does not depend on j, with W > 0 known. f(j) - f(j')
-= (j - j') (V - W (j + j')), so the largest exceeds its neighbours, and by concavity all others, by W times the distance
-of V/W from the odd numbers j + j': if V/W - 1 is a multiple of s, a divisor of 2, plus t with 0 < t < s, that is at
-least min(t, s - t), and no two are largest.
+A group is a *look-up* if its scores are -W j^2 + V j plus a summand that does not depend on j, with W > 0 known. f(j) -
+f(j') = (j - j') (V - W (j + j')). So the largest score exceeds its neighbours, and by concavity all others, by at least
+W times the distance of V/W from the odd numbers j + j'. If V/W - 1 is a multiple of s, a divisor of 2, plus t with 0 <
+t < s, that distance is at least min(t, s - t), and no two keys are largest.
 
-The single keys that are equal to one another and above all others are the largest in every row.
+Single keys that are equal to one another and above all others are the largest in every row.
 
-If the score is one product q k, two scores that differ do so by |q| times the difference of two keys, so that keys on a
-lattice of step s differ by at least |q| s, where q is not 0; if it is, all scores are equal. If q stays away from 0,
-and one key at a known place is above all others, and one below, then the largest score is unique.
+If the score is one product q k, two different scores differ by |q| times the difference of two keys. So keys on a
+lattice of step s differ by at least |q| s if q is not 0; if q is 0, all scores are equal. If q stays away from 0, and
+one key at a known place is above all others, and one below, then the largest score is unique.
 
-Where a coordinate of the query is 1/m, m >= 1 an integer, the row is multiplied by m first: m times a multiple is one
-too; gaps are divided by the largest m in the end.
+If a coordinate of the query is 1/m for an integer m >= 1, the row is multiplied by m first: m times a multiple is a
+multiple too. In the end gaps are divided by the largest m.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Column = Mapping[str, Mapping[int, NumberSpan]]
 
 @dataclass(frozen=True)
 class Head:
-    """A head: its mask, and the pairs of forms of query and key."""
+    """An attention head: its mask, the pairs of query and key forms, and the forms that it adds to coordinates."""
 
     name: str
     mask: str
@@ -54,18 +55,20 @@ class Head:
 
     @property
     def scores(self) -> tuple[str, tuple[tuple[Form, Form], ...]]:
-        """The mask and the score forms. Two heads of a layer with equal ones have equal rows."""
+        """The mask and the score forms. Two heads of a layer for which they are equal have equal rows."""
         return self.mask, self.pairs
 
     @property
     def uniform(self) -> bool:
-        """Whether every score is 0."""
+        """True if every score is 0, so that the head takes the mean over all visible keys."""
         return not self.pairs
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The score of a query and a key of one place: `known`, and factors of what is not known."""
+    """The score of a query and a key of one place: the known part, and the factors of the unknown coordinates of the
+    query, of the key, and of products of both. `keys` are the spans of the key's coordinates.
+    """
 
     known: Value
     of_query: Mapping[str, Value]
@@ -76,7 +79,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Group:
-    """Neighbouring places of keys whose scores have the form of the first part."""
+    """Keys of neighbouring places whose scores all have the form of the first part."""
 
     orders: tuple[int, ...]
     parts: tuple[Pieces, ...]
@@ -84,21 +87,21 @@ class Group:
 
     @property
     def form(self) -> Pieces:
-        """The form of all."""
+        """The form of all scores of the group."""
         return self.parts[0]
 
     @property
     def single(self) -> bool:
-        """Whether it is one key."""
+        """True if the group is one key."""
         return self.orders != (2,) and len(self.orders) == 1
 
 
 @dataclass(frozen=True)
 class Row:
-    """The rows of scores of the queries at a place. `visible`: the number of visible keys. `gaps`: functions of i and n
-    whose minimum is at most the gap. `unique`: one key has the largest score. `equal`: all scores are equal. `winners`:
-    the places of the keys with the largest score, where these are the same in every word. `begins`: the beginning of
-    the sequence has the largest score, alone or with others.
+    """Facts about the rows of scores for queries at a place, for every word. `visible` is the number of visible keys.
+    The minimum of `gaps`, functions of i and n, is at most the gap. `unique`: one key has the largest score. `equal`:
+    all scores are equal. `winners` are the places of the keys with the largest score, if these are the same for every
+    word. `begins`: the beginning of the sequence has the largest score, alone or with others.
     """
 
     visible: Value
@@ -110,16 +113,17 @@ class Row:
 
     @property
     def maxima(self) -> int | None:
-        """How many keys have the largest score, where that number is known."""
+        """The number of keys with the largest score, if it is known."""
         return 1 if self.unique else len(self.winners) or None
 
 
 def spread(row: Form, spans: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
-    """A form as a function, and the factors of what is not known."""
+    """Return the known part of a linear form as a function, and the factors of its unknown coordinates."""
     known: Value = 0
     unknown: dict[str, Rational] = {}
     for name, factor in row.items():
         span = spans[name]
+        # Without a lattice the whole coordinate is unknown.
         if span.step is not None:
             known = known + factor * span.offset
         if not span.exact:
@@ -128,7 +132,7 @@ def spread(row: Form, spans: Mapping[str, NumberSpan]) -> tuple[Value, dict[str,
 
 
 def as_key(span: NumberSpan) -> NumberSpan:
-    """A span with j in the place of i."""
+    """Return a span with the position j of a key in place of i."""
     step = None if span.step is None else moved(span.step, i=KEY)
     low, high, offset = (moved(part, i=KEY) for part in (span.low, span.high, span.offset))
     share = None if span.share is None else share_at_key(span.share)
@@ -136,11 +140,14 @@ def as_key(span: NumberSpan) -> NumberSpan:
 
 
 class ScoreRows:
-    """Checks what is claimed of the rows of one head for queries at one place; Rejected if it is not seen."""
+    """The rows of scores of one head for queries at one place. Methods check the claims about them and raise Rejected
+    unless they are known to be true.
+    """
 
     def __init__(self, signs: ShareSigns, world: World, head: Head, query: Place, columns: Column) -> None:
         self.signs, self.world, self.head, self.query = signs, world, head, query
         self.own = {name: columns[name][query.order] for pair in head.pairs for name in pair[0]}
+        # At most one coordinate of the query is cleared: see the module.
         self.inverse = next((name for name, span in self.own.items() if span.most is not None), None)
         self.parts: dict[int, tuple[Pieces, VisibleKeys]] = {}
         self.keys: dict[int, Mapping[str, NumberSpan]] = {}
@@ -151,10 +158,10 @@ class ScoreRows:
                 spans = {name: columns[name][key.order] for name in names}
                 spans = {name: as_key(span) for name, span in spans.items()} if key.several else spans
                 self.parts[key.order], self.keys[key.order] = (self._cleared(self._part(spans)), sight), spans
-        self.need(bool(self.parts), "sees nothing")
+        self.need(bool(self.parts), "sees no key")
 
     def need(self, condition: bool, what: str) -> None:
-        """Reject unless a condition holds."""
+        """Raise Rejected, with the head and the place, unless a condition holds."""
         require(condition, f"head {self.head.name} {what} {self.query}")
 
     def _part(self, keys: Mapping[str, NumberSpan]) -> Pieces:
@@ -177,13 +184,15 @@ class ScoreRows:
         return Pieces(known, kept[0], kept[1], both, keys)
 
     def _cleared(self, part: Pieces) -> Pieces:
-        """The score times m, where a coordinate of the query is 1/m."""
+        """Return the score times m if a coordinate of the query is 1/m, else the score."""
         name = self.inverse
         if name is None:
             return part
-        self.need(not any(name in names for names in part.of_both), "multiplies what is not known")
+        # m times an unknown product is no multiple of a known step.
+        self.need(not any(name in names for names in part.of_both), "multiplies an unknown number by a coordinate 1/m")
         rest = {x: factor for x, factor in part.of_query.items() if x != name}
         return Pieces(
+            # m (1/m) = 1: what 1/m multiplies becomes the known part, and the known part becomes a multiple of m.
             part.of_query.get(name, 0),
             rest | ({name: part.known} if part.known != 0 else {}),
             part.of_key,
@@ -192,34 +201,38 @@ class ScoreRows:
         )
 
     def _step(self, name: str) -> Value | None:
-        """That of a coordinate of the query, or of its m."""
+        """Return the step of a coordinate of the query; of m instead of 1/m."""
         return 1 if name == self.inverse else self.own[name].step
 
     # ---- groups ----
 
     def group(self, orders: Sequence[int]) -> Group:
-        """Some places as a group."""
-        self.need(len(orders) > 0 and all(order in self.parts for order in orders), "has no such keys")
+        """Return the group of the keys at some places. Raises Rejected if their scores do not have one form."""
+        self.need(
+            len(orders) > 0 and all(order in self.parts for order in orders), "has a group of keys that it does not see"
+        )
         found = [self.parts[order] for order in orders]
         if len(orders) == 1:
             return Group(tuple(orders), (found[0][0],), found[0][1])
-        self.need(2 in orders and [*orders] == sorted({*orders}), "has groups that are no neighbours")
+        # A group of several places has all positions between, so that its form is that of place 2.
+        self.need(2 in orders and [*orders] == sorted({*orders}), "has a group of places that are not neighbours")
         for (_, before), (_, after) in pairwise(found):
-            self.need(before.high + 1 - after.low == 0, "has groups that are no neighbours")
+            self.need(before.high + 1 - after.low == 0, "has a group of places that are not neighbours")
         middle = self.parts[2][0]
         for order, (part, sight) in zip(orders, found, strict=True):
             if order != 2:
+                # The form of place 2, at the position of the first or last key, is the form there.
                 same = moved(middle.known, j=sight.low) - part.known == 0
                 for name in {*middle.of_query, *part.of_query}:
                     factor = moved(middle.of_query.get(name, 0), j=sight.low) - part.of_query.get(name, 0)
                     same = same and factor == 0
-                self.need(same, "has a group whose scores have several forms")
+                self.need(same, "has a group whose scores have more than one form")
         rest = [part for order, (part, _) in zip(orders, found, strict=True) if order != 2]
         domains = tuple(domain for _, sight in found for domain in sight.domains)
         return Group(tuple(orders), (middle, *rest), VisibleKeys(found[0][1].low, found[-1][1].high, domains))
 
     def _unknown(self, parts: Iterable[Pieces], step: Value) -> bool:
-        """Whether all that depends on what is not known of keys is a multiple of a step."""
+        """Return True if all terms with unknown coordinates of keys are known to be multiples of a step."""
         for part in parts:
             for name, factor in part.of_key.items():
                 own = part.keys[name].step
@@ -232,7 +245,8 @@ class ScoreRows:
         return True
 
     def _of_row(self, factors: Mapping[str, Value], step: Value) -> bool:
-        """Whether multiples of the query's coordinates are multiples of a step."""
+        """Return True if the given multiples of unknown coordinates of the query are known to be multiples of a
+        step."""
         for name, factor in factors.items():
             own = self._step(name)
             if factor != 0 and (own is None or not self.signs.multiple(factor * own, step)):
@@ -242,24 +256,27 @@ class ScoreRows:
     # ---- differences ----
 
     def within(self, group: Group, rule: str, step: Value, rest: Value) -> tuple[tuple[Value, ...], bool, bool]:
-        """The gaps of a group, whether two of its scores may be equal, and whether they all are."""
+        """Return the gaps of a group under a claimed rule, whether two of its scores may be equal, and whether
+        all are."""
         if rule == "look-up":
             return self._look_up(group, step, rest), False, False
         sight, form = group.sight, group.form
+        # What changes with j: the differences of all scores follow from those to the first key.
         vary = {name: f - moved(f, j=sight.low) for name, f in form.of_query.items()}
         known = form.known - moved(form.known, j=sight.low) - rest + moved(rest, j=sight.low)
         fine = self._unknown(group.parts, step) and self._of_row(vary, step)
-        self.need(fine and self.signs.multiple(known, step), "has scores that are not what is claimed of a group")
+        self.need(fine and self.signs.multiple(known, step), "has scores that do not follow the rule of their group")
         if not has(rest, 2):
             return ((), True, True) if step == 0 else ((self._positive(step, sight),), True, False)
         rise = moved(rest, j=KEY + 1) - rest
+        # A wrong sign shows below: the gap is not positive then.
         sign = 1 if self.signs.positive(rise, sight.domains) else -1
         over = sign * (moved(rest, j=sight.high) - moved(rest, j=sight.low))
         gaps = [self.signs.floor(sign * rise, sight), *([step - over] if step != 0 else [])]
         return tuple(self._positive(gap, sight) for gap in gaps), False, False
 
     def _positive(self, gap: Value, sight: VisibleKeys) -> Value:
-        """A gap, which is positive wherever its row is seen."""
+        """Return a lower bound of a gap over all visible keys; raise Rejected unless it is positive."""
         found = self.signs.floor(gap, sight)
         self.need(self.signs.positive(found, [*sight.domains, self.query.domain]), "has a gap that may be 0")
         return found
@@ -270,26 +287,29 @@ class ScoreRows:
         known, parts = powers(form.known), {name: powers(f) for name, f in form.of_query.items()}
         fine = bare and known is not None and len(known) == 3
         fine = fine and all(part is not None and len(part) <= 2 for part in parts.values())
-        self.need(fine, "is no look-up")
+        self.need(fine, "has scores that are not those of a look-up")
         assert known is not None
+        # W
         width = self._positive(-1 * known[2], sight)
         slopes = {name: of(part[1]) / width for name, part in parts.items() if part is not None and len(part) > 1}
         lattice = self._of_row(slopes, step) and self.signs.multiple(2, step)
         offset = of(known[1]) / width - 1 - rest
-        self.need(lattice and self.signs.multiple(offset, step), "does not look up what is claimed")
+        self.need(lattice and self.signs.multiple(offset, step), "looks up other positions than its rule says")
         return tuple(self._positive(width * apart, sight) for apart in (rest, step - rest))
 
     def between(
         self, one: Group, other: Group, step: Value, rest: Value, sign: int | None
     ) -> tuple[tuple[Value, ...], bool, int | None]:
-        """How far the score of a single key is from those of a group: gaps, whether it may be equal to one of them, and
-        whether it is above (1), below (-1) or equal to (0) all of them, where that is known."""
+        """Return, for a single key and a group: gaps between their scores; whether the key's score may equal one of the
+        group; and whether it is above (1), below (-1) or equal to (0) all of them, if that is known.
+        """
         names = {*one.form.of_query, *other.form.of_query}
         apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
         known = one.form.known - other.form.known
         fine = self._unknown((*one.parts, *other.parts), step) and self._of_row(apart, step)
-        message = "has scores that are not what is claimed of a single key"
+        message = "has scores that do not follow the rule of a single key"
         self.need(fine and self.signs.multiple(known - rest, step), message)
+        # The scores are equal.
         if rest == 0 and step == 0:
             return (), True, 0
         if sign is not None:
@@ -297,7 +317,7 @@ class ScoreRows:
             for ends in self._ends(one, other):
                 end = ends[0] if sign == 1 else -1 * ends[1]
                 self.need(
-                    self.signs.positive(end, other.sight.domains), "has scores whose order is not what is claimed"
+                    self.signs.positive(end, other.sight.domains), "has scores whose order is not the claimed one"
                 )
         if rest == 0:
             return (self._positive(step, other.sight),), sign is None, sign
@@ -307,9 +327,11 @@ class ScoreRows:
         return (self._positive(rest, other.sight), self._positive(step - rest, other.sight)), False, sign
 
     def _ends(self, one: Group, other: Group) -> Iterator[tuple[Value, Value]]:
-        """Bounds of the difference of two scores, from those of every coordinate, by part of the second group."""
+        """Yield the least and the largest difference of the score of a single key and a score of a group, for each part
+        of the group.
+        """
         fine = self.inverse is None and not any(part.of_both for part in (*one.parts, *other.parts))
-        self.need(fine, "multiplies what is not known")
+        self.need(fine, "multiplies an unknown number by a coordinate 1/m")
         names = {*one.form.of_query, *other.form.of_query}
         apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
         for part in other.parts:
@@ -322,7 +344,7 @@ class ScoreRows:
                 offset = 0 if span.step is None else span.offset
                 ends = [(span.low - offset) * factor, (span.high - offset) * factor]
                 if not self.signs.nonnegative(factor, other.sight.domains):
-                    message = "has scores of which the order is not seen"
+                    message = "has scores whose order is not known"
                     self.need(self.signs.nonnegative(-1 * factor, other.sight.domains), message)
                     ends.reverse()
                 low, high = low + ends[0], high + ends[1]
@@ -331,27 +353,31 @@ class ScoreRows:
     # ---- rows ----
 
     def row(self, groups: Sequence[Sequence[int]], inner: Sequence[Any], pairs: Sequence[Any]) -> Row:
-        """What is known of the rows here: from groups, what is claimed of each, and of pairs of them.
+        """Return the facts about the rows that follow from claims about groups, and about pairs of groups.
 
         Raises:
-            Rejected: if the claims are not seen to be true, or leave out keys.
+            Rejected: if the claims are not known to be true, or leave out keys.
         """
         some = [self.group(orders) for orders in groups]
         orders = sorted(order for group in some for order in group.orders)
-        self.need(orders == sorted(self.parts), "has keys that are in no group, or in two")
+        # Every visible key must be in one group.
+        self.need(orders == sorted(self.parts), "has keys that are in no group or in two groups")
         visible = self.world.count(self.query, self.head.mask)
         if len(some) == 1 and some[0].single:
             return Row(visible, (), True, True, some[0].orders)
         fine = all(group.single or claim is not None for group, claim in zip(some, inner, strict=False))
-        self.need(fine and len(inner) == len(some), "has groups of which nothing is claimed")
+        self.need(fine and len(inner) == len(some), "has groups without a rule")
         own = [None if group.single else self.within(group, *claim) for group, claim in zip(some, inner, strict=True)]
         found: dict[tuple[int, int], tuple[tuple[Value, ...], bool, int | None]] = {}
         for a, b, *claim in pairs:
-            self.need(0 <= a < len(some) and 0 <= b < len(some) and a != b and some[a].single, "compares no single key")
+            self.need(
+                0 <= a < len(some) and 0 <= b < len(some) and a != b and some[a].single,
+                "compares something else than a single key with a group",
+            )
             found[a, b] = self.between(some[a], some[b], *claim)
         for a in range(len(some)):
             for b in range(a + 1, len(some)):
-                self.need((a, b) in found or (b, a) in found, "has keys that are not compared")
+                self.need((a, b) in found or (b, a) in found, "has groups that no pair compares")
         every = [*(part for part in own if part is not None), *found.values()]
         gaps = tuple(dict.fromkeys(gap for part in every for gap in part[0]))
         unique = not any(may_tie for _, may_tie, _ in found.values()) and all(
@@ -362,16 +388,18 @@ class ScoreRows:
         return Row(visible, self._divided(gaps), unique, equal, winners)
 
     def product(self, query: NumberSpan, offset: Value, step: Value) -> Row:
-        """The row of a score that is one product, from a span of the query form and the lattice of the key forms.
+        """Return the facts about rows whose score is one product, from a span of the query form and the lattice of the
+        key forms.
 
         Raises:
-            Rejected: if the query or the keys are not seen to be as claimed, or a query that is not 0 has no known
-                distance from 0.
+            Rejected: if the query or the keys are not known to be as claimed, or a query other than 0 has no
+            known distance
+                from 0.
         """
-        self.need(len(self.head.pairs) == 1 and self.inverse is None, "has a score that is no product")
+        self.need(len(self.head.pairs) == 1 and self.inverse is None, "has a score that is not one product")
         ((form, key),) = self.head.pairs
         own = [(factor, self.own[name]) for name, factor in form.items()]
-        self.need(self.signs.sums_to(own, 0, query, self.query.domain), "has another query than is claimed")
+        self.need(self.signs.sums_to(own, 0, query, self.query.domain), "has a query outside its claimed span")
         lattice, domain = NumberSpan(0, 0, offset, step), self.query.domain
         keys = {
             order: ([(factor, spans[name]) for name, factor in key.items()], self.parts[order][1])
@@ -379,17 +407,21 @@ class ScoreRows:
         }
         fine = self.signs.positive(step, [domain])
         fine = fine and all(self.signs.on_lattice(some, 0, lattice) for some, _ in keys.values())
-        self.need(fine, "has keys that are not on the lattice that is claimed")
+        self.need(fine, "has keys that are not on their claimed lattice")
         away = self.signs.far(query, 0, domain)
+        # If the query may be 0, its rows are equal there: only |q| of other queries counts for gaps.
         sizes = away or self.signs.from_zero(query, domain)
-        self.need(bool(sizes), "has a query that may be as near to 0 as it likes")
+        self.need(bool(sizes), "has a query without a known distance from 0")
         alone = len(keys) == 1 and 2 not in keys
+        # A positive query prefers the highest key, a negative one the lowest.
         unique = alone or (bool(away) and all(self._highest(keys, sign) for sign in (1, -1)))
         gaps = tuple(size * step for size in sizes)
         return Row(self.world.count(self.query, self.head.mask), gaps, unique, False, tuple(keys) if alone else ())
 
     def _highest(self, keys: Mapping[int, tuple[Parts, VisibleKeys]], sign: int) -> bool:
-        """Return True if the key form at one single place, times `sign`, is above those at all other places."""
+        """Return True if the key form at one single place, times `sign`, is known to be above those at all other
+        places.
+        """
         ends = {}
         for order, (some, sight) in keys.items():
             total = self.signs.total(some, 0, sight.domains)
@@ -404,13 +436,13 @@ class ScoreRows:
         )
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The gaps of the row, of those of its m-fold."""
+        """Return the gaps of the row, from those of the row times m."""
         most = None if self.inverse is None else self.own[self.inverse].most
         return gaps if most is None else tuple(of(gap) / most for gap in gaps)
 
     def _winners(self, a: int, groups: Sequence[Group], pairs: Mapping[tuple[int, int], Any]) -> tuple[int, ...]:
-        """The places of single keys that have the largest score in every row: group `a` and the groups equal to it. ()
-        if a group is not single, or another one is not seen to be below.
+        """Return the places of single keys that have the largest score in every row: group `a` and the groups equal to
+        it. Return () if one of these is not single, or another group is not known to be below.
         """
         if not groups[a].single:
             return ()
@@ -425,13 +457,15 @@ class ScoreRows:
         return tuple(found)
 
     def _beaten(self, place: int, groups: Sequence[Group], pairs: Mapping[tuple[int, int], Any]) -> bool:
-        """Whether some single key is certainly above all of a group: it is known to be, or it and another one differ
-        and their scores add up to twice that of the group."""
+        """Return True if some single key is above all scores of a group: it is known to be above, or it and another
+        single key differ and their scores add up to twice that of the group.
+        """
         if any(b == place and sign == 1 for (_, b), (_, _, sign) in pairs.items()):
             return True
         last = groups[place]
         for (a, b), (_, may_tie, _) in pairs.items():
             one, other = groups[a], groups[b]
+            # If A + B = 2 C and A differs from B, one of them is above C.
             bare = not any(part.of_key or part.of_both for group in (one, other, last) for part in group.parts)
             if place in (a, b) or not (one.single and other.single) or may_tie or not bare:
                 continue
@@ -445,7 +479,9 @@ class ScoreRows:
         return False
 
     def begins(self) -> bool:
-        """Whether the beginning of the sequence has the largest score of every row, perhaps with others."""
+        """Return True if the beginning of the sequence is known to have the largest score of every row, perhaps with
+        others.
+        """
         if 0 not in self.parts:
             return False
         bos = self.group((0,))
@@ -457,7 +493,7 @@ class ScoreRows:
 
 
 def powers(value: Value) -> list[Value] | None:
-    """The coefficients of a polynomial in j; None of what is none."""
+    """Return the coefficients of a function as a polynomial in j, or None if it is not one."""
     if not isinstance(value, Ratio):
         return [value]
     if any(exponents[2] for factor in value.factors for exponents in factor.terms):

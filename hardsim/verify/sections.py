@@ -1,7 +1,8 @@
-"""The sections of a certificate: which keys there are, and what kind of value each has.
+"""The sections of a certificate of a formula: which keys there are, and the shape of each value.
 
-Nothing else may be there: what the checker would not read, it does not accept. No integer is a truth, no number has a
-decimal point.
+A certificate with any other key is rejected: the checker accepts nothing that it does not read. An integer is not a
+truth value, and no number has a decimal point. After these checks every value has the expected type, so that the rest
+of the checker cannot fail on a wrong one.
 """
 
 from __future__ import annotations
@@ -23,40 +24,43 @@ CLAIM = (
     "holds there, and exactly 0 if not"
 )
 MOST = 10**30
-"""Integers of a certificate are smaller."""
+"""Integers of a certificate are below this in size."""
 SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", "bounds")
 SIDES = {"future": "L", "past": "R", "none": ""}
-"""The positions that a mask shows: those up to here, those from here on, all."""
+"""The visible positions of each mask: "L" those up to the query, "R" those from the query on, "" all."""
 
 Shape = Callable[[Any, str], None]
-"""Rejects a value that is not of a kind; the text is the place where it stands."""
+"""A function that raises Rejected if a value does not have some shape. Its second argument is the place of the value in
+the certificate, for the message.
+"""
 
 
 def such(fits: Callable[[Any], object], what: str) -> Shape:
-    """A value of a simple kind."""
+    """Return the shape of the values that satisfy a condition. `what` describes them in the message."""
     return lambda data, place: require(fits(data), f"{place}: this should be {what}")
 
 
+# `type`, not isinstance: to Python, True is an int, and a subclass may behave in any way.
 text = such(lambda data: type(data) is str, "a string")
 truth = such(lambda data: type(data) is bool, "true or false")
 rational = such(lambda data: type(data) is str and RATIONAL.fullmatch(data), 'a rational such as "-1/2"')
 bound = such(lambda data: data is None or (type(data) is int and abs(data) < MOST), "an integer or null")
-"""What bounds a head, `null` where there is nothing to bound."""
+"""A bound of a head's error, `null` if there is nothing to bound."""
 
 
 def integer(data: Any, place: str) -> None:
-    """An integer, which neither `true` nor 1.0 is."""
+    """Require an integer of at most 30 digits; `true` and 1.0 are not integers."""
     require(type(data) is int, f"{place}: this should be an integer")
     require(abs(data) < MOST, f"{place}: too large: an integer of more than 30 digits")
 
 
 def one_of(*values: str) -> Shape:
-    """One of some strings."""
+    """Return the shape of the strings among `values`."""
     return such(lambda data: type(data) is str and data in values, " or ".join(f'"{value}"' for value in values))
 
 
 def many(form: Shape, least: int = 0) -> Shape:
-    """An array."""
+    """Return the shape of arrays with at least `least` entries, all of one shape."""
     what = f"an array of {least} or more" if least else "an array"
 
     def check(data: Any, place: str) -> None:
@@ -68,7 +72,7 @@ def many(form: Shape, least: int = 0) -> Shape:
 
 
 def row(*forms: Shape) -> Shape:
-    """An array with one value of each kind, in this order."""
+    """Return the shape of arrays with one entry of each shape, in this order."""
 
     def check(data: Any, place: str) -> None:
         require(type(data) is list and len(data) == len(forms), f"{place}: this should be an array of {len(forms)}")
@@ -79,7 +83,7 @@ def row(*forms: Shape) -> Shape:
 
 
 def named(form: Shape) -> Shape:
-    """An object with any names."""
+    """Return the shape of objects with any keys, whose values have one shape."""
 
     def check(data: Any, place: str) -> None:
         require(type(data) is dict, f"{place}: this should be an object")
@@ -91,7 +95,7 @@ def named(form: Shape) -> Shape:
 
 
 def keys(**forms: Shape) -> Shape:
-    """An object with these keys and no others."""
+    """Return the shape of objects with exactly these keys."""
 
     def check(data: Any, place: str) -> None:
         whole = place or "the certificate"
@@ -108,12 +112,12 @@ def keys(**forms: Shape) -> Shape:
 
 
 LITERAL = row(integer, truth)
-"""A node and whether it is negated."""
+"""A literal: the number of a node, and whether it is negated."""
 SIDE = one_of(*SIDES.values())
 COUNT = row(integer, SIDE)
-"""A coefficient and the side on which one counts."""
+"""A term of a count: a coefficient, and the side of the query whose positions count."""
 ROW = named(rational)
-"""A linear form: coefficients of coordinates."""
+"""A linear form: coefficients by names of coordinates."""
 
 
 NODES = {
@@ -123,13 +127,13 @@ NODES = {
     "at least": row(text, many(LITERAL), many(COUNT), integer),
     "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
 }
-"""What follows each operator; `letters` has any number of symbols."""
+"""Shapes of the nodes of a formula by operator; a `letters` node may have any number of symbols."""
 OVER_PROPOSITIONS = {"true": row(text, row()), "holds": row(text, row(), text)}
-"""What stands for `letters` over sets of propositions: any set, and the sets that have one of them."""
+"""Nodes that stand for `letters` if symbols are sets of propositions: all sets, or all sets with one proposition."""
 
 
 def node(data: Any, place: str) -> None:
-    """A node: an operator, the literals it is about, and what else it needs."""
+    """Require a node of a formula: an operator, its operands, and whatever else it needs."""
     require(type(data) is list and len(data) > 1 and type(data[0]) is str, f"{place}: this should be a node")
     forms = NODES | OVER_PROPOSITIONS | {"letters": row(text, row(), *[text] * (len(data) - 2))}
     require(data[0] in forms, f"{place}: the operator {data[0]!a} is not known")
@@ -145,7 +149,7 @@ CLAIMS = {
 
 
 def head_claim(data: Any, place: str) -> None:
-    """What a head is claimed to do."""
+    """Require a claim about what a head computes."""
     require(type(data) is dict and type(data.get("kind")) is str, f"{place}: this should be an object with a kind")
     require(data["kind"] in CLAIMS, f"{place}.kind: {data['kind']!a} is not known")
     CLAIMS[data["kind"]](data, place)
@@ -157,11 +161,14 @@ FORMULA = {"nodes": many(node, 1), "root": LITERAL}
 MODEL = {"encodings": named(text), "temperature": text, "layers": many(LAYER), "output": text}
 SYMBOLS, SETS = {"alphabet": many(text, 1)}, {"props": many(text)}
 EACH_SYMBOL, EACH_PROPOSITION = {"embedding": named(many(rational, 1))}, {"embedding": named(ROW)}
-"""One value for each symbol, or a multiple of each proposition that holds and (of no name) of 1."""
+"""The embedding of a coordinate: one value for each symbol; or, for sets of propositions, a multiple of each
+proposition that holds, and (under the empty name) of 1.
+"""
 
 
 def over(symbols: dict[str, Shape], sets: dict[str, Shape]) -> Shape:
-    """An object about words of symbols, or about words of sets of propositions."""
+    """Return the shape of objects about words of symbols, or (with a key "props") about words of sets of
+    propositions."""
     return lambda data, place: keys(**(sets if isinstance(data, dict) and "props" in data else symbols))(data, place)
 
 
@@ -172,12 +179,14 @@ CHECKED = {
     "model": over(SYMBOLS | EACH_SYMBOL | MODEL, SETS | EACH_PROPOSITION | MODEL),
     "meaning": keys(coordinates=named(LITERAL), heads=named(head_claim)),
 }
-"""The sections that a claim is about."""
+"""The shapes of the sections that the claim is about."""
 LENGTH_BOUNDS = many(bound)
 
 
 def entry(data: Any, place: str) -> None:
-    """What bounds a head at one length, by what it should be; or, of every length, its rate, its series, and these."""
+    """Require an entry of a list of bounds: the bounds of a head at one length; or, for every length, its rate, the
+    name of its series, or a bound.
+    """
     if type(data) is str:
         text(data, place)
     elif type(data) is list:
@@ -203,23 +212,24 @@ CERTIFICATE = keys(
     bounds=named(many(entry)),
     digests=keys(**dict.fromkeys(SECTIONS, text)),
 )
-"""All of a certificate."""
+"""The shape of a whole certificate of a formula."""
 
 
 Lit = tuple[int, bool]
-"""A node and whether it is negated."""
+"""A literal: the number of a node, and whether it is negated."""
 
 
 def size(data: Any) -> int:
-    """How many values an array or an object holds."""
+    """Return the number of values inside an array or object, itself included."""
     if isinstance(data, dict):
         return 1 + sum(map(size, data.values()))
     return 1 + sum(map(size, data)) if isinstance(data, list) else 1
 
 
 class Claim:
-    """What a document claims, read: lengths, a formula, a network, and what its coordinates and heads stand for. Raises
-    Rejected if it does not say that."""
+    """The claim of a certificate, read from the document: lengths, formula, network, and the meaning of coordinates and
+    heads. The constructor raises Rejected if these do not fit together.
+    """
 
     def __init__(self, document: dict[str, Any]) -> None:
         for key, form in CHECKED.items():
@@ -244,55 +254,58 @@ class Claim:
             own = frozenset(rest if op == "letters" else ())
             require(op not in OVER_PROPOSITIONS or "props" in formula, f"formula.nodes[{k}]: there are no propositions")
             if op == "holds":
-                require(rest[0] in self.props, f"formula.nodes[{k}]: it is about none of the propositions")
+                require(rest[0] in self.props, f"formula.nodes[{k}]: it names no proposition of formula.props")
                 self.props[rest[0]] = k
             fine = own <= {*self.alphabet} and (op != "letters" or len(own) == len(rest))
             require(fine, f"formula.nodes[{k}]: symbols must be of the alphabet, and differ")
             self.symbols.append(own)
             if op == "predicate":
                 self.conditions[k] = rest[0], expression(rest[0], "xn")
-                require(self.conditions[k][1].truth, f"formula.nodes[{k}]: the predicate is a number, not a truth")
+                require(
+                    self.conditions[k][1].truth, f"formula.nodes[{k}]: the predicate is a number, not a truth value"
+                )
+        # Operands stand before their node, so there are no circles.
         self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
         self.root = self.lit(formula["root"], len(self.nodes))
 
     def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
-        require(model.get("alphabet", []) == self.alphabet, "model.alphabet is not that of the formula")
-        require(model.get("props", []) == [*self.props], "model.props are not those of the formula")
+        require(model.get("alphabet", []) == self.alphabet, "model.alphabet differs from formula.alphabet")
+        require(model.get("props", []) == [*self.props], "model.props differ from formula.props")
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}
         self.temperature = model["temperature"], expression(model["temperature"], "in", functions=True)
-        require(not self.temperature[1].truth, "model.temperature is a truth, not a number")
+        require(not self.temperature[1].truth, "model.temperature is a truth value, not a number")
         self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
                        for layer in model["layers"]]  # fmt: skip
         sizes = {len(values) for values in self.embedding.values()} if self.alphabet else set()
         require(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
         for values in self.embedding.values() if not self.alphabet else ():
             known = {name for name, k in self.props.items() if k is not None} | {""}
-            require(
-                values.keys() <= known, "model.embedding: a proposition is read of which no node of the formula speaks"
-            )
+            require(values.keys() <= known, "model.embedding: it reads a proposition that no node of the formula names")
         written = [*self.embedding, *(model["encodings"].keys() - self.embedding.keys())]
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
         require("" not in written, "model: a coordinate needs a name")
         require(len(set(written)) == len(written), "model: a coordinate is written twice")
+        # What nothing writes is 0 everywhere, so it may be the output only if something is claimed of it.
         require(self.output in (*written, *self.claims), "model.output: nothing writes it")
         self.rows = [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
         for heads, _ in self.layers:
             self.rows += [row for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
         strange = {*chain(*self.rows)} - {*written} - self.claims.keys()
-        require(not strange, f"model: it reads coordinates that are nowhere written: {sorted(strange)[:3]!a}")
+        require(not strange, f"model: it reads coordinates that nothing writes: {sorted(strange)[:3]!a}")
         names = [name for heads, _ in self.layers for name, *_ in heads]
         require(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
-        require(meaning["heads"].keys() <= {*names}, "meaning.heads: there is one that the network has not")
+        require(meaning["heads"].keys() <= {*names}, "meaning.heads: it names a head that the network does not have")
 
     def lit(self, data: Any, below: int) -> Lit:
-        """A literal of a node before `below`."""
+        """Return a literal of one of the first `below` nodes; raise Rejected for another number."""
         node, negated = data
-        require(0 <= node < below, f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+        require(0 <= node < below, f"formula or meaning: {data!r} is not a literal of one of the first {below} nodes")
         return node, negated
 
     def _parse(self, head: dict[str, Any], claims: dict[str, Any]) -> tuple[Any, ...]:
+        # A head without a claim has the kind None.
         claim = {"kind": None} | claims.get(head["name"], {})
         same = len(head["query"]) == len(head["key"])
         require(same, f"head {head['name']}: query and key have different dimensions")
@@ -304,10 +317,12 @@ class Claim:
 
 
 LONGEST_SHOWN = 400
-"""Characters of a text from a certificate that are shown."""
+"""Most characters to show of a text from a certificate."""
 
 
 def printable(text: str) -> str:
-    """A text that drives no terminal: what is not printable is written as an escape, and a long text is cut."""
+    """Return a text that cannot control a terminal: characters that are not printable become escapes, a long text is
+    cut.
+    """
     shown = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)

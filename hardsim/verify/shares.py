@@ -1,25 +1,26 @@
-"""What is known of means over tied keys, for the checker of certificates of programs.
+"""Means over tied keys, for the checker of certificates of programs: counts, shares and isolated zeros.
 
-**Counts.** For a query i of a word, a head's count is the number of visible keys that have the largest score. Its name
-is the head's, alone; heads of one layer with the same mask and the same query and key forms have the same count, and
-the first of them gives its name. A longer name is a count at another position: after the head come the heads and places
-through which it was read, the last first. `[h, 3]` at i is the count of h at the last position; `[h, g]` at i is the
-count of h at the first of the keys that g finds largest from i. That also serves where g finds several that have one
-value: the mean of these is what the first has. So each name is one integer at each position of each word, from 1 to the
-number of keys that h sees from where it is counted. Where two numbers have different bounds of a count, both bounds are
-true. A count is the same *everywhere* in a word if it is counted at one known place, or if the head has no mask and the
-same query at all positions: then its rows of scores are equal.
+**Counts.** For a query at position i of a word, the count of a head is the number of visible keys with the largest
+score. A share has powers of counts as denominators. The name of a count is the name of its head. Heads of one layer
+with the same mask and the same query and key forms have the same count, and the first of them names it. A longer name
+is a count at another position: after the head come the heads and places through which the number was read, the last one
+first. `[h, 3]` at i is the count of h at the last position; `[h, g]` at i is the count of h at the first of the keys
+that g finds largest from i. That also serves if g finds several keys with one value, since their mean is the value of
+the first. So each name is one integer at each position of each word, from 1 to the number of keys that h sees from
+where it is counted. If two numbers have different bounds of one count, both bounds are true. A count is the same
+*everywhere* in a word if it is counted at one known place, or if the head has no mask and the same query at all
+positions: then its rows of scores are equal.
 
-**Shares.** x lies in o + s/P Z, P a product of powers of counts. Sums: steps and exponents may only become finer. Of
-numbers read at one key, the counts are those at that key. A mean over m tied keys of numbers in o + s/P Z, where P is
-the same for all of them (counts that are the same everywhere), lies in o + s/(P m) Z; a mean over all V visible keys in
-o' + s/(P V) Z, o' the mean of the offsets. If x - t lies in w + s/P Z with 0 < |w| < s/P for the largest P, then x is
-at least the smaller of |w| and s/P - |w| from t.
+**Shares.** x lies in o + s/P Z, where P is a product of powers of counts. In sums, steps and exponents may only become
+finer. If numbers are read at one key, the counts are those at that key. A mean over m tied keys of numbers in o + s/P
+Z, where P is the same for all of them (counts that are the same everywhere), lies in o + s/(P m) Z. A mean over all V
+visible keys lies in o' + s/(P V) Z, where o' is the mean of the offsets. If x - t lies in w + s/P Z with 0 < |w| < s/P
+for the largest P, then x is at least the smaller of |w| and s/P - |w| from t.
 
-**Isolated zeros.** x = b + e z, e = 1 or -1, where z is 0, or positive and at least the least of some functions. Sums
-of equal signs keep this. A mean of such x over some of V visible keys, b being the same for all, is b + e times the
-mean of the z: that is 0, or at least the least z over V. No z is negative, so that a function says nothing where it is
-not positive, whether it is divided by V or not.
+**Isolated zeros.** x = b + e z with e = 1 or -1, where z is 0, or z is positive and at least the least of some
+functions. Sums of equal signs keep this. A mean of such x over some of V visible keys, b being the same for all, is b
+plus e times the mean of the z. That mean is 0, or at least the least z over V. No z is negative, so a function says
+nothing where it is not positive, whether it is divided by V or not.
 """
 
 from __future__ import annotations
@@ -50,46 +51,47 @@ from hardsim.verify.spans import (
 )
 
 Parts = Sequence[tuple[Rational, NumberSpan]]
-"""Numbers of spans, with their factors in a sum."""
+"""Terms of a sum: factors, and spans of the numbers that they multiply."""
 MOST_COUNTS = 12
-"""The largest exponent of a count, and the longest name."""
+"""Largest exponent of a count, and most parts of its name."""
 
 
 class ShareSigns(Signs):
-    """Decide what a certificate claims of functions, spans, shares and isolated zeros, either for words of length 1 or
-    for longer words.
+    """Decides whether numbers lie in claimed spans, including shares and isolated zeros, either for words of length 1
+    or for longer words. As in `Signs`, False means "not known".
     """
 
     world: World
     masks: Mapping[str, str]
-    """Of heads by name."""
+    """The mask of each head."""
     like: Mapping[str, str]
-    """By name of a head the first head of its layer with the same scores."""
+    """For each head, the first head of its layer with the same scores."""
     alike: set[str]
-    """The heads, of those that were read, whose rows of scores are the same at all positions."""
+    """The heads read so far whose rows of scores are the same at all positions."""
     _bounds: dict[tuple[DenominatorName, int], tuple[Value, ...]]
 
     # ---- denominators ----
 
     def denominator_name(self, parts: Sequence[str | int]) -> DenominatorName:
-        """Read the name of a count from its list in the certificate.
+        """Return the name of a count from its list in the certificate.
 
         Raises:
             Rejected: if the list names no head, or is too long.
         """
         head, *path = parts
         fine = head in self.like and len(parts) <= MOST_COUNTS
+        # Place 2 has several positions, so it cannot be part of a name.
         fine = fine and all(part in self.like if isinstance(part, str) else part in (0, 1, 3) for part in path)
-        require(fine, f"facts: {list(parts)!a} names no count of tied keys")
+        require(fine, f"facts: {list(parts)!a} is not the name of a count of tied keys")
         return tuple(self.like[part] if isinstance(part, str) else part for part in parts)
 
     def everywhere(self, name: DenominatorName) -> bool:
-        """Return True if a count is seen to be the same integer at all positions of a word."""
+        """Return True if a count is known to be the same integer at all positions of a word."""
         return isinstance(name[-1], int) or (len(name) == 1 and name[0] in self.alike)
 
     def bounds(self, name: DenominatorName, place: Place) -> tuple[Value, ...]:
-        """Upper bounds of a count at a place, as functions of i and n. Each is a number of visible keys; the count is
-        at most one of them.
+        """Return upper bounds of a count at a place, as functions of i and n. Each is a number of visible keys; the
+        count is at most one of them.
         """
         key = name, place.order
         if key not in self._bounds:
@@ -103,6 +105,7 @@ class ShareSigns(Signs):
         found: list[Value] = []
         for key in self.world.places:
             if isinstance(last, int):
+                # The count of `rest` at the place `last`.
                 found += self.bounds(tuple(rest), key) if key.order == last else ()
                 continue
             sight = self.world.sees(place, key, self.masks[last])
@@ -110,25 +113,26 @@ class ShareSigns(Signs):
                 assert sight is not None
                 there = moved(bound, i=KEY) if key.several else bound
                 found.append(-1 * self.floor(-1 * there, sight) if has(there, 2) else there)
-        require(found, f"facts: {[*name]!a} is counted at no position")
+        require(found, f"facts: {[*name]!a} is a count at no position")
         return tuple(dict.fromkeys(found))
 
     def counted(self, span: NumberSpan, place: Place) -> bool:
-        """Return True if every count in the share of a span has a claimed bound that is seen to be large enough at a
+        """Return True if every count in the share of a span has a claimed bound that is known to be large enough at a
         place.
         """
         denominators = () if span.share is None else span.share.denominators
         names = [name for name, _, _ in denominators]
         return len({*names}) == len(names) and all(
+            # The count is at most one of its known bounds, so the claimed one must be at least all of them.
             0 < power <= MOST_COUNTS
             and all(self.nonnegative(bound - most, [place.domain]) for most in (1, *self.bounds(name, place)))
             for name, bound, power in denominators
         )
 
     def read_from(self, span: NumberSpan, via: str | int | None) -> NumberSpan:
-        """The span of a number that is read at another position. `via` says how the position is found: a head (its one
-        largest key), a known place, or None if several keys are read. Counts that differ between positions are renamed
-        after `via`. With None, a share that has such counts is dropped.
+        """Return the span of a number that is read at another position. `via` is how that position is found: a head
+        (its one largest key), a known place, or None if several keys are read. Counts that differ between positions are
+        renamed after `via`; with None, a share that has such counts is dropped.
         """
         share = span.share
         if share is None:
@@ -147,13 +151,14 @@ class ShareSigns(Signs):
     # ---- shares ----
 
     def in_share(self, parts: Parts, bias: Value, outer: Share) -> bool:
-        """Return True if the linear combination `parts` plus `bias` is seen to lie in a share."""
+        """Return True if the linear combination `parts` plus `bias` is known to lie in a share."""
         return any(self._in_share(parts, bias, outer, lattices) for lattices in (False, True))
 
     def _in_share(self, parts: Parts, bias: Value, outer: Share, lattices: bool) -> bool:
         powers, offset = outer.powers, bias - outer.offset
         for factor, span in parts:
             own = share_of(span, lattices)
+            # Each count of the part must divide the product of the outer share.
             if own is None or any(power > powers.get(name, 0) for name, _, power in own.denominators):
                 return False
             if not self.multiple(factor * own.step, outer.step):
@@ -164,13 +169,14 @@ class ShareSigns(Signs):
     # ---- isolated zeros ----
 
     def total(self, parts: Parts, bias: Value, domains: Sequence[Domain], units: Sequence[Value] = ()) -> NumberSpan:
-        """The span of the linear combination `parts` plus `bias`. Its step divides all steps; a step that some of
-        `units` gives is preferred.
+        """Return the span of the linear combination `parts` plus `bias`. Its step divides all steps. A step that comes
+        from `units` is preferred.
         """
         low, high = ends_of(parts, bias)
         lattice, share = (
             self._sum([(f, share_of(span, kind)) for f, span in parts], bias, units) for kind in (True, False)
         )
+        # A lattice is a share without counts.
         step, offset = (None, 0) if lattice is None or lattice.denominators else (lattice.step, lattice.offset)
         ways = (1, -1) if any(span.isolated for _, span in parts) else ()
         zeros = [zero for way in ways if (zero := self._zeros(parts, bias, way, domains)) is not None]
@@ -191,8 +197,8 @@ class ShareSigns(Signs):
         return None if step is None else Share(offset, step, tuple(denominators.values()))
 
     def _unit(self, steps: Iterable[Value], tries: Iterable[Value]) -> Value | None:
-        """A number of which all steps are integer multiples, or None. `tries` are tried first, then the steps
-        themselves, then the greatest common divisor of the rational ones, alone and times each of the others.
+        """Return a number of which all steps are integer multiples, or None. First `tries` are tried, then the steps
+        themselves, then the greatest common divisor of the rational steps, alone and times each of the others.
         """
         some = [step for step in steps if step != 0]
         numbers = [Fraction(step) for step in some if not isinstance(step, Ratio)]
@@ -206,8 +212,8 @@ class ShareSigns(Signs):
         return next(found, None) if some else 0
 
     def _zeros(self, parts: Parts, bias: Value, sign: int, domains: Sequence[Domain]) -> IsolatedZero | None:
-        """The isolated zero, with this sign, of a linear combination; None if one of its terms has no isolated zero in
-        that direction.
+        """Return the isolated zero of a linear combination with this sign; None if a term has no isolated zero in its
+        direction.
         """
         base, apart = bias, list[Value]()
         for factor, span in parts:
@@ -223,9 +229,9 @@ class ShareSigns(Signs):
     def _isolated(
         self, span: NumberSpan, base: Value, sign: int, domains: Sequence[Domain], apart: Sequence[Value] = ()
     ) -> Iterator[IsolatedZero]:
-        """Isolated zeros of a span, from each source in turn: those that the certificate claims; the span is one
+        """Yield isolated zeros of a span, from each source in turn: those that the certificate claims; the span is one
         number; the span is on one side of `base`, and on a lattice or in a share through it; the span is on one side of
-        `base` by some distance. `apart` are the distances that the caller needs; they guide the choice of a step.
+        `base` by some distance. The distances `apart`, which the caller needs, guide the choice of a step.
         """
         yield from span.isolated
         if span.exact:
@@ -236,8 +242,8 @@ class ShareSigns(Signs):
             yield IsolatedZero(base, sign, (height,))
 
     def _off(self, span: NumberSpan, base: Value, apart: Sequence[Value]) -> Iterator[Value]:
-        """Lower bounds of the distance from `base` of every number of a span that is not `base`, from its lattice and
-        its share.
+        """Yield lower bounds of the distance from `base` of every number of a span other than `base`, from its lattice
+        and its share.
         """
         for share in (share_of(span, True), share_of(span, False)):
             if share is not None:
@@ -247,8 +253,8 @@ class ShareSigns(Signs):
                     yield of(unit) / most
 
     def isolates(self, parts: Parts, bias: Value, outer: IsolatedZero, sight: VisibleKeys, over: Value = 1) -> bool:
-        """Return True if the linear combination `parts` plus `bias`, at all visible keys, has the isolated zero that is
-        claimed. `over` divides the distance z (for a mean over that many keys).
+        """Return True if the linear combination `parts` plus `bias`, at all visible keys, has the isolated zero
+        `outer`. `over` divides the distance z, for a mean over that many keys.
         """
         apart = [limit * over for limit in outer.apart]
         span = self.total(parts, bias, sight.domains, apart)
@@ -280,16 +286,19 @@ class ShareSigns(Signs):
         return all(self.isolates(parts, bias, zero, sight) for zero in outer.isolated)
 
     def sums_to(self, parts: Parts, bias: Rational, outer: NumberSpan, domain: Domain) -> bool:
-        """Return True if the linear combination `parts` plus `bias` always lies in the span `outer`."""
+        """Return True if the linear combination `parts` plus `bias` is known to lie in the span `outer`."""
         fine = super().sums_to(parts, bias, outer, domain)
         return fine and self.holds(parts, bias, outer, VisibleKeys(0, 0, (domain,)))
 
     def within(self, inner: NumberSpan, outer: NumberSpan, sight: VisibleKeys) -> bool:
-        """Return True if every number of the span `inner`, at every visible position, lies in the span `outer`."""
+        """Return True if every number of the span `inner`, at every visible key, is known to lie in the span
+        `outer`."""
         return super().within(inner, outer, sight) and self.holds(((1, inner),), 0, outer, sight)
 
     def active(self, span: NumberSpan, outer: NumberSpan, clip: bool, domain: Domain) -> bool:
-        """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, lies in `outer` for every x of `span`."""
+        """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, is known to lie in `outer` for every number x of a
+        span.
+        """
         if not super().active(span, outer, clip, domain):
             return False
         here = VisibleKeys(0, 0, (domain,))
@@ -302,10 +311,12 @@ class ShareSigns(Signs):
         share, ends = outer.share, (0, 1) if clip else (0,)
         if share is not None and not all(self.in_share((), end, share) for end in ends):
             return False
+        # A clip or relu whose input is never inside the interval gives an end of it.
         if share is not None and not self.in_share(((1, span),), 0, share):
             margin = self.margin(span, True, domain) if clip else -HALF
             if isinstance(margin, Ratio) or margin < 0:
                 return False
+        # The output lies in the outer span, whose other parts were checked before.
         known = replace(outer, isolated=())
         return all(
             self._shapes(span, zero, clip, domain) or self.isolates(((1, known),), 0, zero, here)
@@ -333,8 +344,8 @@ class ShareSigns(Signs):
         return any(self._fits(IsolatedZero(goal, outer.sign, (least, *tops)), outer, here, 1) for least in some)
 
     def _shaped(self, value: Value, clip: bool, domain: Domain) -> Value | None:
-        """max(value, 0), or min(max(value, 0), 1) for a clip, for a function of i and n; None if it is not seen which
-        piece applies.
+        """Return max(value, 0), or min(max(value, 0), 1) for a clip, for a function of i and n; None if it is not known
+        which piece applies.
         """
         if self.nonnegative(-1 * value, [domain]):
             return 0
@@ -346,7 +357,7 @@ class ShareSigns(Signs):
     # ---- distances ----
 
     def far(self, span: NumberSpan, value: Rational, domain: Domain) -> tuple[Value, ...]:
-        """Positive functions whose minimum is at most |x - value| for every x of a span; () if x may equal the
+        """Return positive functions whose minimum is at most |x - value| for every x of a span; () if x may equal the
         value.
         """
         for side in (span.low - value, value - span.high):
@@ -363,7 +374,7 @@ class ShareSigns(Signs):
         return next((some for some in tries if all(self.positive(one, [domain]) for one in some)), ())
 
     def from_zero(self, span: NumberSpan, domain: Domain) -> tuple[Value, ...]:
-        """Positive functions whose minimum is at most |x| for every x != 0 of a span; () if none are found."""
+        """Return positive functions whose minimum is at most |x| for every x != 0 of a span; () if none are found."""
         tries: list[tuple[Value, ...]] = [(least,) for least in self._off(span, 0, ())]
         tries += [zero.apart for zero in span.isolated if zero.base == 0]
         fine = (some for some in tries if some and all(self.positive(one, [domain]) for one in some))
@@ -371,8 +382,8 @@ class ShareSigns(Signs):
 
 
 def share_of(span: NumberSpan, lattice: bool) -> Share | None:
-    """The share of a span, or its lattice as a share without counts. With `lattice` the lattice is preferred, else the
-    share; None if the span has neither.
+    """Return the share of a span, or its lattice as a share without counts. If `lattice` the lattice is preferred, else
+    the share; None if the span has neither.
     """
     own = None if span.step is None else Share(span.offset, span.step, ())
     first, second = (own, span.share) if lattice else (span.share, own)
@@ -380,11 +391,11 @@ def share_of(span: NumberSpan, lattice: bool) -> Share | None:
 
 
 def share_at_key(share: Share) -> Share:
-    """Rename the position of a share from i (the query) to j (the key)."""
+    """Return a share with its position renamed from i (the query) to j (the key)."""
     denominators = tuple(Denominator(name, moved(bound, i=KEY), power) for name, bound, power in share.denominators)
     return Share(moved(share.offset, i=KEY), moved(share.step, i=KEY), denominators)
 
 
 def zero_at_key(zero: IsolatedZero) -> IsolatedZero:
-    """Rename the position of an isolated zero from i (the query) to j (the key)."""
+    """Return an isolated zero with its position renamed from i (the query) to j (the key)."""
     return IsolatedZero(moved(zero.base, i=KEY), zero.sign, tuple(moved(one, i=KEY) for one in zero.apart))

@@ -1,18 +1,19 @@
-"""What numbers inside a program can be, for the checker of its certificates: at each kind of position, between two
-functions of position and length, and on a lattice; of means over tied keys also what `shares` describes.
+"""The numbers inside a program, for the checker of its certificates. At each place a number lies between two functions
+of position and length, and on a lattice. For means over tied keys, `shares` knows more.
 
-A place is the beginning of the sequence (0), the first position (1), the last (3), or any between (2): there i is a
-variable, and j where it is a key. Functions are those of `ratios`, in i, n and j. A span says `low <= x <= high`
-and, where it has a step, that x is in `offset + step Z`; with `most` x is 1/m for an integer m from 1 to `most`.
+A place is the beginning of the sequence (0), the first position (1), the last one (3), or any between (2). At place 2
+the position is the variable i, or j if it is the position of a key. Functions are those of `ratios`, in i, n and j. A
+span says that `low <= x <= high` and, if it has a step, that x is in `offset + step Z`. With `most`, x is 1/m for an
+integer m from 1 to `most`.
 
-Spans are written in the certificate; here it is only checked that they hold. What is used: a function f is a multiple
-of a step s at all integers i, n, j if f/s is a polynomial with integer coefficients; f >= 0 on a domain if it has
-coefficients >= 0 in the numbers >= 0 that the domain is written in.
+Spans come from the certificate; here they are only checked. Two rules suffice. A function f is a multiple of a step s
+at all integers i, n, j if f/s is a polynomial with integer coefficients. And f >= 0 on a domain if f has coefficients
+>= 0 in the numbers >= 0 by which the domain is described.
 
-A step may have either sign, or be 0 at some i and n: f = (f/s) s is 0 there, too, and `offset + s Z` is one number.
-Only gaps, margins and distances need a sign, and are held to be positive where they are taken. A place may have no
-positions: none between at n = 2, no keys between that are before i = 2. What is said of these is true; it adds 0 to a
-sum, and where the least of several functions is taken it can only make that smaller.
+A step may have either sign, or be 0 at some i and n: f = (f/s) s is 0 there too, and `offset + s Z` is one number. Only
+gaps, margins and distances need a sign; they are required to be positive where they are used. A place may have no
+positions: place 2 at n = 2, or keys of place 2 before i = 2. Claims about them are true; such a place adds 0 to a sum,
+and can only make the least of several functions smaller.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit
 
 INDEX, LENGTH, KEY, LOGARITHM = VARIABLE
 MOST_POWER = 24
-"""The largest exponent of an expression."""
+"""Largest exponent in an expression."""
 STEP = 60
-"""Steps that an operation on functions takes, as work is counted."""
+"""Steps charged for an operation on functions."""
 HALF = Fraction(1, 2)
 COMPARED = {
     "<": operator.lt,
@@ -46,20 +47,22 @@ COMPARED = {
 }
 
 Domain = tuple[Polynomial, ...]
-"""What i, n, j and a fourth variable are, in numbers >= 0."""
+"""The values of i, n, j and a fourth variable, as polynomials in numbers >= 0."""
 Form = Mapping[str, Rational]
-"""A linear form of coordinates."""
+"""A linear form: coefficients by names of coordinates."""
 
 
 def _domain(i: Any = 1, n: Any = 1, j: Any = 1) -> Domain:
     one = ratios.ONE
+    # A variable that does not occur gets a constant.
     return tuple(part if isinstance(part, Polynomial) else one.times(_constant(part)) for part in (i, n, j, 1))
 
 
 def lengths_from(start: int) -> Domain:
-    """The domain of lengths n >= start with their logarithms. Of log(n + 1) it only uses that it is at least log(start
-    + 1).
+    """Return the domain of lengths n >= start. Its fourth variable is log(n + 1), of which it states only that it is at
+    least log(start + 1).
     """
+    # Lower bound of log(start + 1), plus a number >= 0.
     least = Polynomial({ratios.CONSTANT: value_of("log", Fraction(start + 1), -1)})
     return ratios.ONE, above(start, 0), ratios.ONE, least.plus(NAMES[1])
 
@@ -69,7 +72,7 @@ def _constant(value: int) -> Polynomial:
 
 
 def above(start: int, *slacks: int) -> Polynomial:
-    """`start` plus some numbers >= 0."""
+    """Return the polynomial `start` plus some of the variables, which are numbers >= 0."""
     found = _constant(start)
     for slack in slacks:
         found = found.plus(NAMES[slack])
@@ -77,11 +80,13 @@ def above(start: int, *slacks: int) -> Polynomial:
 
 
 DenominatorName = tuple[str | int, ...]
-"""The name of a count of tied keys: see `shares`."""
+"""The name of a number of tied keys (see `shares`)."""
 
 
 class Denominator(NamedTuple):
-    """The `power`-th power of an integer from 1 to `most`: how many visible keys share the largest score of a row."""
+    """The `power`-th power of an integer from 1 to `most`: the number of visible keys that share the largest score of a
+    row.
+    """
 
     name: DenominatorName
     most: Value
@@ -90,7 +95,7 @@ class Denominator(NamedTuple):
 
 @dataclass(frozen=True)
 class Share:
-    """Numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators."""
+    """The numbers in `offset + step/(m_1^e_1 ... m_r^e_r) Z`, for the integers m_l of the denominators."""
 
     offset: Value
     step: Value
@@ -113,7 +118,9 @@ class Share:
 
 @dataclass(frozen=True)
 class IsolatedZero:
-    """Numbers `base + sign z` with z = 0, or z > 0 and z at least the least of `apart`; the base if the sign is 0."""
+    """The numbers `base + sign z` with z = 0, or z > 0 and z at least the least of `apart`. With sign 0 it is the base
+    alone.
+    """
 
     base: Value
     sign: int
@@ -122,7 +129,9 @@ class IsolatedZero:
 
 @dataclass(frozen=True)
 class NumberSpan:
-    """Numbers from `low` to `high`, in `offset + step Z` unless the step is None; `share` and `isolated` say more."""
+    """The numbers from `low` to `high`, in `offset + step Z` unless the step is None. `share` and `isolated` restrict
+    them further; with `most` they are 1/m for integers m from 1 to `most`.
+    """
 
     low: Value
     high: Value
@@ -134,7 +143,7 @@ class NumberSpan:
 
     @property
     def functions(self) -> Iterator[Value]:
-        """Every function of i and n that the claim contains."""
+        """All functions of i and n that the span contains."""
         yield from (part for part in (self.low, self.high, self.offset, self.step, self.most) if part is not None)
         if self.share is not None:
             yield from (self.share.offset, self.share.step, *(bound for _, bound, _ in self.share.denominators))
@@ -143,17 +152,17 @@ class NumberSpan:
 
     @property
     def exact(self) -> bool:
-        """Whether it is one function, the same for every word."""
+        """True if the span is one function, the same for every word."""
         return self.step is not None and not isinstance(self.step, Ratio) and self.step == 0
 
 
 def exactly(value: Value) -> NumberSpan:
-    """One function."""
+    """Return the span of one function."""
     return NumberSpan(value, value, value, 0)
 
 
 def ends_of(terms: Iterable[tuple[Rational, NumberSpan]], bias: Value = 0) -> tuple[Value, Value]:
-    """Return the least and the largest value of a sum: each term is a factor times a number of a span."""
+    """Return the least and the largest value of a sum. Each term is a factor times a number of a span."""
     low, high = bias, bias
     for factor, span in terms:
         ends = (span.low, span.high) if factor > 0 else (span.high, span.low)
@@ -163,7 +172,7 @@ def ends_of(terms: Iterable[tuple[Rational, NumberSpan]], bias: Value = 0) -> tu
 
 @dataclass(frozen=True)
 class VisibleKeys:
-    """The positions j from `low` to `high` that a query sees; `domains` say what i, n and j can be."""
+    """The visible keys of one place: positions j from `low` to `high`. `domains` describe the possible i, n and j."""
 
     low: Value
     high: Value
@@ -172,7 +181,7 @@ class VisibleKeys:
 
 @dataclass(frozen=True)
 class Place:
-    """A kind of position."""
+    """A kind of position (see the module). `order` is its number, `i` and `n` are its position and length."""
 
     order: int
     i: Value
@@ -181,7 +190,7 @@ class Place:
 
     @property
     def several(self) -> bool:
-        """Whether it stands for more than one."""
+        """True if the place stands for more than one position."""
         return self.order == 2
 
     def __str__(self) -> str:
@@ -189,25 +198,29 @@ class Place:
 
 
 class World:
-    """The places of every length from 2 on, or those of length 1. Of length 2 there are none between: what is claimed
-    of them is true."""
+    """The places of all lengths from 2 on, or those of length 1. Length 2 has no position of place 2; claims about it
+    are true.
+    """
 
     def __init__(self, bos: bool, longer: bool) -> None:
         self.bos, self.n = bos, LENGTH if longer else 1
+        # n = 2 + s for the beginning and the first position; i = n = 2 + s for the last.
         end = _domain(n=above(2, 0)) if longer else _domain()
         last = _domain(i=above(2, 0), n=above(2, 0))
         found = [Place(0, 0, self.n, end)] if bos else []
         found.append(Place(1, 1, self.n, end))
         if longer:
             found += [
+                # i = 2 + s, n = 3 + s + t: any 1 < i < n.
                 Place(2, INDEX, LENGTH, _domain(i=above(2, 0), n=above(3, 0, 1))),
                 Place(3, LENGTH, LENGTH, last),
             ]
         self.places = tuple(found)
 
     def sees(self, query: Place, key: Place, mask: str) -> VisibleKeys | None:
-        """The positions of one place that a query at another sees."""
+        """Return the keys of one place that a query at another place sees; None if there are none."""
         if query.several and key.several:
+            # j <= i in the one, j > i in the other; n has a slack of its own each time.
             upto, beyond = _domain(above(2, 0, 1), above(3, 0, 1, 2), above(2, 0)), _domain(
                 above(2, 0), above(4, 0, 1, 2), above(3, 0, 1)
             )  # fmt: skip
@@ -228,6 +241,7 @@ class World:
         if key.order and not fits:
             return None
         if key.several:  # the query is at an end
+            # 1 < j < n, and the query is at 1 or at n.
             i = above(3, 0, 1) if query.order == 3 else _constant(1)
             return VisibleKeys(2, LENGTH - 1, (_domain(i, above(3, 0, 1), above(2, 0)),))
         i, n, *_ = query.domain
@@ -235,7 +249,7 @@ class World:
         return VisibleKeys(key.i, key.i, (_domain(i, n, j),))
 
     def count(self, query: Place, mask: str) -> Value:
-        """How many positions a query sees."""
+        """Return the number of keys that a query sees, as a function of i and n."""
         if not query.order:
             return self.n + 1 if mask in ("none", "past", "strict-past") else 1
         i, n = query.i, self.n
@@ -244,35 +258,37 @@ class World:
 
 
 def moved(number: Value, i: Value | None = None, j: Value | None = None) -> Value:
-    """A function at another i or j, polynomials in i, n and j."""
+    """Return a function with polynomials in i, n and j in place of i and j."""
     if not isinstance(number, Ratio):
         return number
     places = [ratios.of(value) for value in (INDEX if i is None else i, LENGTH, KEY if j is None else j, 1)]
-    require(not any(place.factors for place in places), "a position is a polynomial")
+    require(not any(place.factors for place in places), "a position should be a polynomial")
     return ratios.at(number, [place.top for place in places])
 
 
 def has(number: Value, name: int) -> bool:
-    """Whether a function depends on i (0) or j (2)."""
+    """Return True if a function depends on the variable of a number: 0 for i, 2 for j."""
     if not isinstance(number, Ratio):
         return False
     return any(powers[name] for poly in (number.top, *number.factors) for powers in poly.terms)
 
 
 class Signs(Costs):
-    """What is known of functions: their signs on domains, and of what they are multiples. Results are kept."""
+    """Signs of functions on domains, and multiples; results are cached. Methods answer True if comparing coefficients
+    proves the answer. False means "not known".
+    """
 
     _signs: dict[Any, bool]
     _multiples: dict[Any, bool]
 
     def nonnegative(self, value: Value, domains: Iterable[Domain]) -> bool:
-        """Whether a function is seen to be at least 0."""
+        """Return True if a function is known to be at least 0 on all domains."""
         if not isinstance(value, Ratio):
             return value >= 0
         return all(self._sign(value, domain, False) for domain in domains)
 
     def positive(self, value: Value, domains: Iterable[Domain]) -> bool:
-        """Whether it is seen to be above 0."""
+        """Return True if a function is known to be positive on all domains."""
         if not isinstance(value, Ratio):
             return value > 0
         return all(self._sign(value, domain, True) for domain in domains)
@@ -290,7 +306,7 @@ class Signs(Costs):
         return self._signs[key]
 
     def multiple(self, value: Value, step: Value) -> bool:
-        """Whether a function is seen to be an integer times another, at all integers."""
+        """Return True if a function is known to be an integer times `step`, at all integers i, n and j."""
         if not isinstance(value, Ratio) and value == 0:
             return True
         if not isinstance(step, Ratio):
@@ -308,9 +324,12 @@ class Signs(Costs):
         return self._multiples[key]
 
     def floor(self, value: Value, sight: VisibleKeys) -> Value:
-        """A function of i and n that is at most one of i, n and j: it at an end if it rises or falls."""
+        """Return a function of i and n that is a lower bound of a function of i, n and j at the visible keys. If the
+        function rises or falls with j it is the function at one end; else it is a number.
+        """
         if not has(value, 2):
             return value
+        # A function that rises has its least value at the first visible key, one that falls at the last.
         rise = moved(value, j=KEY + 1) - value
         for sign, end in ((1, sight.low), (-1, sight.high)):
             if self.nonnegative(sign * rise, sight.domains):
@@ -318,7 +337,7 @@ class Signs(Costs):
         return self._bottom(value, sight.domains)
 
     def least_of(self, value: Value, place: Place) -> Value:
-        """A function of n that is at most one of i and n at a place."""
+        """Return a function of n that is a lower bound of a function of i and n at a place."""
         if not place.several or not has(value, 0):
             return value
         rise = moved(value, i=INDEX + 1) - value
@@ -330,13 +349,16 @@ class Signs(Costs):
     def _bottom(self, value: Value, domains: Iterable[Domain]) -> Fraction:
         self.spend(STEP)
         found = [ratios.lower(value, domain) for domain in domains]
-        require(None not in found, "no number is seen to be below a function")
+        require(None not in found, "no lower bound of a function is known")
         return min(least for least in found if least is not None)
 
     # ---- spans ----
 
     def within(self, inner: NumberSpan, outer: NumberSpan, sight: VisibleKeys) -> bool:
-        """Whether every number of one span, at every position that is seen, is in another of i and n."""
+        """Return True if every number of the span `inner`, at every visible key, is known to lie in the span `outer` of
+        i and n.
+        """
+        # The usual case, without any work.
         if inner == outer and not any(has(part, 2) for part in inner.functions):
             return True
         ends = ((inner.low, outer.low, 1), (inner.high, outer.high, -1))
@@ -348,7 +370,9 @@ class Signs(Costs):
         return self.on_lattice(((1, inner),), 0, outer) and outer.most is None
 
     def on_lattice(self, parts: Iterable[tuple[Rational, NumberSpan]], bias: Value, outer: NumberSpan) -> bool:
-        """Whether sums of multiples of numbers of spans are on the lattice of another."""
+        """Return True if a sum of factors times numbers of spans, plus a bias, is known to be on the lattice of
+        `outer`.
+        """
         if outer.step is None:
             return True
         offset = bias - outer.offset
@@ -361,7 +385,7 @@ class Signs(Costs):
     def sums_to(
         self, parts: Sequence[tuple[Rational, NumberSpan]], bias: Rational, outer: NumberSpan, domain: Domain
     ) -> bool:
-        """Whether every sum of multiples of numbers of spans is in another span."""
+        """Return True if a sum of factors times numbers of spans, plus a bias, is known to lie in the span `outer`."""
         parts = [(factor, span) for factor, span in parts if factor and span != ZERO]
         if len(parts) == 1 and parts[0] == (1, outer) and not bias:
             return True
@@ -370,7 +394,9 @@ class Signs(Costs):
         return fine and self.on_lattice(parts, bias, outer) and outer.most is None
 
     def active(self, span: NumberSpan, outer: NumberSpan, clip: bool, domain: Domain) -> bool:
-        """Whether max(x, 0), or min(max(x, 0), 1), of every number x of a span is in another."""
+        """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, is known to lie in `outer` for every number x of a
+        span.
+        """
         here = VisibleKeys(0, 0, (domain,))
         if self.nonnegative(-1 * span.high, [domain]):
             return self.within(ZERO, outer, here)
@@ -384,18 +410,22 @@ class Signs(Costs):
         high = self.nonnegative(outer.high, [domain]) and (
             self.nonnegative(outer.high - span.high, [domain]) or (clip and self.nonnegative(outer.high - 1, [domain]))
         )
+        # low and high: the ends of the piece, 0 and (for a clip) 1, are within the outer span.
         if outer.step is None or not (low and high) or outer.most is not None:
             return low and high and outer.most is None
         if not self.multiple(outer.offset, outer.step):
             return False
         if clip:
             margin = self.margin(span, True, domain)
+            # No number of the span is inside (0, 1), so the clip is 0 or 1.
             fine = not isinstance(margin, Ratio) and margin >= 0
             return fine and self.multiple(1 - outer.offset, outer.step)
         return self.on_lattice(((1, span),), 0, outer)
 
     def margin(self, span: NumberSpan, clip: bool, domain: Domain) -> Value:
-        """At most max(-x, x - 1) for every number x of a span: how far they are outside (0, 1), if not negative."""
+        """Return a lower bound of max(-x, x - 1) over the numbers x of a span: the distance from (0, 1) if it is not
+        negative.
+        """
         if self.nonnegative(-1 * span.high, [domain]):
             return -1 * span.high
         if self.nonnegative(span.low - 1, [domain]):
@@ -404,6 +434,7 @@ class Signs(Costs):
             if not span.exact or isinstance(span.offset, Ratio):
                 return -HALF
             return max(-span.offset, span.offset - 1)
+        # Of all lattice points the two next to 1/2 are deepest inside (0, 1).
         return min((max(-point, point - 1) for point in nearest(span, HALF)), default=HALF)
 
 
@@ -411,14 +442,16 @@ ZERO = exactly(0)
 
 
 def nearest(span: NumberSpan, value: Fraction) -> list[Fraction]:
-    """The numbers next to a value, on both sides, of a lattice that is the same everywhere: as far as ends that are
-    numbers leave any."""
+    """Return the numbers of a lattice next to a value, on both sides, that are within the ends of the span. Raises
+    Rejected if the lattice depends on the position.
+    """
     if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio):
-        raise Rejected("a lattice is not the same everywhere")
+        raise Rejected("a lattice depends on the position")
     offset, step = Fraction(span.offset), Fraction(span.step)
-    require(step > 0, "a step of a lattice is positive")
+    require(step > 0, "a step of a lattice should be positive")
     top = value if isinstance(span.high, Ratio) else min(value, span.high)
     bottom = value if isinstance(span.low, Ratio) else max(value, span.low)
+    # The end of the span may be on either side of the value.
     below, beyond = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
     fits = (
         isinstance(span.low, Ratio) or below >= span.low,
@@ -431,7 +464,7 @@ def nearest(span: NumberSpan, value: Fraction) -> list[Fraction]:
 
 
 def over(top: Value, bottom: Value) -> Value:
-    """A quotient."""
+    """Return a quotient; raise Rejected if the divisor is 0."""
     if isinstance(top, Ratio) or isinstance(bottom, Ratio):
         return ratios.of(top) / bottom
     require(bottom != 0, "a division by zero")
@@ -439,19 +472,21 @@ def over(top: Value, bottom: Value) -> Value:
 
 
 class Functions:
-    """Expressions of i, n and j as functions."""
+    """Convert expressions of i, n and j to functions."""
 
     def __init__(self, signs: Signs) -> None:
         self.signs = signs
 
     def read(self, text: str) -> Value:
-        """A function that is written in the certificate."""
+        """Return a function from its text in the certificate."""
         what = expression(text, "inj")
         require(not what.truth, f"{text!a} is a truth, not a number")
         return self._number(what.tree, {"i": INDEX, "n": LENGTH, "j": KEY}, None)
 
     def encoding(self, text: str, place: Place) -> NumberSpan:
-        """What an encoding is at a place; of a truth that differs there only that it is one."""
+        """Return the span of a position encoding at a place. A condition that is true at some positions of the place
+        and false at others is a number 0 or 1.
+        """
         what, names = expression(text, "in"), {"i": place.i, "n": place.n}
         if what.truth:
             found = self._truth(what.tree, names, place.domain)
@@ -463,10 +498,11 @@ class Functions:
         return self._repeating(tree, names, place.domain) or exactly(self._number(tree, names, place.domain))
 
     def _repeating(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> NumberSpan | None:
-        """What is known of -1 to an integer that varies, or of one modulo a number; None of anything else."""
+        """Return the span of (-1)**x for an integer x that varies, or of a remainder; None for any other expression."""
         if not isinstance(tree, tuple):
             return None
         op, first, *rest = tree
+        # -1 and 1 are the lattice -1 + 2 Z within [-1, 1].
         if op == "**" and self._number(first, names, domain) == -1:
             power = self._number(rest[0], names, domain)
             if isinstance(power, Ratio) and self.signs.multiple(power, 1):
@@ -474,20 +510,21 @@ class Functions:
         if op == "chain" and len(rest) == 1 and rest[0][0] == "%":
             number, modulus = (self._number(part, names, domain) for part in (first, rest[0][1]))
             fine = isinstance(modulus, int) and modulus > 0 and self.signs.multiple(number, 1)
-            require(fine, "an expression divides with a remainder, of which nothing is known")
+            require(fine, "an expression has a remainder, for which there is no rule")
             return NumberSpan(0, modulus - 1, 0, 1)
         return None
 
     def of_length(self, text: str, side: int) -> Value:
-        """A temperature of every length from 2 on; or, where that has log, sqrt or exp, a function below it (-1), or
-        above it (1)."""
+        """Return the temperature of all lengths from 2 on as a function of n. If it has log, sqrt or exp, return a
+        function below (side -1) or above it (side 1).
+        """
         what, domain = expression(text, "n", functions=True), _domain(n=above(2, 0))
-        require(not what.truth, "the temperature is a truth, not a number")
+        require(not what.truth, "the temperature is a truth value, not a number")
         return MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain).of(what.tree, side)
 
     def in_logarithms(self, text: str) -> Value | None:
-        """An upper bound of a temperature as a positive function of n and log(n + 1) (the fourth variable); None if
-        none is found.
+        """Return an upper bound of a temperature that is a positive function of n and log(n + 1), the fourth variable;
+        None if none is found.
         """
         what, domain = expression(text, "n", functions=True), lengths_from(2)
         sides = MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain, LOGARITHM)
@@ -508,23 +545,26 @@ class Functions:
             return -1 * self._number(parts[0], names, domain)
         if op == "[":
             found = None if domain is None else self._truth(parts[0], names, domain)
-            require(found is not None, "a condition inside an expression differs within a kind of position")
+            require(
+                found is not None,
+                "a condition in an expression is true at some positions of a place and false at others",
+            )
             return int(bool(found))
         if op == "**":
             base, power = (self._number(part, names, domain) for part in parts)
             if not isinstance(power, int) or not 0 <= power <= MOST_POWER:
-                raise Rejected(f"an exponent is none from 0 to {MOST_POWER}")
+                raise Rejected(f"an exponent is not an integer from 0 to {MOST_POWER}")
             total: Value = 1
             for _ in range(power):
                 total = fit(total * base)
             return total
-        require(op == "chain", f"an expression has {op!a}, of which nothing is known")
+        require(op == "chain", f"an expression has {op!a}, for which there is no rule")
         total = self._number(parts[0], names, domain)
         for name, part in parts[1:]:
             other = self._number(part, names, domain)
-            require(name in ("+", "-", "*", "/"), f"an expression has {name!a}, of which nothing is known")
+            require(name in ("+", "-", "*", "/"), f"an expression has {name!a}, for which there is no rule")
             if name == "/":
-                require(domain is None or self._apart(other, domain), "what an expression divides by may be 0")
+                require(domain is None or self._apart(other, domain), "a divisor in an expression may be 0")
                 total = over(total, other)
             else:
                 total = total + other if name == "+" else total - other if name == "-" else total * other
@@ -535,13 +575,13 @@ class Functions:
         return self.signs.positive(value, [domain]) or self.signs.positive(-1 * value, [domain])
 
     def defined(self, value: Value, domains: Iterable[Domain]) -> bool:
-        """Whether no divisor of a function can be 0."""
+        """Return True if no divisor of a function can be 0 on the domains."""
         return not isinstance(value, Ratio) or all(
             self._apart(Ratio(factor, ()), domain) for factor in value.factors for domain in domains
         )
 
     def _truth(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> bool | None:
-        """Whether a condition holds; None where that differs, or is not known."""
+        """Return the truth of a condition; None if it is not the same at all positions of a place, or not known."""
         assert isinstance(tree, tuple)
         op, *parts = tree
         if op == "not":
@@ -561,7 +601,7 @@ class Functions:
         return False if False in some else None if None in some else True
 
     def _term(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> Value | None:
-        """A number that is compared; None of one that has a value, with remainders in it, of which nothing is known."""
+        """Return a number to compare, or None if it has a remainder in it, so that only its existence is known."""
         if isinstance(tree, int | str) or tree[0] not in ("chain", "-"):
             return self._number(tree, names, domain)
         op, first, *rest = tree
@@ -571,13 +611,16 @@ class Functions:
         terms = [self._term(part, names, domain) for part in (first, *(part for _, part in rest))]
         for (name, _), by in zip(rest, terms[1:], strict=True):
             fine = name not in ("/", "//", "%") or (by is not None and self._apart(by, domain))
-            require(fine, "what an expression divides by may be 0")
+            require(fine, "a divisor in an expression may be 0")
         known = None not in terms and not any(name in ("//", "%") for name, _ in rest)
         return self._number(tree, names, domain) if known else None
 
     def _integer(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> None:
-        """Hold that what a predicate is asked of is an integer."""
-        require(self.signs.multiple(self._number(tree, names, domain), 1), "a predicate is asked of no integer")
+        """Require that a predicate is asked of an integer."""
+        require(
+            self.signs.multiple(self._number(tree, names, domain), 1),
+            "a predicate is asked of a number that may not be an integer",
+        )
 
     def _compared(self, op: str, difference: Value, domain: Domain) -> bool | None:
         for sign in (1, -1):

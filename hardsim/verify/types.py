@@ -1,15 +1,16 @@
-"""Joint values of coordinates at a position, for the checker of certificates of programs, and what follows of scores.
+"""Types: the joint values of coordinates at a position, for the checker of certificates of programs, and the scores
+that follow from them.
 
-A relation says what a number is at a place: rows of some choices and a value, one of which applies whatever the word
-is. Choices are of the symbol of the position, of the key that a head with a unique largest score reads, and of a
-number that has few values (a span says which). Two numbers that depend on one choice take values of rows that agree
-on it; choices of different things may combine in every way, even where no word has them. So a relation has every value
-that occurs, and perhaps others.
+The table of a number at a place has rows of some choices and a value; one of the rows applies, whatever the word is.
+There are choices of the symbol of the position, of the key that a head with a unique largest score reads, and of a
+number that a span restricts to few values. Two numbers that depend on the same choice take values of rows that agree on
+it. Different choices may combine in every way, even in ways that no word has. So a table has every value that occurs,
+and perhaps others.
 
-A score is worked out for each kind of query and of key, a kind being joint values of the forms in the score: it is a
-function of i, j and n. Where the order of all these functions is seen, a row has its largest score at the visible keys
-of the highest kind that the word has. A score that is below one of a key that is always visible, whatever its kind, is
-never the largest; of every other, the gap is at least its distance from the next lower one.
+The type of a query, or of a key, is the joint value of its forms in the score. For each type of query and of key the
+score is a function of i, j and n. If the order of all these functions is known, the largest score of a row belongs to
+the visible keys of the highest type in the word. A score below one of a key that is always visible, whatever the type
+of that key, is never the largest. For every other type, the gap is at least the distance from the next lower score.
 """
 
 from __future__ import annotations
@@ -26,32 +27,33 @@ from hardsim.verify.rows import Head
 from hardsim.verify.spans import KEY, Form, NumberSpan, Place, Signs, VisibleKeys, World, has, moved
 
 MOST_ROWS = 1024
-"""The most rows of a relation, and the most kinds."""
+"""Most rows of a table, and most types of a form at a place."""
 MOST_VALUES = 8
-"""The most values of a number that is a choice of its own."""
+"""Most values of a number that is a choice of its own."""
 MOST_PAIRS = 8192
-"""The most pairs of a query kind and a key kind in a row of scores."""
+"""Most pairs of a query type and a key type in a row of scores."""
 
 Choices = Mapping[Any, int]
-"""The number that was chosen, by what it is a choice of."""
+"""The number of what was chosen, by the source of the choice."""
 TypeTable = tuple[tuple[Choices, Value], ...]
 Columns = Mapping[str, Mapping[int, NumberSpan]]
 Read = Mapping[int, NumberSpan]
-"""A span at each kind of position."""
+"""A span at each place, by order of the place."""
 Vector = tuple[Value, ...]
 Picks = tuple[tuple[int, ...], frozenset[str]]
-"""The reading of a head at a place: the places of the keys that it may read (empty: all visible ones), and the
-coordinates to which it adds the value of one of these keys."""
+"""How a head reads at a place: the orders of the places of the keys that it may read (empty: all visible ones), and the
+coordinates to which it adds the value of one key.
+"""
 
 
 def always(value: Value) -> TypeTable:
-    """The relation of a number that depends on no choice."""
+    """Return the table of a number that depends on no choice."""
     return (({}, value),)
 
 
 def few(span: NumberSpan, source: Any) -> TypeTable | None:
-    """The relation of a number of which only the span is known: each value is one choice of `source`. None if the span
-    has too many values, or no lattice.
+    """Return the table of a number of which only the span is known: each of its values is one choice of `source`.
+    Return None if the span has too many values, or no lattice.
     """
     if span.exact:
         return always(span.offset)
@@ -60,10 +62,11 @@ def few(span: NumberSpan, source: Any) -> TypeTable | None:
         for part in (span.low, span.high, span.offset, span.step)
         if part is not None and not isinstance(part, Ratio)
     ]
+    # All four parts must be rationals.
     if len(numbers) < 4:
         return None
     low, high, first, size = numbers
-    require(size > 0, "a step of a lattice is positive")
+    require(size > 0, "a step of a lattice should be positive")
     start, end = ceil((low - first) / size), floor((high - first) / size)
     if not 0 <= end - start < MOST_VALUES:
         return None
@@ -71,7 +74,8 @@ def few(span: NumberSpan, source: Any) -> TypeTable | None:
 
 
 class TypedColumns:
-    """The relations of all coordinates at each kind of position, updated layer by layer."""
+    """The tables of all coordinates at each place, updated layer by layer. None stands for a table that is not
+    known."""
 
     def __init__(self, signs: Signs, world: World) -> None:
         self.signs, self.world = signs, world
@@ -84,10 +88,11 @@ class TypedColumns:
         encodings: Mapping[str, Mapping[int, NumberSpan]],
         spans: Columns,
     ) -> None:
-        """Set the relations of the input coordinates. `embedding` has a value for each symbol and, last, for the
-        beginning of the sequence; `encodings` and `spans` are the spans of the encodings and of the sums.
+        """Set the tables of the input coordinates. `embedding` has a value for each symbol and, last, for the beginning
+        of the sequence. `encodings` and `spans` are the spans of the encodings and of the sums.
         """
         columns = [*zip(*embedding.values(), strict=True)] if embedding else []
+        # Symbols with equal embeddings count once.
         symbols = list(dict.fromkeys(columns[: len(columns) - self.world.bos]))
         for name, own in spans.items():
             self.known[name] = {}
@@ -98,6 +103,7 @@ class TypedColumns:
                     parts.append((Fraction(1), few(added, ("encoding", name))))
                 if name in embedding:
                     number = [*embedding].index(name)
+                    # The beginning of the sequence has one symbol, so nothing is chosen there.
                     values = [columns[-1][number]] if not order else [row[number] for row in symbols]
                     self.signs.spend(len(values))
                     rows = tuple(({"symbol": k}, value) for k, value in enumerate(values))
@@ -112,7 +118,7 @@ class TypedColumns:
         spans: Columns,
     ) -> None:
         """Add what the heads of a layer read. `picks` says where a head reads a single key, `reads` has the spans of
-        what heads read, and `spans` those of the coordinates after the layer's attention.
+        the values that it reads, and `spans` those of the coordinates after attention.
         """
         self.layer += 1
         parts: dict[str, dict[int, list[tuple[Fraction, TypeTable | None]]]] = {}
@@ -129,8 +135,8 @@ class TypedColumns:
         self._add(parts, {}, spans, "attended")
 
     def _picked(self, head: Head, query: Place, picks: Picks) -> dict[str, TypeTable]:
-        """The relation of each coordinate that a head reads at one key. Only coordinates whose values are plain numbers
-        at every visible key are included.
+        """Return the tables of the coordinates to which a head adds the value of one key. Only those are included whose
+        values are plain numbers at every visible key.
         """
         orders, some = picks
         keys = [key for key in self.world.places if self.world.sees(query, key, head.mask) is not None]
@@ -142,6 +148,7 @@ class TypedColumns:
             found = self.joint([*outs.values()], key.order)
             if found is None:
                 return {}
+            # The keys of different places may have the same values.
             vectors |= dict.fromkeys(found)
         if len(vectors) > MOST_ROWS:
             return {}
@@ -214,14 +221,12 @@ class TypedColumns:
         span: NumberSpan,
         stage: str,
     ) -> None:
-        """Set the relation of a coordinate to the sum of its parts or, if that is not known, to the values of its
-        span.
-        """
+        """Set the table of a coordinate to the sum of its parts or, if that is not known, to the values of its span."""
         found = always(span.offset) if span.exact else self.sum(parts, bias)
         self.known[name][order] = found if found is not None else few(span, (stage, self.layer, name))
 
     def sum(self, parts: Iterable[tuple[Rational, TypeTable | None]], bias: Value) -> TypeTable | None:
-        """The relation of a linear combination; None if the relation of a term is not known, or the sum has too many
+        """Return the table of a linear combination; None if the table of a term is not known, or the sum has too many
         rows.
         """
         rows: list[tuple[Choices, Value]] = [({}, bias)]
@@ -234,7 +239,7 @@ class TypedColumns:
         return self._short(tuple(rows))
 
     def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: TypeTable) -> Iterator[tuple[Choices, Any, Value]]:
-        """Pairs of rows from two relations that agree on all choices. It stops after too many pairs."""
+        """Yield the pairs of rows from two tables that agree on all choices. It stops after too many pairs."""
         found = 0
         for choices, value in rows:
             for others, more in relation:
@@ -246,13 +251,14 @@ class TypedColumns:
                         return
 
     def _short(self, relation: TypeTable) -> TypeTable:
-        """Reduce a relation to one row if all its rows have the same value."""
+        """Reduce a table to one row if all its rows have the same value."""
         values = {value for _, value in relation}
         self.signs.spend(len(relation))
         return always(relation[0][1]) if len(values) == 1 else relation
 
     def joint(self, forms: Sequence[Form], order: int) -> list[Vector] | None:
-        """The joint values of some forms at a place; None if a form has no relation, or there are too many values."""
+        """Return the joint values of some forms at a place; None if a form has no table, or there are too many
+        values."""
         rows: list[tuple[Choices, Vector]] = [({}, ())]
         for form in forms:
             own = self.sum([(factor, self.known[name][order]) for name, factor in form.items()], 0)
@@ -266,8 +272,9 @@ class TypedColumns:
 
 @dataclass(frozen=True)
 class Level:
-    """The score of one kind of key: between two functions of i and n. Keys of this kind have equal scores, unless
-    `rise` is given: then the score is strictly monotone in j, and neighbours differ by at least `rise`.
+    """The score of one type of key, between two functions of i and n; `orders` are the places of its keys. Keys of this
+    type have equal scores, unless `rise` is given: then the score is strictly monotone in j, and neighbours differ by
+    at least `rise`.
     """
 
     low: Value
@@ -278,21 +285,21 @@ class Level:
 
 @dataclass(frozen=True)
 class TypedRow:
-    """The rows of a head at a place. The minimum of `gaps` is at most the gap. `unique`: the largest score belongs to
-    one key. `equal`: all scores are equal.
+    """Facts about the rows of a head at a place, as in `rows.Row`. The minimum of `gaps` is at most the gap. `unique`:
+    the largest score belongs to one key. `equal`: all scores are equal.
     """
 
     gaps: tuple[Value, ...]
     unique: bool
     equal: bool
     winners: tuple[int, ...]
-    """The places of the keys that always have the largest score, and alone have it."""
+    """The places of the keys that have the largest score for every word, and alone have it."""
     begins: bool
     """True if the beginning of the sequence has the largest score, perhaps with other keys."""
 
 
 class TypedRows:
-    """The rows of one head for queries at one place."""
+    """The rows of one head for queries at one place, from the types of queries and keys."""
 
     def __init__(self, types: TypedColumns, mask: str, pairs: Sequence[tuple[Form, Form]], query: Place) -> None:
         self.types, self.signs, self.query = types, types.signs, query
@@ -306,7 +313,7 @@ class TypedRows:
         self.keys = self._keys(self.forms)
 
     def _keys(self, forms: Sequence[Form]) -> dict[int, list[Vector]]:
-        """The kinds of the visible keys by place; {} if they are not known, or are too many."""
+        """Return the types of the visible keys by place; {} if they are not known, or too many."""
         found: dict[int, list[Vector]] = {}
         for order in self.sights:
             some = self.types.joint(forms, order)
@@ -316,12 +323,13 @@ class TypedRows:
         return found if len(self.queries) * sum(map(len, found.values())) <= MOST_PAIRS else {}
 
     def row(self) -> TypedRow | None:
-        """The row that holds for every kind of query; None if the order of the scores is not seen."""
+        """Return the facts that hold for every type of query; None if the order of the scores is not known."""
         every = [self._ranked(query) for query in self.queries] if self.keys else []
         rows = [self._of(ranks) for ranks in every if ranks is not None]
         gaps = dict.fromkeys(gap for row in rows for gap in row.gaps)
         if not rows or len(rows) < len(every) or not all(self.signs.positive(gap, [self.query.domain]) for gap in gaps):
             return None
+        # Known only if all types of query have the same winners.
         winners = {row.winners for row in rows}
         return TypedRow(
             tuple(gaps),
@@ -332,12 +340,13 @@ class TypedRows:
         )
 
     def agrees(self, value: Form) -> bool:
-        """Return True if all keys that may share the largest score carry one value of a form."""
+        """Return True if all keys that may share the largest score are known to carry one value of a form."""
         keys = self._keys([*self.forms, value]) if self.keys else {}
         for query in self.queries if keys else ():
             ranks = self._ranked(query)
             if ranks is None:
                 return False
+            # Lower scores are never the largest.
             for score in ranks[self._certain(ranks) :]:
                 if self._alone(score):
                     continue
@@ -349,18 +358,19 @@ class TypedRows:
         return bool(keys) and bool(self.queries)
 
     def _ranked(self, query: Vector) -> list[Level] | None:
-        """The scores for one kind of query in ascending order; None if their order is not seen."""
+        """Return the scores for one type of query in ascending order; None if their order is not known."""
         scores = self._scores(query)
         if scores is None:
             return None
         below = [self._below(score, scores) for score in scores]
         ranked = dict(zip(below, scores, strict=True))
+        # A total order: the ranks are all different.
         known = None not in ranked and len(ranked) == len(scores)
         return [ranked[number] for number in range(len(scores))] if known else None
 
     def _certain(self, ranked: Sequence[Level]) -> int:
-        """The rank that the largest score certainly reaches: a key at a single place (first, last, beginning) is always
-        visible, so the largest score is at least the lowest score there.
+        """Return the rank that the largest score reaches for every word: a key at a single place (first, last,
+        beginning) is always visible, so the largest score is at least the lowest score there.
         """
         return max(
             (next(n for n, score in enumerate(ranked) if order in score.orders) for order in self.sights if order != 2),
@@ -371,17 +381,19 @@ class TypedRows:
         return len(score.orders) == 1 and (score.rise is not None or 2 not in score.orders)
 
     def _of(self, ranked: Sequence[Level]) -> TypedRow:
-        """The row for one kind of query, from its scores in ascending order."""
+        """Return the facts for one type of query, from its scores in ascending order."""
         gaps, unique = list[Value](), True
         for number in range(self._certain(ranked), len(ranked)):
             score = ranked[number]
             if number:
+                # The next lower type may be the largest of the rest.
                 gaps.append(score.low - ranked[number - 1].high)
             if score.rise is not None:
                 gaps.append(score.rise)
             unique = unique and self._alone(score)
         *others, top = ranked
         lower = frozenset().union(*(score.orders for score in others))
+        # Keys at these places always have the highest type.
         fixed = 2 not in top.orders and not top.orders & lower
         begins = 0 in top.orders and 0 not in lower
         equal = not others and top.rise is None
@@ -397,6 +409,7 @@ class TypedRows:
         for order, keys in self.keys.items():
             for key in keys:
                 score = self._score(query, key)
+                # Such a score depends on the position of the key, so it is a level of its own.
                 if has(score, 2):
                     rising[score, order] = self._rising(score, order)
                 else:
@@ -416,8 +429,8 @@ class TypedRows:
         return Level(low, high, self.signs.floor(sign * rise, sight), frozenset([order]))
 
     def _below(self, score: Level, scores: Sequence[Level]) -> int | None:
-        """How many of the other scores are below this one; None if some score is neither seen to be below it nor above
-        it.
+        """Return how many of the other scores are below this one; None if some score is neither known to be below nor
+        above it.
         """
         found = 0
         for other in scores:

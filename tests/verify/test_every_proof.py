@@ -99,7 +99,7 @@ def test_two_numbers_that_are_looked_up_alike_are_off_together(text: str) -> Non
         assert (sealed(changed) is None) is (temperature != "2/n")
     # Other combinations have no such bound.
     other = compiled("#L[a] + #L[b] > #L[c] + 1", beta=Fraction(19, 10), letters="abc", counting="lookup")
-    raised(Undecided, certificate, other, 6, 5, match="do not settle a clip")
+    raised(Undecided, certificate, other, 6, 5, match="do not decide a clip")
 
 
 # ---- one length for all ----
@@ -132,7 +132,7 @@ def test_one_length_does_not_stand_for_all_where_something_depends_on_it() -> No
         nodes = document["formula"]["nodes"]
         return next(k for k, node in enumerate(nodes) if sorted(node[2:]) == ["a", "b", "c"])
 
-    assert "not the root of the formula at length 1" in rejected(only_four)
+    assert "not the truth of formula.root at length 1" in rejected(only_four)
     assert rejected(lambda document: document["model"].update(temperature="1/i**2 + (4 - n)**2"))
     assert "bounds" in (verify(tampered()) or "")
 
@@ -161,7 +161,7 @@ def test_what_no_word_changes_is_seen(text: str, max_n: int | None) -> None:
     assert verify(document) is None
     assert false_on(document) == []
     document["formula"]["root"][1] ^= True
-    assert "is not the root" in (sealed(document) or "")
+    assert "is not the truth of formula.root" in (sealed(document) or "")
 
 
 # ---- models ----
@@ -194,7 +194,7 @@ def test_predicates_of_positions_are_encodings_of_programs(name: str, wrong: str
     for place, text in document["model"]["encodings"].items():
         if text == own:
             document["model"]["encodings"][place] = wrong
-    assert "may be 0" in (program_sealed(document) or "") or "no integer" in (program_sealed(document) or "")
+    assert "may be 0" in (program_sealed(document) or "") or "not be an integer" in (program_sealed(document) or "")
     raised(Rejected, check_network, document, model, "model")
 
 

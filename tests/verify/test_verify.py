@@ -85,12 +85,12 @@ def test_sealed_alterations_are_named() -> None:
 
     assert "temperature is not positive" in reason(document["model"], "temperature", "-1/n")
     assert "bounds of head S4.read" in reason(document["model"], "temperature", "1/(2*n)")
-    assert "do not settle a clip of 'S4'" in reason(document["model"], "temperature", "9/n")
-    assert "'S4' is not what is claimed, S," in reason(head, "mask", "past")
-    assert "do not settle" in reason(head["query"][0], "1", "1")
+    assert "do not decide a clip of 'S4'" in reason(document["model"], "temperature", "9/n")
+    assert "'S4' is not the truth of the claimed node (S)" in reason(head, "mask", "past")
+    assert "do not decide" in reason(head["query"][0], "1", "1")
     assert "bounds of head" in reason(document["bounds"]["S4.read"][1], 0, document["bounds"]["S4.read"][1][0] + 1)
-    assert "not the root" in reason(document["formula"]["root"], 1, True)
-    assert "is not what is claimed" in reason(document["meaning"]["heads"]["S4.read"], "backwards", True)
+    assert "not the truth of formula.root" in reason(document["formula"]["root"], 1, True)
+    assert "is not the truth of the claimed node" in reason(document["meaning"]["heads"]["S4.read"], "backwards", True)
     assert all("max_n" in reason(document, "max_n", n) for n in (0, 10**6))
     assert "claim" in reason(document, "claim", "anything")
     assert "model.alphabet" in reason(document["model"], "alphabet", ["a", "b"])
@@ -144,7 +144,7 @@ def test_position_encodings_that_add_up_are_not_one_of_them(place: int) -> None:
 
 def test_what_the_checker_cannot_follow_has_no_certificate() -> None:
     subject = read_expression("a S b", "a b c").compile(ModelOptions(beta=Fraction(1)))
-    raised(Undecided, certificate, subject, 4, match="the bounds do not settle")
+    raised(Undecided, certificate, subject, 4, match="the error bounds do not decide")
 
 
 def test_since_at_the_critical_temperature() -> None:
