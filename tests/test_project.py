@@ -333,7 +333,7 @@ def test_the_checker_is_small() -> None:
     files = {name: ROOT / "hardsim" / "verify" / f"{name or '__init__'}.py" for name in CHECKER}
     lines = {name: code_lines(path.read_text(encoding="utf-8")) for name, path in files.items()}
     assert sum(lines[name] for name in OF_PROGRAMS) < 2_300
-    assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 2_300
+    assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 2_400
 
 
 def test_no_function_is_too_long() -> None:
