@@ -292,6 +292,17 @@ def test_the_checker_imports_nothing_but_itself() -> None:
         assert roots - {"hardsim", "__future__"} <= sys.stdlib_module_names, module
 
 
+def test_the_guide_to_the_checker_lists_its_modules() -> None:
+    guide = (ROOT / "docs" / "checker.md").read_text(encoding="utf-8")
+    listed = {name: int(lines) for name, lines in re.findall(r"^\| `(\w+)\.py` \| (\d+) \|", guide, re.MULTILINE)}
+    assert list(listed) == [name or "__init__" for name in CHECKER]
+    for name, lines in listed.items():
+        found = len((ROOT / "hardsim" / "verify" / f"{name}.py").read_text(encoding="utf-8").splitlines())
+        assert abs(found - lines) <= max(10, found // 20), f"{name}.py has {found} lines"
+    names = list(CHECKER)
+    assert [name for name in names if not CHECKER[name] <= {*names[: names.index(name)]}] == []
+
+
 ALONE = """
 import sys
 sys.path.insert(0, {folder!r})

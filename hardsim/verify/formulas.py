@@ -495,10 +495,8 @@ class FormulaChecker(Claim, Costs):
             counts = range(size + 1) if symbol else [int(known.get(None, 0))]
             require(max(counts) <= len(values), f"head {name} does not see all positions that it may look up")
             points = [(c, values[max(c, 1) - 1]) for c in counts]
-            require(
-                kind == "table" or values == [*range(1, len(values) + 1)],
-                f"the values of head {name} are not the positions 1, 2, ...",
-            )
+            fine = kind == "table" or values == [*range(1, len(values) + 1)]
+            require(fine, f"the values of head {name} are not the positions 1, 2, ...")
         require(
             all({*query} <= {None, symbol} for query in queries),
             f"the query of head {name} depends on more than the claimed count",
@@ -519,8 +517,7 @@ class FormulaChecker(Claim, Costs):
         self.spend((len(points) * min(len(rows), 2 * reach + 1) * 6 + len(rows) * len(queries))
                    * (1 + (bits(below[0]) + bits(below[1]) >> 8)))  # fmt: skip
         for c, goal in points:
-            # Keys and values are listed from position 1 on, so that position c has index c - 1; the count 0 reads
-            # position 1.
+            # Position c has the index c - 1, and the count 0 reads position 1.
             near = slice(max(0, c - 1 - reach), max(c, 1) + reach)
             logits = [a + c * b for a, b in zip(fixed[near], slope[near], strict=True)]
             bit = 0 if kind == "number" else int(goal)
