@@ -63,7 +63,7 @@ def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> No
     ):
         wrong.write_bytes(data)
         hardsim("verify", wrong).refused(message)
-    hardsim("verify", tmp_path / "none").refused("no such file", "make one with: hardsim prove FILE")
+    hardsim("verify", tmp_path / "none").refused("no such file", "make a certificate with: hardsim prove FILE")
     wrong.write_text('{"format": "hardsim-certificate", "schema_version": 4}', encoding="utf-8")
     assert hardsim("verify", wrong).code == 1
 
