@@ -89,7 +89,7 @@ class ProgramChecker(ShareSigns):
         require(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), message)
         require(
             self.start is None or 2 <= self.start <= MOST_POSITIONS,
-            "start: this should be null or a length from 2 to {MOST_POSITIONS}",
+            f"start: this should be null or a length from 2 to {MOST_POSITIONS}",
         )
         given = document["temperature"]
         message = "temperature: this should be an expression or, if start is null, a list with one for each length"
