@@ -20,8 +20,6 @@ NAMES = {name for word in ("told", "asked", "meant", "wanted") for name in (word
 """Names that say who speaks, and not which thing they name."""
 LEAST_COMMENTS = 0.025
 """Least share of comments in the lines of hardsim/ that are neither blank nor docstrings."""
-NOT_YET = ("tests/golden/",)
-"""Beginnings of paths that are still to be rewritten or recorded again. Remove a part when it is done."""
 DIRECTIVES = re.compile(r"#\s*(type:|fmt:|noqa|pragma:|ruff:|!)")
 """Comments for tools, which explain nothing to a reader."""
 
@@ -107,9 +105,9 @@ def comments_and_lines(text: str) -> tuple[int, int]:
 
 
 def named(path: Path, findings: list[str]) -> list[str]:
-    """Return findings with the path of their file; none for the parts in NOT_YET."""
+    """Return findings with the path of their file."""
     name = path.relative_to(ROOT).as_posix()
-    return [] if name.startswith(NOT_YET) else [f"{name}:{one}" for one in findings]
+    return [f"{name}:{one}" for one in findings]
 
 
 def test_docstrings_begin_with_a_subject_or_an_action() -> None:
