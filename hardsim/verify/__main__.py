@@ -1,7 +1,8 @@
 """Check certificates on their own: `python -m hardsim.verify FILE...`, with the standard library alone.
 
 For each file it prints VALID with the claim that was proved, or INVALID with the reason. Exit codes are those of
-`hardsim verify`: 0 if all are valid, 1 if one is invalid, 2 if one cannot be read, 4 if the checker has a bug.
+`hardsim verify`, of several files the first that occurs of 4 (the checker has a bug), 1 (a file is invalid), 2 (a file
+cannot be read), 0 (all are valid).
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ USAGE = "usage: python -m hardsim.verify FILE..."
 
 
 def main(names: Sequence[str]) -> int:
-    """Check the files of these names, print the results, and return the exit code: the largest one of a file."""
+    """Check the files of these names, print the results, and return the exit code (the most serious one of a file)."""
     if not names or names[0].startswith("-"):
         print(USAGE, file=sys.stderr)
         return UNREADABLE
-    return max(map(check, names))
+    codes = {check(name) for name in names}
+    return next(code for code in (BUG, INVALID, UNREADABLE, VALID) if code in codes)
 
 
 def check(name: str) -> int:
@@ -62,9 +64,9 @@ def lines(document: dict[str, Any]) -> list[str]:
     return [f"claim: {document['claim']}", *(f"{key}: {json.dumps(document[key])}" for key in claimed), *digests]
 
 
-def _failed(said: str, more: str, code: int) -> int:
+def _failed(message: str, more: str, code: int) -> int:
     # Not on standard output, where whoever looks for VALID would find it.
-    print(printable(said), *([f"  {more}"] if more else []), sep="\n", file=sys.stderr)
+    print(printable(message), *([f"  {more}"] if more else []), sep="\n", file=sys.stderr)
     return code
 
 

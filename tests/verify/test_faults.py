@@ -230,6 +230,8 @@ def test_the_checker_runs_alone(tmp_path: Path) -> None:
     assert done.stdout.count("VALID") == 1
     assert "INVALID: model was altered" in done.stderr
     assert run(valid, tmp_path / "none.json").returncode == 2
+    # A file that is invalid comes before one that cannot be read, as in `hardsim verify`.
+    assert run(tmp_path / "none.json", invalid, valid).returncode == 1
     assert run().returncode == 2
     assert run("--help").stderr.startswith("usage")
 
