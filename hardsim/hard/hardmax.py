@@ -37,11 +37,6 @@ ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
 the value that the head reads; different values with another mean. Softmax gives equal scores equal weights at every
 temperature, so only a row of the last kind cannot be simulated with the head's own weights.
 """
-ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
-"""Three cases for the values at the positions that share the largest score: one value; different values whose mean is
-the value that the head reads; different values with another mean. Softmax gives equal scores equal weights at every
-temperature, so only a row of the last kind cannot be simulated with the head's own weights.
-"""
 
 
 @dataclass
