@@ -88,7 +88,7 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
         able = ", ".join(name for name, other in REGIMES.items() if other.variable)
         raise InputError(
             f"regime '{regime.name}' is plain softmax: its temperature is 1 by definition, so --tau does not apply",
-            hint=f"Use --beta here, or --tau with one of: {able}.",
+            hint=f"Use --beta here, or --tau in one of the regimes {able}.",
         )
     if tau is not None and (external := sorted(tau.variables - {regime.variable})):
         reason = "does not know n" if external == ["n"] else "has one temperature for the whole word"

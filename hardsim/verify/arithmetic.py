@@ -54,7 +54,7 @@ def require(condition: object, reason: str) -> None:
 
 WORK = 10**7, 15
 """Limit on the elementary steps of a check, about a microsecond each: a constant, and a number of steps for each value
-of the certificate and each pair of positions. Compiled networks take at most 3 steps for each.
+of the certificate times each pair of positions of each length. Compiled networks take at most 3 of these steps.
 """
 MINUTE = 6 * 10**7
 """Limit on the steps of certificates of programs and of every length, whatever their size: about a minute."""
@@ -95,8 +95,8 @@ class Costs:
         require(self.kept <= ROOM, f"too large: it needs more than {ROOM} values at once")
 
     def release(self) -> bool:
-        """Count the kept values as cached from now on, and return True if the caches are so full that the caller should
-        empty them.
+        """Count the kept values as cached from now on. Return True if more than ROOM values are cached: the caller
+        should empty the caches then, which count as empty from now on.
         """
         self.cached, self.kept = self.cached + self.kept, 0
         full = self.cached > ROOM
@@ -112,7 +112,7 @@ def effort(size: int) -> int:
 
 
 def words(numbers: Iterable[Rational]) -> int:
-    """Return the size of the largest of some numbers, in words of 64 bits."""
+    """Return the size of the largest of some numbers in whole words of 64 bits, rounded down."""
     return max(map(bits, numbers), default=0) >> 6
 
 
@@ -161,7 +161,9 @@ def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decima
 
 
 def too_large(logits: Iterable[Fraction], stretch: Rational) -> bool:
-    """Return True if e^(s x), s = `stretch`, has too large an exponent for one of the logits x."""
+    """Return True if, for one of the logits x, e^(s x) with s = `stretch` needs more than SQUARINGS squarings after its
+    series.
+    """
     some = logits if stretch == 1 else (x * stretch for x in logits)
     return any(x.numerator.bit_length() - x.denominator.bit_length() + 6 > SQUARINGS for x in some)
 
@@ -174,7 +176,7 @@ def exp_up_to(x: Fraction, stretch: Rational) -> tuple[Decimal, Decimal]:
 
 
 def share(part: Decimal, whole: Decimal) -> int:
-    """Return a quotient in units of 1/GRID, rounded up."""
+    """Return `part / whole` in units of 1/GRID, rounded up."""
     return int(UP.multiply(UP.divide(part, whole), Decimal(GRID)).to_integral_value(ROUND_CEILING))
 
 
@@ -244,8 +246,9 @@ def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
 
 
 def worst_of_all(weights: list[Any], goal: int) -> int | None:
-    """Return an upper bound of `worst` for each prefix of the positions at once, in units of 1/GRID: for rows that see
-    the first one, two, ... or all positions.
+    """Return one upper bound of `worst` for all prefixes of the positions, in units of 1/GRID: for rows that see the
+    first one, two, ... or all positions, also where none is selected and the last one wins. Return None if no winner
+    carries `goal`.
 
     Wherever the winner is, wrong weights on both sides of it count, and right weights do not.
     """

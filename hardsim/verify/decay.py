@@ -58,11 +58,11 @@ NONE, TWO, FOUR, HALF = Decimal(0), Decimal(2), Decimal(4), Fraction(1, 2)
 EULER = Fraction(87, 32)
 """An upper bound of e."""
 MOST_DEGREE = 12
-"""Largest power of n in a bound of a function."""
+"""Number of powers of n, from n^0 on, that are tried for a bound of a function."""
 COLD = Decimal(100_000)
-"""Largest x, in nats: e^-x of a larger x is bounded by that of this one."""
+"""Largest size of an exponent x, in nats: a larger x is rejected, and below -COLD the bound of e^x is that at -COLD."""
 SMALL = Decimal("0.001")
-"""Below this x, x is 2 tanh(x/2) to seven digits."""
+"""Up to this x, x itself is taken as the bound of 2 tanh(x/2), which it is to seven digits."""
 
 
 Between = tuple[Fraction, Fraction]
@@ -74,7 +74,8 @@ Ends = tuple[Mapping[int, Value], Mapping[int, Value]]
 @dataclass(frozen=True)
 class UnitLaw:
     """A hidden unit: whether it is a clip (or a relu), its input form, its output weights, and, by order of the place,
-    its margin (distance of the input from (0, 1)) and its largest input.
+    its margin (lower bound of the distance of its input from (0, 1), negative if it may be inside) and an upper bound
+    of its input.
     """
 
     clip: bool
@@ -86,8 +87,8 @@ class UnitLaw:
 
 @dataclass(frozen=True)
 class HeadLaw:
-    """A head: its rows by order of the place (none for a uniform head), the ends of query and key forms, and those of
-    its values by coordinate.
+    """A head: its rows by order of the place (none for a uniform head), the ends of query and key form for each pair of
+    these, and the ends of the form that it adds to each coordinate.
     """
 
     head: Head
@@ -106,8 +107,9 @@ class LayerLaw:
 
 @dataclass
 class Law:
-    """Facts about hard attention on every word: the layers, and lower bounds of the distance of each output from values
-    with another meaning, with the order of the place. `exact`: outputs must be exactly equal.
+    """Facts about hard attention on every word: the layers, the output coordinates (`answers`), and pairs of the order
+    of a place and a lower bound of the distance there of the outputs from values with another meaning. `exact`: outputs
+    must have no error at all.
     """
 
     places: Sequence[Place]
@@ -321,7 +323,7 @@ def evaluated(terms: Terms, i: int, n: int) -> int:
 
 
 def reach(form: Form, errors: Mapping[str, Decimal]) -> Decimal:
-    """Return the error of a linear form."""
+    """Return the error of a linear form: the sum of |coefficient| times the error of its coordinate."""
     total = NONE
     for name, factor in form.items():
         if errors[name]:
@@ -341,7 +343,7 @@ class Decay:
     rate: Fraction | None = None
 
     def of(self, form: Form) -> Fraction:
-        """Return the error of a linear form over n^power e^(-rate n)."""
+        """Return the error of a linear form, divided by n^power e^(-rate n)."""
         return sum((abs(Fraction(factor)) * self.factors[name] for name, factor in form.items()), Fraction(0))
 
 
@@ -464,7 +466,7 @@ class Induction:
         return Decay(final, power, attended.rate if any(final.values()) else None)
 
     def _share(self, power: int, rate: Fraction) -> Fraction:
-        """Return an upper bound of n^power e^(-rate n) for all n >= start.
+        """Return an upper bound of n^power e^(-rate n) for all n >= start: 1 if power <= 0, else its value at `start`.
 
         Raises:
             Rejected: if the function is not known to fall from `start` on.
@@ -550,7 +552,7 @@ class Induction:
 
 
 def rounded(x: Fraction) -> Fraction:
-    """Return a number at least x, and little more, with a short numerator and denominator."""
+    """Return a number from x >= 0 to x (1 + 2^-15) with a short numerator and denominator."""
     if not x:
         return x
     # Sixteen bits of precision keep numbers short over many layers.

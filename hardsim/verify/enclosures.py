@@ -24,7 +24,7 @@ CLOSE = Fraction(1, 10**36)
 LARGEST_EXPONENT = 1 << 13
 """Largest |x| for which e^x is computed."""
 LARGE = 1 << 14
-"""Most bits of a bound."""
+"""Most bits of the numerator and of the denominator of a bound; before rounding, four times as many."""
 
 
 class Blurred(Rejected):

@@ -76,9 +76,11 @@ FIRST = ratios.ONE
 INFINITE = float("inf")
 """A number above all rationals, only compared with rationals; no other number is a float."""
 MOST_POWER = 64
-"""Largest exponent of an expression."""
+"""Largest exponent of an expression, unless the base is -1."""
 MOST_QUERIES = 10_000
-"""Most queries of a ramp that are computed one by one before it falls."""
+"""Most queries of a ramp that are computed one by one before it falls, and most triples of a query and two local types
+of a head that looks for the nearest position.
+"""
 STEP = 50
 """Steps charged for an operation on rational functions."""
 
@@ -351,12 +353,12 @@ class EveryLengthChecker(FormulaChecker):
     # ---- numbers in classes ----
 
     def lower(self, number: Value, i: int) -> Fraction | None:
-        """Return a lower bound of a function in a class, or None."""
+        """Return a lower bound of a function in the class of number i (from 1), or None if none is found."""
         self.spend(STEP)
         return ratios.lower(number, CLASSES[i - 1].places)
 
     def upper(self, number: Value, i: int) -> Fraction | None:
-        """Return an upper bound of a function in a class, or None."""
+        """Return an upper bound of a function in the class of number i (from 1), or None if none is found."""
         self.spend(STEP)
         return ratios.upper(number, CLASSES[i - 1].places)
 
@@ -424,7 +426,9 @@ class EveryLengthChecker(FormulaChecker):
         return work(name, side, claim, queries, (values, keys))
 
     def _found(self, name: str, rate: Fraction, series: str, wrong: list[list[Any]]) -> list[list[Any]]:
-        """Record the bound of a head, and return its errors by class."""
+        """Record the bound of a head (rate, series, and the largest error where it should read 0 and where 1), and
+        return its errors by class.
+        """
         taken = [max((row[bit] for row in wrong if row[bit] is not None), default=None) for bit in range(len(wrong[0]))]
         self.bounds[name] = [str(rate), series, *taken]
         return wrong
@@ -473,7 +477,9 @@ class EveryLengthChecker(FormulaChecker):
         return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
 
     def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
-        """Return a lower bound g of all quotients of a difference by `unit`; 0 if none that is positive is found."""
+        """Return a lower bound g <= MOST_RATE of all quotients of a difference by `unit`; 0 if none that is positive is
+        found.
+        """
         rate = MOST_RATE
         for difference in differences:
             # Every order of query, winner and other position must give the bound.
@@ -647,7 +653,7 @@ SIDES = (("L", False), ("", False), ("R", True), ("", True))
 NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
 TABLE, ALTERNATING = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)", "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
 MOST_RATE = Fraction(64)
-"""A rate that is large enough for every purpose."""
+"""The largest rate of a head that looks for the nearest position, large enough for every purpose."""
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -676,7 +682,9 @@ def dot(left: Sequence[Value], right: Sequence[Value]) -> Value:
 
 
 def neighbours(one: SiteClass, other: SiteClass, step: int) -> bool:
-    """Return True if the position before (step -1) or after (step 1) one of a class can be in another class."""
+    """Return True if the position before (step -1) or after (step 1) a position of the class `one` can be in the class
+    `other`.
+    """
     fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
     return fits and not (one.first or other.last if step < 0 else one.last or other.first)
 

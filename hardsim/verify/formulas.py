@@ -59,8 +59,8 @@ TOGETHER = 16
 
 class FormulaChecker(Claim, Costs):
     """The check of a certificate of a formula; the constructor raises Rejected unless it proves the claim for each
-    length. `bounds` are the error bounds that it computes for the heads; they must be those in `told`, if that is
-    given.
+    length. `bounds` are the error bounds that it computes for the heads; they must be those in `claimed_bounds`, if
+    these are given.
     """
 
     def __init__(self, document: dict[str, Any], claimed_bounds: dict[str, list[Any]] | None = None) -> None:
@@ -297,8 +297,8 @@ class FormulaChecker(Claim, Costs):
         return combine((bias, {None: 1}), *((a, self.x[k][i - 1]) for k, a in row.items() if k in self.x))
 
     def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
-        """Return all joint truths that nodes can have at a position, perhaps with others that no word has: truths that
-        depend on other positions count as independent.
+        """Return all joint truths, in the order of `nodes`, that nodes can have at a position, perhaps with others that
+        no word has: truths that depend on other positions count as independent.
         """
         key = nodes, self.known[i - 1], self.about(i)
         self.spend(1 + len(self.known[i - 1]))
@@ -418,8 +418,8 @@ class FormulaChecker(Claim, Costs):
         return frozenset(found)
 
     def _at_once(self, name: str, way: tuple[str, bool], queries: list[Any], read: list[Any]) -> list[Any] | None:
-        """Return one bound for all positions, if each sees the positions up to it (or from it on) and all have the same
-        query; else None.
+        """Return two bounds (where the head should read 0, and where 1) that hold at all positions, if each sees the
+        positions up to it (or from it on) and all have the same query; else None.
         """
         alike = all(query == queries[0] for query in queries) and len({*self.stretch}) == 1
         if not self.together or way not in (("L", False), ("R", True)) or not alike:

@@ -67,7 +67,8 @@ class Head:
 @dataclass(frozen=True)
 class Pieces:
     """The score of a query and a key of one place: the known part, and the factors of the unknown coordinates of the
-    query, of the key, and of products of both. `keys` are the spans of the key's coordinates.
+    query, of the key, and of products of both, by (coordinate of the query, coordinate of the key). `keys` are the
+    spans of the key's coordinates.
     """
 
     known: Value
@@ -113,7 +114,7 @@ class Row:
 
     @property
     def maxima(self) -> int | None:
-        """The number of keys with the largest score, if it is known."""
+        """The number of keys with the largest score; None if it is not known."""
         return 1 if self.unique else len(self.winners) or None
 
 
@@ -493,7 +494,7 @@ class ScoreRows:
 
 
 def powers(value: Value) -> list[Value] | None:
-    """Return the coefficients of a function as a polynomial in j, or None if it is not one."""
+    """Return the coefficients of j^0, j^1, ... in a function that is a polynomial in j, or None if it is not one."""
     if not isinstance(value, Ratio):
         return [value]
     if any(exponents[2] for factor in value.factors for exponents in factor.terms):

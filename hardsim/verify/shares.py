@@ -67,7 +67,7 @@ class ShareSigns(Signs):
     like: Mapping[str, str]
     """For each head, the first head of its layer with the same scores."""
     alike: set[str]
-    """The heads read so far whose rows of scores are the same at all positions."""
+    """The heads read so far whose rows of scores are the same at all positions, each named as in `like`."""
     _bounds: dict[tuple[DenominatorName, int], tuple[Value, ...]]
 
     # ---- denominators ----
@@ -197,8 +197,9 @@ class ShareSigns(Signs):
         return None if step is None else Share(offset, step, tuple(denominators.values()))
 
     def _unit(self, steps: Iterable[Value], tries: Iterable[Value]) -> Value | None:
-        """Return a number of which all steps are integer multiples, or None. First `tries` are tried, then the steps
-        themselves, then the greatest common divisor of the rational steps, alone and times each of the others.
+        """Return a number of which all steps are integer multiples; None if none is found, 0 if all steps are 0. First
+        `tries` are tried, then the steps themselves, then the greatest common divisor of the rational steps, alone and
+        times each of the others.
         """
         some = [step for step in steps if step != 0]
         numbers = [Fraction(step) for step in some if not isinstance(step, Ratio)]

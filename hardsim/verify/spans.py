@@ -249,7 +249,9 @@ class World:
         return VisibleKeys(key.i, key.i, (_domain(i, n, j),))
 
     def count(self, query: Place, mask: str) -> Value:
-        """Return the number of keys that a query sees, as a function of i and n."""
+        """Return the number of keys that a query sees, as a function of i and n. The beginning of the sequence, if
+        there is one, counts under every mask.
+        """
         if not query.order:
             return self.n + 1 if mask in ("none", "past", "strict-past") else 1
         i, n = query.i, self.n

@@ -239,7 +239,9 @@ class TypedColumns:
         return self._short(tuple(rows))
 
     def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: TypeTable) -> Iterator[tuple[Choices, Any, Value]]:
-        """Yield the pairs of rows from two tables that agree on all choices. It stops after too many pairs."""
+        """Yield the pairs of rows from two tables that agree on all choices: the joint choices and both values. It
+        stops after MOST_ROWS + 1 pairs.
+        """
         found = 0
         for choices, value in rows:
             for others, more in relation:
@@ -293,7 +295,8 @@ class TypedRow:
     unique: bool
     equal: bool
     winners: tuple[int, ...]
-    """The places of the keys that have the largest score for every word, and alone have it."""
+    """The places of the keys that have the largest score for every word, and alone have it; () if these are not known.
+    """
     begins: bool
     """True if the beginning of the sequence has the largest score, perhaps with other keys."""
 
@@ -369,8 +372,8 @@ class TypedRows:
         return [ranked[number] for number in range(len(scores))] if known else None
 
     def _certain(self, ranked: Sequence[Level]) -> int:
-        """Return the rank that the largest score reaches for every word: a key at a single place (first, last,
-        beginning) is always visible, so the largest score is at least the lowest score there.
+        """Return the rank (0: the lowest) that the largest score reaches for every word: a key at a single place
+        (first, last, beginning) is always visible, so the largest score is at least the lowest score there.
         """
         return max(
             (next(n for n, score in enumerate(ranked) if order in score.orders) for order in self.sights if order != 2),

@@ -205,10 +205,8 @@ class Walks:
     def heaviest(
         self, sources: Collection[int], targets: Collection[int] | None, rate: Mapping[bool, Fraction]
     ) -> tuple[Fraction, ...] | None:
-        """Bound, by potentials, the sum of weights minus rates over the positions after a source and before a target
-        (up to the end if `targets` is None).
-
-        `sources` are the nodes at which the sum can begin.
+        """Bound from above, by potentials, the sum of weights minus rates along a walk from its first node, one of
+        `sources` (included), to a target (not included), or to the end if `targets` is None.
 
         Returns:
             The bound; an empty tuple if there is no such walk, and None if there is no bound.
