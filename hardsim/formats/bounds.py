@@ -123,7 +123,8 @@ class _Worst:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The positions visible to similar queries of a class, in the order in which the last position wins a tie.
+    """The positions visible to similar queries of a class, counted from 0 in the order in which the last position wins
+    a tie.
 
     These are the positions from `start` to `stop`. For each winner among the selected positions, `limit` is the last
     position that one of these queries sees and that, with all positions between, need not be selected (before the

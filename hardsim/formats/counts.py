@@ -41,7 +41,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cases:
-    """Querying positions, with the counts that they see, a column for each count."""
+    """Querying positions (from 1), one for each case, and the counts that they see: a row for each case, a column for
+    each count.
+    """
 
     i: Integers
     counts: Integers
@@ -186,7 +188,9 @@ class CountBounds:
     # ---- heads ----
 
     def _numbers(self, read: CountRead) -> Enclosures:
-        """Return the numbers that a look-up of one count reads, by querying position and count."""
+        """Return the numbers that a look-up of one count reads, by querying position (of those that matter) and count;
+        NaN for a count that is larger than the number of visible positions.
+        """
         mean = self.structure.counted[read.means[0]]
         key = read.like, mean.mask, read.outs <= self.structure.at_the_end  # plus where it queries
         if key not in self._read:
@@ -313,7 +317,7 @@ class CountBounds:
 
     def _runs(self, lookup: CountRead | CountUnit, where: Cases, number: int) -> Runs:
         """Return the symbols, each with its number, of a word that gives a case, if each symbol counts for one of the
-        counted Booleans, or for none; else nothing.
+        counted Booleans, or for none; else ().
         """
         counts, i = where.counts[number], where.i[number]
         if not lookup.means or self.structure.counted[lookup.means[0]].mask is Mask.PAST:

@@ -41,7 +41,7 @@ COMPUTED: Final = (
 """The report's description of how model.py computes with floats."""
 UNITS: Final = 4
 FAR: Final = 800
-"""An exponent of e beyond which a float64 is infinite, or one of the least numbers."""
+"""An exponent of e above which a float64 is infinite; below minus this one it is 0 or one of the least numbers."""
 _FLOATING: Final = re.compile(r"\b(?:log|exp|sqrt)\(|//.*(?:(?<!/)/(?!/)|\*\*)|(?:(?<!/)/(?!/)|\*\*).*//")
 """A pattern of the expressions that may give floats: a function, or a quotient or power beside `//`."""
 
@@ -78,7 +78,9 @@ class _Unknown(Exception):
 
 
 Function: TypeAlias = "str | tuple[str, ...] | tuple[int, tuple[str, ...], str]"
-"""A function of config.json: an expression, a number for each length, or a table of positions."""
+"""A function of config.json: an expression, the values at lengths 1, 2, ..., or a table of positions (the first
+position, the values from there on, the value elsewhere).
+"""
 
 
 @lru_cache(maxsize=256)

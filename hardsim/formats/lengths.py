@@ -21,7 +21,7 @@ from hardsim.network.columns import PredicateColumn
 from hardsim.proof.sites import SiteClass
 
 Runs: TypeAlias = tuple[tuple[str, int], ...]
-"""The symbols, each with its number, that the visible positions consist of, if these are known."""
+"""The symbols, each with its number, that the visible positions consist of; () if these are not known."""
 
 
 class NotEnclosed(Exception):
@@ -52,9 +52,9 @@ def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class OfLength:
-    """The data that is the same for every word of a length: `masks` has the positions of each class, `exact` and
-    `columns` have, by coordinate, position encodings and values computed from them, before and after rounding, by
-    position; `scale` is 1/temperature by position.
+    """The data that is the same for every word of length n: `masks` says, for each class, which of the positions 1..n
+    are in it; `exact` and `columns` have, by coordinate, position encodings and values computed from them, before and
+    after rounding, by position; `scale` is 1/temperature by position.
     """
 
     n: int
@@ -99,8 +99,8 @@ def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fract
 
 
 def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield position encodings by coordinate: the nearest floats, and the floats that model.py computes (NaN where
-    machines may differ).
+    """Yield coordinate, nearest floats, and the floats that model.py computes (NaN where machines may differ) of the
+    position encodings, by position. Columns of 0 and 1 are left out unless they are in `structure.encoded`.
     """
     encodings = dict[int, list[Any]]()
     for place, function in structure.model.encodings:

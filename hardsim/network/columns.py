@@ -139,7 +139,7 @@ CALL = re.compile(r"\s*(\w+)\s*\(((?:[^(),]*,)*)(.*)\)\s*", re.DOTALL)
 # At most 30 digits: `int` refuses texts beyond some thousand digits, and no useful modulus is so long.
 CLASS = re.compile(r"\s*(\d{1,30})\s*,\s*(\d{1,30})\s*,", re.ASCII)
 LARGEST_NUMBER = 10**30
-"""The integers in a predicate's argument are below this number."""
+"""The integers in a predicate's argument are below this number in size."""
 
 
 def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name: str) -> PredicateColumn | None:

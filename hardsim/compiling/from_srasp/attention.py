@@ -195,7 +195,7 @@ class Evaluator(NetworkBuilder):
         return reduce(lambda total, part: total + part, parts, self.constant(0))
 
     def sides(self, comparison: Comparison, name: str) -> tuple[ScaledInteger, ScaledInteger]:
-        """Return the two integers of a comparison."""
+        """Return the two integers of a comparison: the one at i and the one at j, both written over i."""
         return self.total(comparison.here, f"{name}.u"), self.total(comparison.there, f"{name}.v")
 
     def boolean_terms(self, cases: Sequence[Case], name: str) -> list[Pair]:

@@ -179,7 +179,7 @@ class LocalReader:
     # ---- expressions ----
 
     def number(self, node: ast.Expression) -> str:
-        """Return the number of an expression among `terms`."""
+        """Return the number of an expression among `terms`, as text. A new expression is added there."""
         if node not in self._numbers:
             self._numbers[node] = str(len(self.terms))
             self.terms.append(node)

@@ -269,7 +269,9 @@ class Ranges:
         return bounds[:MOST_BOUNDS]
 
     def _term(self, form: Affine, known: Type, inside: bool) -> list[Pieces]:
-        """Return bounds of a weight at x, as polynomials in i in place of x."""
+        """Return bounds of a weight at x, as polynomials in i in place of x; [] if the weight depends on another place
+        too.
+        """
         if all(name == ONE for name, _ in form.terms):
             return [(constant(dict(form.terms).get(ONE, 0)),)]
         if any(quantity.place != "x" for quantity, _ in quantities(form)):
@@ -313,7 +315,9 @@ class Ranges:
         return right
 
     def _hull(self, vector: str, sign: int, inside: bool) -> list[Pieces]:
-        """Return bounds of `sign` times the integer that attention reads at i."""
+        """Return bounds of `sign` times the integer that attention reads at a position i inside the word (or, if
+        `inside` is False, in the padding).
+        """
         key = vector, sign, inside
         if key not in self._hulls:
             chain, read = Chain(("i",), int(inside)), Quantity("vector", "i", vector)
@@ -387,7 +391,8 @@ class Ranges:
     # ---- bounds ----
 
     def _joined(self, options: Sequence[list[Pieces]], chain: Chain) -> list[Pieces]:
-        """Return bounds of a number that equals one of several, each with its own bounds."""
+        """Return bounds of a number that equals one of several, each with its own bounds; [] if one of these has none.
+        """
         most = min(MOST_BOUNDS, max((len(bounds) for bounds in options), default=1))
         if not all(options):
             return []
@@ -441,7 +446,9 @@ def _over(pieces: Pieces, first: fmpq_mpoly, last: fmpq_mpoly) -> Pieces:
 
 
 def _added(options: Sequence[list[Pieces]]) -> list[Pieces]:
-    """Return bounds of a sum of numbers, given bounds of each."""
+    """Return at most MOST_BOUNDS bounds of a sum of numbers, given bounds of each: one for each choice of these, unless
+    it has more than MOST_PIECES polynomials.
+    """
     found: list[Pieces] = []
     for choice in product(*options):
         if len(found) < MOST_BOUNDS and prod(map(len, choice)) <= MOST_PIECES:
