@@ -481,8 +481,8 @@ def _trees(terms: list[Floats], form: NumberFormat) -> Iterator[Floats]:
 
 
 def _power(x: Enclosures) -> NDArray[np.bool_]:
-    """Return True where a number certainly is a power of two, or its negative, of moderate size: products with it
-    are exact.
+    """Return True where a number certainly is a power of two from 1/8 to 2, or its negative: products with it are
+    exact.
     """
     mantissa, exponent = np.frexp(x.low)
     found: NDArray[np.bool_] = (x.low == x.high) & (np.abs(mantissa) == 0.5) & (np.abs(exponent) <= 2)

@@ -254,7 +254,7 @@ class Structure:
 
     @cached_property
     def different(self) -> frozenset[tuple[Any, ...]]:
-        """The heads that differ in what their logits and values depend on."""
+        """The data (`like`) that logits and values of the heads depend on, each once."""
         return frozenset(head.like for head in self.heads)
 
 

@@ -143,7 +143,7 @@ class Shape:
 
 @dataclass
 class Ranked:
-    """A head whose candidates have one order at a length.
+    """A head whose candidates have one order at a length. Positions and words are counted from 0.
 
     `codes` are twice the ranks, by combination and position. `declared` are the declared gaps in units of the order,
     rounded up. If the key reads no Boolean, `winners` (by row) and the least `gap` are the same for every word.

@@ -41,13 +41,13 @@ temperature, so only a row of the last kind cannot be simulated with the head's 
 
 @dataclass
 class Rows:
-    """The rows of one head that is not uniform, on a batch of words. Scores are integers; those of query i are in
-    units of `1 / units[i]`.
+    """The rows of one head that is not uniform, on a batch of words. Scores are integers; those of the query with index
+    i (from 0) are in units of `1 / units[i]`.
 
     Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 if all visible scores are
     equal. `maxima` is the number of positions with the largest score. `reach` is the largest score minus the
-    smallest. `winners` is the index of the attended position, the first of several. `sizes` bounds query and key
-    forms. `differ` classifies the values at the tied positions of a leftmost or rightmost head: ONE_VALUE, SAME_MEAN
+    smallest. `winners` is the index (from 0) of the attended position, for average heads the first. `sizes` bounds
+    query and key forms. `differ` classifies the values at the tied positions of a leftmost or rightmost head: ONE_VALUE, SAME_MEAN
     or OTHER_MEAN. For an average head it is always ONE_VALUE, since that head reads the mean by definition.
     """
 

@@ -741,7 +741,9 @@ class FormulaChecker(Claim, Costs):
         return symbol, (queries, len(self.seen(terms[0][1], i)), seen, self.stretch[i - 1])
 
     def _offsets(self, look_up: tuple[Any, ...]) -> list[tuple[int, int]]:
-        """Return, for each count, the least and the largest error of the looked-up number, in units of 1/GRID."""
+        """Return, for each count c = 0, 1, ..., the least and the largest error of the looked-up number, in units of
+        1/GRID. The right number is max(c, 1).
+        """
         if ("offsets", look_up) not in self.cache:
             queries, size, seen, stretch = look_up
             values, keys = [value for value, *_ in seen], [key for _, *key in seen]

@@ -26,7 +26,7 @@ MOST_POWER = 24
 MOST_DEPTH = 64
 """Most operators inside each other in an expression with log, sqrt or exp. A sum of k terms has k - 1 of them."""
 LOGARITHMS = 12
-"""Number of powers of n + 1 to compare with the argument of a logarithm."""
+"""Number of powers of n + 1, from (n + 1)^0 on, that are compared with the argument of a logarithm."""
 
 
 def has_function(tree: Tree) -> bool:

@@ -602,8 +602,8 @@ class ProgramChecker(ShareSigns):
     # ---- the answer ----
 
     def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Value], ...]:
-        """Return lower bounds of the distance of the outputs from values with another meaning, with the order of the
-        place. For some outputs the certificate claims a span that shows the distance.
+        """Return pairs of the order of a place and a lower bound of the distance of an output there from values with
+        another meaning. For some outputs the certificate claims a span that shows the distance.
         """
         require(claims.keys() <= {*self.model["outputs"]}, "facts: answers has a key that is no output of the model")
         answers = {name: self._claimed(numbers, f"the answer '{name}'") for name, numbers in claims.items()}

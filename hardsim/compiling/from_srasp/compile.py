@@ -57,7 +57,9 @@ from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Program
 
 SHORT, TRIED = 8, 300
-"""The greatest length, and the greatest number, of words that are tried to find an integer out of range."""
+"""The greatest length of the words that are tried to find an integer out of range, and their greatest number, that of
+all lengths together.
+"""
 LONGEST_LINE = 100
 """The greatest number of characters of the program line that names a head."""
 _COMMENT = re.compile(" //.*$")
@@ -164,9 +166,9 @@ class Compiled:
         return tuple(names[warning] for warning in self.warnings)
 
     def _outside(self) -> tuple[dict[int, tuple[str, ...]], int, bool]:
-        """Try all short words, and return three facts: by guard, the first word on which its integer leaves the range
-        while no earlier guard's does; the greatest length of which all words were tried; and True if a word was
-        passed over because of an earlier guard.
+        """Try all short words, and return three facts: by number of the guard (from 0), the first word on which its
+        integer leaves the range while no earlier guard's does; the greatest length of which all words were tried; and
+        True if a word was passed over because of an earlier guard.
         """
         found: dict[int, tuple[str, ...]] = {}
         model, tried, masked = ExactModel(self.model), 0, False
