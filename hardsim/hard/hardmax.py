@@ -47,8 +47,9 @@ class Rows:
     Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 if all visible scores are
     equal. `maxima` is the number of positions with the largest score. `reach` is the largest score minus the
     smallest. `winners` is the index (from 0) of the attended position, for average heads the first. `sizes` bounds
-    query and key forms. `differ` classifies the values at the tied positions of a leftmost or rightmost head: ONE_VALUE, SAME_MEAN
-    or OTHER_MEAN. For an average head it is always ONE_VALUE, since that head reads the mean by definition.
+    query and key forms. `differ` classifies the values at the tied positions of a leftmost or rightmost head:
+    ONE_VALUE, SAME_MEAN or OTHER_MEAN. For an average head it is always ONE_VALUE, since that head reads the mean by
+    definition.
     """
 
     units: list[int]

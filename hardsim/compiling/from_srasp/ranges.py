@@ -391,7 +391,7 @@ class Ranges:
     # ---- bounds ----
 
     def _joined(self, options: Sequence[list[Pieces]], chain: Chain) -> list[Pieces]:
-        """Return bounds of a number that equals one of several, each with its own bounds; [] if one of these has none."""
+        """Return bounds of a number that equals one of several, each with its own bounds; [] if one has none."""
         most = min(MOST_BOUNDS, max((len(bounds) for bounds in options), default=1))
         if not all(options):
             return []
