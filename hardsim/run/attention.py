@@ -37,7 +37,7 @@ from hardsim.run.float_rows import Views
 
 LEAST = 2.0**-500
 FEW = 8
-"""With at most this many keys none is left out: the search would take longer than the exponentials."""
+"""At words of at most this many positions no key is left out: the search would take longer than the exponentials."""
 
 Whole = tuple[tuple[int, ...], int]
 """A vector of rationals: numerators, and their least common denominator."""
@@ -125,7 +125,10 @@ class WordHead(Generic[T]):
         self._static: dict[int, Forms[T]] = {}
 
     def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
-        """Return the attended values at every query position. Uniform means of exact values are exact."""
+        """Return for each column of `values` the column of attended values by query position. Uniform means of
+        exact values
+        are exact.
+        """
         if not self.head.scores:
             seen = [np.flatnonzero(row).tolist() for row in self.seen]
             return [

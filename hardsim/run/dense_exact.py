@@ -54,8 +54,9 @@ class DenseForward:
         self._matrices: dict[int, Any] = {}
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
-        """Return the outputs at these positions (from 0) for a word of n symbols whose tokens, with those around the
-        word, are `tokens`.
+        """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
+        with those
+        around the word, are `tokens`.
         """
         with self.arithmetic.precision():
             x = self._embedded(n, tokens)
@@ -203,7 +204,10 @@ class DenseForward:
 
 
 def sees(mask: Mask, query: int, key: int) -> bool:
-    """Return True if a query sees a key."""
+    """Return True if the query at one position sees the key at another. Every query sees its own position; FUTURE
+    hides
+    the later keys, PAST the earlier ones, NONE no key.
+    """
     return mask is Mask.NONE or query == key or (key < query) == (mask is Mask.FUTURE)
 
 
@@ -216,8 +220,9 @@ def _sums(left: list[Row], right: list[Row]) -> list[Row]:
 
 
 class DenseBalls:
-    """A network run in balls with as many bits as an answer needs: the first attempt has 96 bits or `least`, and the
-    number doubles until the answer is settled, up to `limit`, or four times `least` if that is more.
+    """A network run in balls with as many bits as an answer needs: the first attempt has the larger of 96 and
+    `least`, and
+    the number doubles until the answer is settled, up to `limit`, or four times `least` if that is more.
     """
 
     def __init__(self, network: Network, limit: int = LIMIT_BITS, least: int = 0) -> None:
@@ -227,8 +232,9 @@ class DenseBalls:
     def run(
         self, n: int, tokens: Sequence[int], places: Sequence[int], settled: Callable[[list[Row]], bool]
     ) -> tuple[list[Row], int]:
-        """Return the outputs at these positions, and the number of bits used. `settled` is called with the outputs,
-        at the precision of the pass.
+        """Return the outputs, by position in `places` and output, and the number of bits used. `settled` is called
+        with these
+        outputs, at the precision of the pass.
 
         Raises:
             Undecided: if `settled` is still False at the limit.
