@@ -107,7 +107,10 @@ def settings_of(stored: Stored, network: Network, title: str) -> tuple[TakenSett
 def restated(
     settings: Sequence[TakenSetting], network: Network, keys: Iterable[str], source: str
 ) -> tuple[TakenSetting, ...]:
-    """Return the settings, updated where `source` restates settings of the readout."""
+    """Return the settings: those of the readout are read from `network` again, and those named by `keys` get the
+    source
+    `source`.
+    """
     given, kept = set(keys), [one for one in settings if one.name not in READOUT]
     sources = {one.name: one.source for one in settings} | dict.fromkeys(given, source)
     return (*kept, *readout_settings(network, sources))
@@ -167,7 +170,7 @@ def _vocabulary(stored: Stored, network: Network) -> str:
 
 
 def _settings(stored: Stored, keys: Iterable[str]) -> str:
-    """Return the text of those settings that are present and not 0."""
+    """Return the text of those settings that are present and neither null nor 0; false is listed."""
     known = ((key, stored.config.get(key)) for key in keys)
     return ", ".join(
         f"{key} {shown(value)}" for key, value in known if (value is not None and value != 0) or value is False

@@ -115,7 +115,7 @@ class _Sizes:
 
     @property
     def key(self) -> int:
-        """The width of keys and values."""
+        """The width of the keys and values of one head."""
         return self.width // self.heads
 
 

@@ -47,7 +47,10 @@ SCHEMA_VERSION = 1
 LARGEST = 2**24
 """The greatest number of entries of one matrix."""
 LARGEST_SUM = 2 * LARGEST
-"""The greatest number of entries of all sparse matrices together: a short file could otherwise request any memory."""
+"""The greatest number of entries, zeros included, of all sparse matrices together: a short file could otherwise
+request
+any memory.
+"""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
     "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
@@ -102,7 +105,7 @@ def read_network_json(document: Reader) -> Network:
 
 
 def _require_sizes(document: Reader) -> None:
-    """Raise InputError if the sparse matrices together are too large for the memory."""
+    """Raise InputError if the sparse matrices together have more than LARGEST_SUM entries, zeros included."""
     total, waiting = 0, [document.value]
     while waiting:
         match waiting.pop():
@@ -136,7 +139,7 @@ def _is_float(value: Rational) -> bool:
 
 
 def _numbers(data: Reader, count: int | None) -> list[Rational]:
-    """Read the numbers of an array."""
+    """Read the numbers of an array, which must be `count` numbers (None: any number of them)."""
     given = data.value
     found = [exact_number(value) for value in given] if isinstance(given, list) else []
     if not isinstance(given, list) or (count is not None and len(given) != count) or None in found:
@@ -359,7 +362,7 @@ def _number_json(value: Any) -> int | str:
 
 
 def _written(array: Dense | None) -> Any:
-    """Return an array as JSON; a matrix with few non-zero numbers in the sparse form."""
+    """Return an array as JSON; a matrix of which less than a quarter is non-zero in the sparse form; null for None."""
     if array is None:
         return None
     if array.ndim == 2 and 4 * entries(array) < array.size:

@@ -81,7 +81,7 @@ def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wron
 
 
 def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
-    """Return the token with this name.
+    """Return the first of `among` whose text is `name`; `what` names them in errors.
 
     Raises:
         InputError: made by `error`, if there is no such token.
@@ -148,11 +148,7 @@ def decide_text(readout: Readout) -> str:
 
 
 def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[Token]:
-    """Return names as Python values: a decimal becomes a float.
-
-    Raises:
-        InputError: made by `error`, for a number that is too large for a float.
-    """
+    """Return names as Python values: a Fraction becomes a float, text and integers stay."""
     try:
         return [float(value) if isinstance(value, Fraction) else value for value in values]
     except OverflowError:
@@ -174,10 +170,9 @@ def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int |
 
 
 def require_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
-    """Return the tokens that words are made of, after checking them.
-
-    Raises:
-        InputError: made by `error`, saying what is wrong.
+    """Return the tokens that words are made of, in the order of `alphabet`, after checking that there is at least
+    one, that
+    each is named once, and that each is a token.
     """
     if not alphabet or len(set(map(str, alphabet))) < len(alphabet):
         raise error("an alphabet needs at least one symbol, and each only once", "Name some of the tokens.")

@@ -76,7 +76,7 @@ class Stored:
     vocabulary: tuple[str, ...] | None = None
     """The names of tokens by id, if a vocabulary is stored."""
     sha256: str = ""
-    """The checksum of all files that were read, in hexadecimal digits."""
+    """The SHA-256 of the names and contents of all files that were read, in hexadecimal digits."""
     files: tuple[str, ...] = ()
     """The names, inside the folder, of all files that were read."""
     notes: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class _Digest:
         self._left = LARGEST_WEIGHTS
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return the bytes of a file."""
+        """Return the bytes of a file, which may have at most `limit` bytes, and record it."""
         data = read_bytes(self.path(name), limit)
         self.names.append(name)
         # Lengths come first, so that no two lists of files give the same bytes.
@@ -237,7 +237,7 @@ class _Digest:
         return os.path.join(self.folder, name)
 
     def hexdigest(self) -> str:
-        """Return the checksum of everything that was read, names included."""
+        """Return the SHA-256 of everything that was read, names included, in hexadecimal digits."""
         return self._sum.hexdigest()
 
 
@@ -607,7 +607,7 @@ class Settings:
         return self.values.get(key) is not None
 
     def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
-        """Return an integer of at least `least` that is not larger than sizes can be."""
+        """Return an integer from `least` to LARGEST_INTEGER, both included."""
         found = self._get(key, default, f"an integer that is at least {least}", _is_integer)
         if found < least:
             raise self.error(key, f"an integer that is at least {least}")
@@ -616,7 +616,7 @@ class Settings:
         return int(found)
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
-        """Return a number, exactly as it is written."""
+        """Return a number, an integer or a decimal, exactly as it is written."""
         return Fraction(self._get(key, default, "a number", lambda value: _is_integer(value) or _is(value, Fraction)))
 
     def epsilon(self, key: str, default: Fraction = DEFAULT_EPSILON) -> Fraction:
@@ -675,7 +675,7 @@ class Settings:
         self.used.update(keys)
 
     def neutral(self, key: str, *values: Any) -> None:
-        """Accept a setting only if it is absent or has one of these values.
+        """Accept a setting only if it is absent, null or has one of these values.
 
         Raises:
             InputError: if it has another value.
@@ -725,7 +725,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return a value of JSON as errors show it: in JSON notation, cut short."""
+    """Return a value of JSON as errors show it: in JSON notation, cut to 80 characters; a Fraction as a float."""
     if isinstance(value, Fraction):
         return repr(float(value)) if abs(value) < 10**300 else "a very large number"
     text = json.dumps(value, default=str, ensure_ascii=False)

@@ -329,7 +329,7 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
 
 
 def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) -> Dense | None:
-    """Return the bias of the unembedding: as stated, or the tensor beside its weight."""
+    """Return the bias of the unembedding: as stated, or the tensor beside its weight; None if there is none."""
     if settings.has("unembedding_bias"):
         return weights.take(settings.text("unembedding_bias"), count)
     beside = f"{unembedding.removesuffix('.weight')}.bias"
@@ -585,7 +585,10 @@ def _state(module: Any, what: str) -> Iterable[tuple[str, NDArray[Any]]]:
 
 
 def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
-    """Yield the weight [rows, d] of an embedding, unembedding or table of positions, and the bias if there is one."""
+    """Yield ("weight", array [rows, d]) of an embedding, unembedding or table of positions, and ("bias", array) if
+    there is
+    a bias.
+    """
     if not hasattr(value, "state_dict"):
         yield "weight", _array(value, f"the {name}")
         return

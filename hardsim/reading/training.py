@@ -27,7 +27,7 @@ ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model."
 MERGED = frozenset({"LORA", "ADALORA", "LOHA", "LOKR", "OFT", "BOFT", "IA3", "VERA"})
 """Kinds of adapters that can be merged into the weights of their base model."""
 MOST_LOOKED_AT = 100
-"""The number of entries of a folder to inspect."""
+"""The greatest number of entries of one folder, and of folders of one level, to inspect."""
 MOST_NAMED = 4
 DEEPEST = 2
 """The number of folder levels to search for networks."""
@@ -104,7 +104,7 @@ def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputErro
 
 
 def _pieces(names: set[str]) -> tuple[str, str] | None:
-    """Return the message about weights in several pieces, and a hint."""
+    """Return the message about weights in several pieces, and a hint; None if no such pieces are recognised."""
     if SHARDS in names:
         message = f"the weights are in several PyTorch files ({SHARDS}), which is not supported"
         return message, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
@@ -116,7 +116,10 @@ def _pieces(names: set[str]) -> tuple[str, str] | None:
 
 
 def networks_inside(path: str, holds: Callable[[str], bool]) -> list[str]:
-    """Return the first folders, up to DEEPEST levels down, that hold a network."""
+    """Return the folders 1 to DEEPEST levels below a folder that hold a network. At most MOST_LOOKED_AT folders of
+    a level
+    are searched.
+    """
     found, level = list[str](), [path]
     for _ in range(DEEPEST):
         below = [os.path.join(one, name) for one in level for name in sorted(_names(one))[:MOST_LOOKED_AT]]

@@ -226,7 +226,7 @@ def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: F
 
 
 def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> RootScale:
-    """Return the factor of the scores; the setting is their divisor."""
+    """Return the factor of the scores of the heads of a layer (from 0); the setting is their divisor."""
     stored, used = settings.number("attn_scale", Fraction(-1)), settings.truth("use_attn_scale", True)
     inverse = settings.truth("scale_attn_by_inverse_layer_idx", False)
     if inverse and names.native:

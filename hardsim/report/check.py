@@ -370,7 +370,7 @@ def print_facts(
 
 
 def tied_text(tied: Sequence[TiedPosition]) -> str:
-    """Return the first tied positions as text, each with the values that the head reads there."""
+    """Return the first MOST_TIED tied positions as text, each with the values that the head reads there."""
     few = [f"{values_text(one.values)} (position {one.position})" for one in tied[:MOST_TIED]]
     return ", ".join(few) + ", ..." * (len(tied) > MOST_TIED)
 
@@ -530,7 +530,7 @@ def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[
 
 
 def is_stored(name: str) -> bool:
-    """Return True if the input of this name is a compiled network, not a formula or program."""
+    """Return True if the name of an input ends in .json, as that of a compiled network does."""
     return name.endswith(".json")
 
 

@@ -34,7 +34,8 @@ PREAMBLE = r"""\documentclass[10pt]{article}
 """
 TITLE, END = "\\title{%s}\n\\author{}\\date{}\n\\maketitle\n", "\\end{document}\n"
 LONG_TOKEN, MOST_ROWS, MOST_MARKS = 16, 40, 6
-"""Least number of characters of a token of code in which a line may break; largest number of rows of a table, because
+"""Largest number of characters of a token of code in which no line may break; largest number of rows of a table,
+because
 no page breaks inside a table; largest number of marks on an axis.
 """
 SPECIAL = {

@@ -19,8 +19,9 @@ RIGHT = {
 }
 """Meaning of each reference, by its name."""
 LONG, LONGEST = 60, 2000
-"""Length of a word from which it is also printed as runs; length from which it is printed only as runs, if these are
-short.
+"""A word of more than LONG symbols is also printed as runs. One of more than LONGEST symbols is printed only as
+runs, if
+these have at most LONG characters.
 """
 
 

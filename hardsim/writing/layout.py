@@ -94,7 +94,7 @@ def nearest_float(value: RealNumber) -> float:
 
 
 def float_power(value: Fraction) -> str:
-    """Return the size of a large number as text for messages."""
+    """Return the size of a large number as text for messages: "about 2^k"."""
     bits = value.numerator.bit_length() - value.denominator.bit_length()
     return f"about 2^{bits}"
 
@@ -117,7 +117,7 @@ def function_json(function: PositionFunction, users: Defined) -> Any:
 
 
 def _positions(encodings: Sequence[tuple[int, PositionFunction]], users: Defined) -> list[Any]:
-    """Return by coordinate the functions that are added to it."""
+    """Return pairs of a coordinate and the list of functions that are added to it."""
     places = dict.fromkeys(place for place, _ in encodings)
     return [[at, [function_json(one, users) for place, one in encodings if place == at]] for at in places]
 
@@ -202,7 +202,7 @@ def _variables(encodings: Sequence[tuple[int, PositionFunction]]) -> dict[int, f
 def _encoded(
     encodings: Sequence[tuple[int, PositionFunction]], first: int, last: int, n: int
 ) -> list[tuple[int, list[RealNumber]]]:
-    """Return the sums of the functions by coordinate, at positions `first` to `last`."""
+    """Return pairs of a coordinate and, at positions `first` to `last` (both included), the sums of its functions."""
     found: dict[int, list[RealNumber]] = {}
     for place, function in encodings:
         values: list[RealNumber] = [real_value(function, i, n) for i in range(first, last + 1)]

@@ -88,7 +88,7 @@ class _Graph:
     """The names of the outputs that are made only once, by a key."""
 
     def op(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """Add a node with one output."""
+        """Add a node with one output, and return its name (`name`, or one made of the kind)."""
         from onnx import helper
 
         out = name or f"{kind.lower()}_{len(self.nodes)}"
@@ -141,7 +141,7 @@ class _Graph:
     # ---- rows and lengths ----
 
     def rows(self) -> str:
-        """Return the row numbers 0, 1, ..., m - 1 for m tokens read."""
+        """Return a node with the row numbers 0, 1, ..., m - 1 for m tokens read, those around the word included."""
 
         def make() -> str:
             if self.length is not None:
