@@ -26,7 +26,7 @@ class ExampleResult(Record):
     """A shipped formula, program, model or specification."""
 
     name: str
-    """Name of the shipped file."""
+    """Path of the shipped file among the shipped files, without the suffix .ltl."""
     title: str
     """Title that the file gives itself."""
     text: str | None

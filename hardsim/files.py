@@ -109,7 +109,10 @@ def read_bytes(
 
 
 def read_head(path: Path | str, most: int) -> bytes:
-    """Return the first bytes of a file, to guess its format; none if the file is missing or cannot be read."""
+    """Return the first bytes of a file, at most `most`, to guess its format; none if it is missing, not a regular
+    file, or
+    cannot be read.
+    """
     with suppress(OSError, ValueError):
         if stat.S_ISREG(os.stat(path).st_mode):
             with open(path, "rb") as file:
@@ -175,7 +178,7 @@ def require_here() -> None:
 
 
 def names_in(path: Path | str) -> list[str]:
-    """Return the names of the files in a directory.
+    """Return the names of the files and directories in a directory, without their paths, in no particular order.
 
     Raises:
         InputError: if the directory cannot be read.

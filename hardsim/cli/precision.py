@@ -69,7 +69,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
 
 
 def _safe(result: PrecisionResult) -> bool:
-    """Return whether every length is safe, with at least one judged word."""
+    """Return True if in every format every length up to max_n is safe, with at least one judged word."""
     return all(row.safe_to >= result.max_n and row.words != 0 for row in result.rows)
 
 

@@ -117,7 +117,7 @@ class Session:
         self.stopped = False
         """True if a failure ended the run (--fail-fast)."""
         self.missed: list[NotRun] = []
-        """Regimes that were not run."""
+        """Inputs in a regime that were not run."""
         self.results: list[Any] = []
         """Results, in order."""
         self.inputs: list[InputRead] = []
@@ -567,7 +567,7 @@ def is_file(name: str | None) -> bool:
 
 
 def _json(request: Request) -> Sink | None:
-    """Return the destination of the JSON document, or None."""
+    """Return the destination of the JSON document, or None if no document is asked for."""
     if request.format != JSON:
         return None if request.json is None else Sink(request.json, "--json")
     if request.json is not None:

@@ -17,7 +17,7 @@ from hardsim.report.model_report import describe, print_model
 from hardsim.report.network import describe_network, print_network
 
 SHORT_LENGTH = 8
-"""Length at which bounds and precision are shown, besides --max-n."""
+"""Length at which bounds and precision are shown, besides --max-n; no length above --max-n is shown."""
 
 
 def command(request: Request) -> None:

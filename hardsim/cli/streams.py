@@ -26,7 +26,7 @@ code is the first of 4, 1, 2, 3 that occurred.
 
 
 def worst(codes: Sequence[int]) -> int:
-    """Return the exit code for several inputs: the worst of their exit codes."""
+    """Return the exit code for several inputs: the first of 4, 1, 2, 3 among their exit codes; 0 if all are 0."""
     return min(filter(None, codes), key=WORST_FIRST.index, default=AGREED)
 
 

@@ -36,7 +36,7 @@ from hardsim.run.float_rows import (
 )
 
 FEW = 4
-"""Keys are few if they are this many times fewer than positions."""
+"""Keys are few if the different ones (with their values) are at least this many times fewer than the positions."""
 WINDOW = 16
 """The number of keys in a window."""
 

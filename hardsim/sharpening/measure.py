@@ -78,7 +78,8 @@ class HeadFacts:
 class LayerFacts:
     """The facts about one layer.
 
-    `values` are the least and largest attended forms, by head and coordinate. `margins` are, by hidden unit, the
+    `values` are the least and largest attended forms, by (head, output coordinate). `margins` are, by hidden
+    unit, the
     least of max(-z, z - 1) over its inputs z (negative if some z lies strictly between 0 and 1), and `tops` the
     largest z.
     """
@@ -107,7 +108,8 @@ class LengthFacts:
     """The facts measured at one length n over `words` words.
 
     `distance` is the least distance of an output from the threshold (see `Program.clearance`), `size` the largest
-    activation at the end. `exhaustive` is True if all words of the length were measured.
+    absolute value of an activation after the last layer. `exhaustive` is True if all words of the length were
+    measured.
     """
 
     n: int
@@ -121,7 +123,7 @@ class LengthFacts:
 
     @property
     def heads(self) -> dict[str, HeadFacts]:
-        """The facts about every head that is not uniform, in the order of the program."""
+        """The facts about every head that is not uniform, by name, in the order of the program."""
         return {name: head for layer in self.layers for name, head in layer.heads.items()}
 
     @property
@@ -132,7 +134,7 @@ class LengthFacts:
 
     @property
     def largest(self) -> Fraction:
-        """The largest activation of all layers."""
+        """The largest absolute value of an activation, over all layers and after the last one."""
         return max([self.size, *(layer.size for layer in self.layers)])
 
     def merge(self, other: LengthFacts) -> None:

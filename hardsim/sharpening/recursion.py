@@ -42,7 +42,7 @@ from hardsim.theory.perturbation import FARTHEST, weight_distance
 ZERO = Fraction(0)
 
 Gaps = Mapping[str, Sequence[Fraction | None]]
-"""The score gap of each head, by query index; None where a row's scores are all equal."""
+"""By name of the head, the score gap of each query, by query index; None where a row's scores are all equal."""
 Errors = Mapping[str, Fraction]
 """Upper bounds of |soft - hard|, by coordinate."""
 
@@ -60,7 +60,7 @@ class LayerBounds:
     distances: dict[str, Fraction]
     etas: dict[str, Fraction]
     values: dict[tuple[str, str], Fraction]
-    """Upper bounds of the attended values' errors, by head and output coordinate."""
+    """Upper bounds of the attended values' errors, by (head, output coordinate)."""
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,8 @@ class Solution:
 
 
 def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fraction | None]]:
-    """Return the score gap of every query, by head: the declared gap if there is one (see `Head.promised`), otherwise
-    the measured gap.
+    """Return the score gap of every query, by head that is not uniform: the declared gap if there is one (see
+    `Head.promised`), otherwise the measured gap; None for a query whose scores were all equal.
     """
     gaps: dict[str, list[Fraction | None]] = {}
     for head in program.heads:
@@ -281,8 +281,9 @@ def solve(
 
 
 def grid(place: int) -> Fraction:
-    """Return the temperature at a place of the grid of temperatures that are tried. The grid has STEPS temperatures
-    between a power of two and the next; place 0 is the temperature 1.
+    """Return the temperature at a place of the grid of temperatures that are tried. The grid has STEPS
+    temperatures from
+    each power of two (included) to the next (excluded), and grows with the place; place 0 is the temperature 1.
     """
     power, mantissa = divmod(place, STEPS)
     return Fraction(2) ** power * Fraction(STEPS + mantissa, STEPS)
