@@ -1094,7 +1094,7 @@ class _MethodCall:
 
 
 def _is_function(against: object) -> bool:
-    """Return whether a reference is a Python function of words."""
+    """Return True if a reference is a Python function of words, not an opened model."""
     return callable(against) and not isinstance(against, Model)
 
 
@@ -1509,7 +1509,9 @@ def _passing(progress: ProgressCallback | None) -> ProgressCallback | None:
 
 
 def _update(progress: ProgressCallback | None) -> Callable[[Progress], None] | None:
-    """Return a function that reports the progress of words to a caller's `progress`, or None."""
+    """Return a function that reports the progress of words to a caller's `progress`, or None if there is no
+    `progress`.
+    """
     report_progress = _passing(progress)
     return None if report_progress is None else lambda at: report_progress(at.done, at.total)
 

@@ -57,7 +57,7 @@ WORK = 2**27
 """The approximate number of bytes that the columns of a batch may take."""
 
 Bounds = tuple[Floats, Floats]
-"""Lower and upper bounds, one for each word."""
+"""Lower and upper bounds of one number, each an array with an entry for each word, (words,)."""
 Place = tuple[int | str, ...]
 """The key of a linear form of the network: layer, number, purpose, coordinate."""
 
@@ -252,9 +252,9 @@ class Stage:
         self.columns = at.embed(symbols[:, self.start :], self.start)
         """The residual stream at the positions of this stage."""
         self.attended: dict[str, dict[int, Block]] = {}
-        """The output of each head at the positions of this stage."""
+        """The output of each head at the positions of this stage, by name of the head and then by coordinate."""
         self.kept: dict[tuple[int, int], Kept] = {}
-        """By layer and head, the columns and values that words continuing these will read."""
+        """By (layer, number of the head in it), the columns and values that words continuing these will read."""
         self.unrounded: dict[int, Bounds] = {}
         """By coordinate, bounds of the unrounded values at the reading position."""
         self.layers: list[tuple[Sequence[Block], Sequence[Block]]] = []
@@ -506,7 +506,7 @@ def is_zero(block: Block) -> bool:
 
 
 def part_of(block: Block, start: int, stop: int) -> Block:
-    """Return some positions of a column that is the same for every word."""
+    """Return the positions from `start` up to but not including `stop` of a column that is the same for every word."""
     if start == 0 and stop == block.mid.shape[1]:
         return block
     rad = None if block.rad is None else block.rad[:, start:stop]
