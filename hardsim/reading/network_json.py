@@ -45,7 +45,7 @@ from hardsim.reading.readout import (
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
 LARGEST = 2**24
-"""The greatest number of entries of one matrix."""
+"""The greatest number of entries of one sparse matrix, zeros included."""
 LARGEST_SUM = 2 * LARGEST
 """The greatest number of entries, zeros included, of all sparse matrices together: a short file could otherwise
 request
