@@ -42,7 +42,7 @@ expected value that no output has, so that every answer there is wrong.
 """
 NOT_JUDGED, NOT_KNOWN, NEVER = -1, 2, 3
 MOST_LISTED = 20
-"""Largest number of possible outputs that a mismatch lists."""
+"""Largest number of outputs of the network that an error message lists."""
 SHOWN_DIGITS = 6
 NAN_HINT = "Give None where nothing is judged; in Python unjudged=float('nan') gives NaN that meaning."
 MOST_KNOWN = 10_000
@@ -71,13 +71,13 @@ class ExpectedOutputs:
 
     @property
     def unknown(self) -> Booleans:
-        """The words whose expected answer is not fully known."""
+        """True for each word whose expected answer is not known at some position."""
         found: Booleans = (self.judged == NOT_KNOWN).any(axis=(1, 2))
         return found
 
     @property
     def never(self) -> Booleans:
-        """The words with an expected value that no output has."""
+        """True for each word with an expected value that no output has."""
         found: Booleans = (self.judged == NEVER).any(axis=(1, 2))
         return found
 
@@ -117,7 +117,7 @@ class Rule:
 
     @cached_property
     def _among(self) -> Booleans:
-        """The outputs that take part in the argmax."""
+        """True for each output that takes part in the argmax; all of them if the readout names none."""
         among = self.readout.among
         names = None if among is None else set(map(str, among))  # 1 and True are equal, and two outputs
         return np.array([names is None or str(output) in names for output in self.outputs], dtype=np.bool_)
@@ -214,7 +214,9 @@ class Rule:
         return tuple(str(output) for output, part in zip(self.outputs, among, strict=True) if part)
 
     def _winners(self, raw: Any) -> tuple[Any, ...]:
-        """Return the tokens that may win an argmax."""
+        """Return the tokens that may win an argmax; none where nothing is judged or the expected answer is not
+        known.
+        """
         if raw is None or raw is UNKNOWN:
             return ()
         found = tuple(map(_scalar, raw)) if isinstance(raw, Set) else (_scalar(raw),)
@@ -223,7 +225,7 @@ class Rule:
         return found
 
     def _each(self, raw: Any) -> list[tuple[int, Any]]:
-        """Return the outputs that are judged, each with its expected value."""
+        """Return the outputs that are judged, as pairs of an output's index and its expected value."""
         if isinstance(raw, Mapping):
             return [(self._output(token), value) for token, value in raw.items()]
         if isinstance(raw, Set) and self.readout.decide == "above":
@@ -328,7 +330,7 @@ def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def unjudged(raw: Any) -> bool:
-    """Return True if a word has no expected answer."""
+    """Return True if a word has no expected answer: None, or a list by position of nothing but None."""
     return raw is None or (by_position(raw) and len(raw) > 0 and all(one is None for one in raw))
 
 
@@ -505,5 +507,5 @@ def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
 
 
 def _decimals(value: Fraction) -> int:
-    """Return the exponent of a number's first decimal digit."""
+    """Return the power of ten of a number's first decimal digit: 0 for 2.5, -1 for 0.25."""
     return rounded(value, 1).adjusted()

@@ -120,7 +120,7 @@ class HeadTie(Record):
     """First word tried with a tie, among the shortest."""
     query: Place
     keys: tuple[int, ...]
-    """Positions whose logits are not told apart."""
+    """Position of the largest logit, and those whose logits are not told apart from it."""
 
     @property
     def summary(self) -> str:
@@ -244,7 +244,9 @@ class HeadsResult(Record):
 
 
 def fallback(mask: Mask, m: int) -> int:
-    """Return the position that a head attends to if it finds none that it looks for; m is the number of positions."""
+    """Return the position that a head attends to if it finds none that it looks for: the first of m positions, or
+    the last of them under a mask that hides earlier positions.
+    """
     return m - 1 if mask is Mask.PAST else 0
 
 
@@ -448,7 +450,7 @@ def product(left: Dense, right: Dense) -> Dense:
 
 
 def classes(vectors: Dense) -> Integers:
-    """Return a number for each row; equal rows have equal numbers."""
+    """Return a number for each row; equal rows have equal numbers, and different rows different ones."""
     if vectors.dtype != object:
         return np.unique(vectors, axis=0, return_inverse=True)[1].reshape(-1)
     numbers: dict[tuple[object, ...], int] = {}
@@ -483,7 +485,9 @@ class HeadTally:
     weight: tuple[float, Word, int] | None = None
     tie: HeadTie | None = None
     seen: dict[str, Integers] = field(default_factory=dict)
-    """Evidence for classes, by pattern."""
+    """Evidence for classes, by pattern: for each token, how often it was attended less how often it was passed
+    over.
+    """
     members: dict[str, Booleans] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

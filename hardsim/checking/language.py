@@ -51,8 +51,8 @@ def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:
-    """Yield the words that semantics, hard attention or softmax (`request.by`) accepts, shortest first, in the order of
-    the alphabet.
+    """Yield the words of length 1 to `request.max_n` that semantics, hard attention or softmax (`request.by`)
+    accepts, shortest first, then in the order of the alphabet.
 
     Raises:
         InputError: if the subject maps words to words.
@@ -65,7 +65,8 @@ def language(subject: Subject, request: Request) -> Iterator[Word]:
 
 
 def accepted_language(given: Input, request: Request) -> Iterator[Word]:
-    """Yield the words up to `request.max_n` that the semantics of an input accepts. No network is compiled.
+    """Yield the words of length 1 to `request.max_n` that the semantics of an input accepts. No network is
+    compiled.
 
     Raises:
         InputError: if the input maps words to words.

@@ -22,8 +22,8 @@ from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.valuations import Alphabet
 
 TRIED, IN_ORDER = 2_000, 3_000
-"""Largest number of words tried: first over all words of the short lengths, then over words with their symbols in
-order.
+"""Largest numbers of words tried, over all lengths together: first of all words of the short lengths, then of
+words with their symbols in order.
 """
 LONGEST = 24
 """Length of the longest of these words."""
@@ -76,7 +76,9 @@ def obstacles(subject: Subject) -> Obstacles:
 
 def known_ties(subject: Subject) -> tuple[Tie, ...]:
     """Return the first tie, on short words, of each leftmost or rightmost head whose maximum is not known to be
-    unique. Used for a model that is proved from its weights.
+    unique. The search stops at the first length with an undecided word or with a tie whose positions carry
+    different values. Empty if there is no law or the subject is an S-RASP program. Used for a model that is
+    proved from its weights.
     """
     law = subject.law
     # A law that is text is the reason why there is none. Programs are proved from their structure, not their weights.

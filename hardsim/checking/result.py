@@ -103,7 +103,9 @@ LONGEST_VALUE = 12
 LONGEST_TOLD = 40
 """Largest number of characters of a word, of a value or of an input's name in a summary."""
 SINGLE_ROWS, MOST_ROWS = 8, 12
-"""The first lengths, each of which has its own row in a table, and the largest number of rows of such a table."""
+"""Number of shortest lengths, from 1 on, that have a row each in a table, and largest number of rows of such a
+table.
+"""
 MOST_POSSIBLE = 20
 """Largest number of possible outputs that a mismatch lists."""
 LARGEST_SHOWN = 10**9
@@ -217,7 +219,7 @@ class Mismatch(Record):
     of any other network lies on its threshold.
     """
     output: Measured | None = None
-    """An acceptor's output; None if none was reached or known."""
+    """An acceptor's softmax output, the middle of its enclosure; None if none was reached or known."""
     decided: bool = True
     """True if the network reached an answer; if not, `soft` means nothing."""
     direct: bool = False
@@ -271,7 +273,7 @@ class Violation(Record):
     """The claim, and the head or coordinate that it is about."""
     n: Length
     word: Word | None
-    """A word that refutes the claim."""
+    """A word that refutes the claim; null: none is known that does so alone."""
     measured: Measured
     """The number that was computed."""
     claimed: Measured
@@ -323,11 +325,11 @@ class HeadResult(Record):
     purpose: str
     """The purpose of the head, in the words of its compiler."""
     theorem: str
-    """The theorem that the head rests on, if any."""
+    """The theorem that the head rests on; empty if there is none."""
     error: Measured
-    """Largest error of an attended value, soft minus hard, upper end of its enclosure."""
+    """Largest absolute error of an attended value, soft minus hard, upper end of its enclosure."""
     bound: Measured
-    """The bound that theory gives for the error."""
+    """The upper bound that theory gives for this error."""
     score_gap: Exact | None
     """Least score gap; None for uniform heads and where no row had two different scores."""
     declared_gap: Exact | None
@@ -335,11 +337,11 @@ class HeadResult(Record):
     paper_bound: Measured | None = None
     """For look-ups of counts, the bound of Lemma 7 as the paper states it, twice `bound`."""
     kind: HeadKind | None = None
-    """The head's attention on the words tried: uniform (every score 0), tieless (always one largest score) or ties
-    (several); None where rows were not measured.
+    """The head's attention on the words tried: uniform (every score 0), tieless (one largest score in each row) or
+    ties (several in some row); None where rows were not measured.
     """
     most_maxima: Positive | None = None
-    """Largest number of positions that share the largest score; None where `kind` is None."""
+    """Largest number of positions that share the largest score of a row; None where `kind` is None."""
     score_range: Exact | None = None
     """Largest distance of two visible scores of a row; None where `kind` is None."""
     void: Void = False
@@ -354,15 +356,15 @@ class LayerResult(Record):
     kind: str
     """The kinds of the layer's heads, joined by 'and'; or 'no attention'."""
     size: Exact
-    """Largest activation that enters the layer or leaves its attention."""
+    """Largest absolute value of an activation that enters the layer or leaves its attention."""
     attended_error: Measured
-    """Largest error after attention."""
+    """Largest error of a coordinate after attention."""
     attended_bound: Measured
-    """The bound that theory gives for the error after attention."""
+    """The upper bound that theory gives for the error after attention."""
     error: Measured
-    """Largest error after the layer."""
+    """Largest error of a coordinate after the layer."""
     bound: Measured
-    """The bound that theory gives for the error after the layer."""
+    """The upper bound that theory gives for the error after the layer."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -404,13 +406,13 @@ class LengthResult(Record):
     undecided: Natural
     """Number of words on which the network reached no answer; the measured numbers leave these words out."""
     score_gap: Exact | None
-    """gap(n): the least score gap of all heads."""
+    """gap(n): the least score gap of all heads; None: no row had two different scores."""
     error: Measured
     """Largest error of an attended value, or under Theorem 26 of an activation at the end; upper end of its
     enclosure.
     """
     bound: Measured
-    """The bound that theory gives for the error."""
+    """The upper bound that theory gives for the error."""
     digits: Digits
     heads: tuple[HeadResult, ...]
     """The heads of all layers."""
@@ -442,7 +444,7 @@ class LengthResult(Record):
     positions_judged: Natural | None = None
     """Number of positions that the function judges, over all words tried; null: the reference is no function."""
     positions_unjudged: Natural | None = None
-    """Number of positions that the function leaves open, over all words."""
+    """Number of positions that the function leaves open, over all words; null: the reference is no function."""
 
     @property
     def mismatches(self) -> int:
@@ -479,7 +481,7 @@ class JudgedLength(Record):
     no margin was found.
     """
     margin_word: AnyWord | None
-    """The first word that may have the least margin."""
+    """The first word that may have the least margin; null where `margin` is null."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -487,7 +489,7 @@ class TiedPosition(Record):
     """One of the positions that share the largest score of a row."""
 
     position: Natural
-    """The position; 0 is the beginning of the sequence."""
+    """The position: 1 is the first symbol, 0 the beginning of the sequence."""
     values: tuple[Exact, ...]
     """The values that the head reads at the position, one for each coordinate that it writes."""
 
@@ -499,7 +501,7 @@ class TiedRow(Record):
     word: Word
     """The word."""
     position: Natural
-    """The query's position; 0 is the beginning of the sequence."""
+    """The query's position: 1 is the first symbol, 0 the beginning of the sequence."""
     tied: Annotated[tuple[TiedPosition, ...], limits(min_length=2)]
     """The positions that share the largest score."""
     other_mean: bool
@@ -526,7 +528,7 @@ class Tie(Record):
     word: Word
     """The word."""
     position: Natural
-    """The query's position; 0 is the beginning of the sequence."""
+    """The query's position: 1 is the first symbol, 0 the beginning of the sequence."""
     count: Annotated[int, limits(ge=2)]
     """Number of positions that share the largest score."""
     simulated: Annotated[str, one_of("average", "one value", "weights added", "not simulated")] = "average"
@@ -562,7 +564,9 @@ class Tie(Record):
 
 
 def values_text(values: Sequence[Fraction]) -> str:
-    """Format exact values; long ones are shortened."""
+    """Format exact values, several of them in parentheses; a value of more than LONGEST_VALUE characters is
+    rounded.
+    """
     shown = [str(value) if len(str(value)) <= LONGEST_VALUE else short(value) for value in values]
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
@@ -576,7 +580,7 @@ class HardUndecided(Record):
     word: Word
     """The word."""
     position: Natural
-    """The position of the output; 0 is the beginning of the sequence."""
+    """The position of the output: 1 is the first symbol, 0 the beginning of the sequence."""
     output: str
     """The coordinate of the output."""
     value: Exact
@@ -738,7 +742,7 @@ class Parting(Record):
     purpose: str
     """The purpose of the head, in the words of its compiler."""
     position: Natural
-    """The query's position; 0 is the beginning of the sequence."""
+    """The query's position: 1 is the first symbol, 0 the beginning of the sequence."""
     hard: Measured
     """The value that the head reads at this position with hard attention."""
     soft: Measured
@@ -790,7 +794,7 @@ class ModelFacts(Record):
     bos: bool = False
     """True if there is a beginning of sequence, position 0."""
     ties_broken: tuple[str, ...] = ()
-    """Heads whose ties are broken by added weights."""
+    """Names of the heads whose ties are broken by added weights."""
     specified: bool = True
     """True if the network equals the one that its specification compiles to; False in a file that was edited."""
     given: Unwritten[tuple[str, ...]] = field(default=(), compare=False)
@@ -820,9 +824,9 @@ class ConstantReach(Record):
     limited: bool | None
     """True: no constant beta is right at every length, which is proved (Hahn's limit); null: not known."""
     farther_n: Length | None = None
-    """A length beyond the shortest wrong word, if one was found."""
+    """A length at or beyond that of the shortest wrong word; null where `farther_beta` is null."""
     farther_beta: Exact | None = None
-    """A beta at which every word up to that length is proved right; null: none was found."""
+    """A larger beta at which every word up to length `farther_n` is proved right; null: none was found."""
 
     @property
     def summary(self) -> str:

@@ -24,23 +24,27 @@ from hardsim.checking.words import Word, boundary_pairs, changed_once, drawn, sa
 from hardsim.errors import InputError
 
 SEARCHED = 400
-"""Default number of words of a length to try."""
+"""Default number of words to try of each searched length."""
 BATCH = 40
-"""Number of words judged together, before the next ones are made from the worst."""
+"""Largest number of words judged together, before the next ones are made from the worst."""
 PARENTS = 8
-"""Number of worst words from which new words are made."""
+"""Largest number of worst words from which new words are made."""
 KEPT = 3
-"""Number of worst words of a length, and of worst prefixes, that later searches of other lengths begin with."""
+"""Largest number of worst words of a length, and of worst prefixes, that later searches of other lengths begin
+with.
+"""
 SEEDS = 12
 """Largest number of worst words of other lengths that a search begins with."""
 STRUCTURED, PAIRS = 24, 4
-"""Number of words of simple shape, and of pairs that differ in one symbol and in the expected answer, that a search
-begins with.
+"""Largest numbers of words of simple shape, and of pairs that differ in one symbol and in the expected answer,
+that a search begins with.
 """
 RANDOM = 5
-"""One of this many words is random, whatever was found."""
+"""One word in this many is random, whatever was found."""
 TRIES = 8
-"""Number of attempts to find a new word before the search is given up."""
+"""Number of attempts to find new words with an expected answer before the search is given up; each attempt draws
+at most TRIES * BATCH words.
+"""
 CHANGES = (1, 1, 1, 2, 3)
 """Numbers of changes made to a word at once, one of which is drawn."""
 PERMUTED = 4
@@ -90,8 +94,8 @@ def waves(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def nearest(n: int, known: Iterable[MarginWord]) -> tuple[Word, ...]:
-    """Return the words that a search of length n begins with: half of them the worst of all lengths, half those of
-    lengths nearby.
+    """Return the words that a search of length n begins with, at most SEEDS: half of them from the nearest
+    lengths, the others those with the least margins of all lengths.
     """
     some = list(known)
     worst = sorted(some, key=lambda one: (one[1], len(one[0])))
@@ -112,9 +116,11 @@ class LengthSearch:
     passed: set[Word] = field(default_factory=set)
     """Words without an expected answer."""
     best: list[MarginWord] = field(default_factory=list)
-    """The words with the least margins, worst first."""
+    """The words with the least margins, each with its margin, worst first; at most PARENTS."""
     deepest: list[tuple[Word, MarginWord]] = field(default_factory=list)
-    """The words whose prefixes have the least margins, with these prefixes."""
+    """The words whose prefixes have the least margins, each with this prefix and its margin, worst first; at most
+    PARENTS.
+    """
 
     def __post_init__(self) -> None:
         self.rng = Random(f"{self.start.seed}/{self.n}/search")
@@ -264,7 +270,9 @@ def _stretched(word: Word, n: int, rng: Random) -> Word:
 
 
 def _block(word: Sequence[str], rng: Random) -> tuple[int, int]:
-    """Return the ends of a random block; short blocks are as frequent as long ones."""
+    """Return the start and the end (excluded) of a random block of one symbol or more; short blocks are as
+    frequent as long ones.
+    """
     size = min(len(word), 2 ** rng.randint(0, len(word).bit_length()))
     size = rng.randint(1, size)
     start = rng.randint(0, len(word) - size)
@@ -309,7 +317,7 @@ def _cut(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Return a word with two symbols exchanged; counts of symbols stay the same."""
+    """Return a word with the symbols at two random positions exchanged; counts of symbols stay the same."""
     one, other = (search.rng.randrange(len(word)) for _ in range(2))
     found = list(word)
     found[one], found[other] = found[other], found[one]
@@ -317,7 +325,7 @@ def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Return a word with a block sorted or reversed; counts of symbols stay the same."""
+    """Return a word with a block sorted (up or down) or reversed; counts of symbols stay the same."""
     start, end = _block(word, search.rng)
     block = list(word[start:end])
     changed = search.rng.choice((sorted(block), sorted(block, reverse=True), block[::-1]))
@@ -325,7 +333,7 @@ def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
 
 
 def _crossed(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
-    """Return the beginning of a word, joined to the end of another one of the worst words."""
+    """Return a word up to a random place, joined to one of the worst words from that place on."""
     at = search.rng.randint(0, len(word))
     return (*word[:at], *search.another()[at:])
 

@@ -169,11 +169,13 @@ class Preparation:
     reads, and keep their weights.
     """
     violations: Mapping[int, Violation]
-    """For each length, a declared gap that a measured one violates, measured before any tie is broken."""
+    """By length, a declared gap that a measured one violates, measured before any tie is broken; other lengths are
+    left out.
+    """
     failures: tuple[WordError, ...] = ()
     """Words that leave the range of the construction; they are not measured."""
     undecided: Word | None = None
-    """The first word on which hard attention itself decides nothing."""
+    """The first word, shortest first, on which hard attention itself decides nothing; None if there is none."""
 
 
 def prepare_words(
@@ -398,8 +400,8 @@ def plan_length(
 
 
 def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
-    """Return the score gap of every query: the gap that the weights give for every word, where they suffice; else the
-    declared one; else the measured one. `program` may be the subject's with ties broken.
+    """Return, by head, the score gap of every query: the gap that the weights give for every word, where they
+    suffice; else the declared one; else the measured one. `program` may be the subject's with ties broken.
     """
     if program is not subject.program or isinstance(subject.law, str):
         return declared_gaps(program, facts)

@@ -88,7 +88,9 @@ def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Ex
 
 
 LEAST, LARGEST = ("least accepted",), ("largest rejected",)
-"""The extremes of the unrounded outputs."""
+"""The keys of the extremes of the unrounded outputs: the least among accepted words, and the largest among
+rejected ones.
+"""
 COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
 REFERENCE_COUNTS = ("unjudged", "failed", "positions_judged", "positions_unjudged")
 MOST_FAILURES = 10
@@ -115,16 +117,16 @@ class Tally:
     failed: int = 0
     """Number of words on which the reference or the program failed, which are counted in `words` too."""
     failures: tuple[WordError, ...] = ()
-    """The first failing words."""
+    """The first failing words, at most MOST_FAILURES, each with its error."""
     positions_judged: int = 0
-    """Number of positions that the reference judges."""
+    """Number of positions that the reference judges, over all words."""
     positions_unjudged: int = 0
-    """Number of positions that the reference leaves open."""
+    """Number of positions that the reference leaves open, over all words."""
     escalated: int = 0
     digits: int = 0
     extremes: dict[Place, Extreme] = field(default_factory=dict)
     gaps: dict[str, Fraction] = field(default_factory=dict)
-    """The least score gap of each head."""
+    """The least score gap of each head, by the head's name."""
     mismatch: Mismatch | None = None
     stuck: Word | None = None
     violation: Violation | None = None
@@ -223,7 +225,9 @@ class Tally:
 
     @property
     def errors(self) -> dict[Place, Extreme]:
-        """The largest errors: of heads (keys with two parts) and of coordinates (three parts)."""
+        """The largest errors: of what heads write, by (head, coordinate), and of coordinates in a layer, by
+        (layer, 0 or 1, coordinate).
+        """
         return {place: found for place, found in self.extremes.items() if len(place) > 1}
 
 
@@ -242,8 +246,9 @@ def _sign(place: Place) -> int:
 
 
 def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]) -> Mismatch | None:
-    """Return the mismatch that refutes a claim; of two, the one with the shorter word, or with the earlier one in the
-    order of the alphabet.
+    """Return the first of two mismatches: one that refutes a claim comes before one that does not, then the
+    shorter word comes first, then the word that is earlier in the order of the alphabet. Return None if both
+    are None.
     """
     if left is None or right is None:
         return left or right
@@ -262,14 +267,16 @@ def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]
 
 
 DIGITS = {AUTO: 12, FLOAT64: 12, BALL: 20}
-"""Number of significant decimal digits shown."""
+"""Number of significant decimal digits shown, by engine; the numbers of mpmath are not rounded."""
 
 Recompute = Callable[[Word], SoftAnswer]
-"""A function that runs a word in balls."""
+"""A function that runs softmax on a word in balls and returns its answer."""
 
 
 def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Fraction]]:
-    """Return the numbers of a tally that a report shows: the acceptance gap, and the others by place."""
+    """Return the numbers of a tally that a report shows: the acceptance gap (None unless unrounded outputs of
+    accepted and of rejected words are known), and the others by place.
+    """
     known = tally.extremes
 
     def shown(bound: Fraction, sign: int) -> Fraction:

@@ -90,14 +90,17 @@ class TraceRead(Record):
     """A lower bound of the total softmax weight at these positions."""
     gap: Lower | None
     """A lower bound of the distance of the largest score from the next one, in units of the score (for an external
-    network: of the logits, in nats); None where all visible positions have the same score.
+    network: of the logits, in nats); 0 where a leftmost or rightmost head has a tie; None where all visible
+    positions have the same score.
     """
     hard: tuple[Exact, ...] = ()
-    """The values that hard attention reads, by output."""
+    """The values that hard attention reads, one for each of the head's outputs; none for an external network."""
     soft: tuple[Measured, ...] = ()
-    """The values that softmax reads, the middles of their bounds, by output."""
+    """The values that softmax reads, the middles of their bounds, one for each of the head's outputs."""
     error: Upper | None = None
-    """An upper bound of the distance between the two."""
+    """An upper bound of the largest distance between the hard and the soft values, over the outputs; None for an
+    external network.
+    """
 
     @property
     def looks(self) -> str:
@@ -137,7 +140,7 @@ class TraceHead(Record):
     purpose: str
     """The purpose of the head; empty if it has none."""
     uniform: bool
-    """True if all visible keys have the same score."""
+    """True if at each query all visible keys have the same score."""
     outputs: tuple[str, ...]
     """The coordinates that the head writes; none for an external network."""
     reads: tuple[TraceRead, ...]
@@ -177,9 +180,9 @@ class TraceValue(Record):
     hard: tuple[Exact, ...]
     """The values with hard attention, position by position."""
     soft: tuple[Measured, ...]
-    """The values with softmax, the middles of their bounds."""
+    """The values with softmax, the middles of their bounds, position by position."""
     error: tuple[Upper, ...]
-    """Upper bounds of the distances between the two."""
+    """Upper bounds of the distance between the hard and the softmax value, position by position."""
     margin: tuple[Lower, ...] | None
     """Lower bounds of the margin, position by position. For a coordinate to which a clip(2x - 1/2) rounds an attended
     value x: half the distance of the clip's input from the interval between 0 and 1, so in units of x; negative
@@ -218,7 +221,7 @@ class TraceResult(Record):
     symbols: tuple[str, ...]
     """The symbol or token at each position, including those before and after the word."""
     first: Natural
-    """The number of the first position."""
+    """The number of the first position: 0 or 1."""
     values: tuple[TraceValue, ...]
     """The coordinates that have a meaning, layer by layer; none for an external network."""
     heads: tuple[TraceHead, ...]
@@ -437,7 +440,7 @@ class _Both:
         self, head: Head, found: LayerTrace, entering: Any, place: int, seen: list[int]
     ) -> tuple[list[int], Fraction | None]:
         """Return the positions that hard attention selects at a query, out of the visible ones, and the score gap
-        there.
+        there: 0 where a leftmost or rightmost head has a tie, None where no two scores differ.
         """
         size = len(self.places)
         if head.uniform:
