@@ -36,11 +36,11 @@ class GeneralRate(Record):
     """Least a of the grid such that every length is proved at the temperature gap(n)/(a log(n + 1)); null: no a is
     found, or no row has two different scores."""
     logarithmic: str | None
-    """Temperature gap(n)/(a log(n + 1)) with that a, of the theorem's rate."""
+    """Temperature gap(n)/(a log(n + 1)) with that a, of the theorem's rate; null where there is no a."""
     proved: str | None
     """Temperature at which every length is proved, 1/(C n^(k+1)) if gap(n) falls as n^-k; null: no such proof."""
     reason: str | None
-    """Reason why one of the two temperatures, or both, is not proved."""
+    """Reason why one of the two temperatures, or both, is not proved; null: both are."""
 
 
 def general_rate(subject: Subject) -> GeneralRate | None:

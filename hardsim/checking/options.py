@@ -68,7 +68,7 @@ NUMBER = "a number, or text such as '7/2'"
 
 
 def parse_beta(text: str) -> Fraction:
-    """Return a positive rational such as 4, 7/2 or 3.9. Raise InputError for any other text."""
+    """Return a positive rational, at most LARGEST_BETA, such as 4, 7/2 or 3.9. Raise InputError for any other text."""
     if len(text) > LONGEST_NUMBER:
         raise InputError(f"a number of more than {LONGEST_NUMBER} characters", "Write a shorter one.")
     if re.fullmatch("[0-9]+/0+", text):
@@ -83,7 +83,7 @@ def parse_beta(text: str) -> Fraction:
 
 
 def parse_epsilon(text: str) -> Fraction:
-    """Return a rational between 0 and 1, such as 1/4. Raise InputError for any other text."""
+    """Return a rational between 0 and 1, both excluded, such as 1/4. Raise InputError for any other text."""
     value = Fraction(text) if len(text) <= LONGEST_NUMBER and _RATIONAL.fullmatch(text) else Fraction(0)
     if not 0 < value < 1:
         raise InputError(
@@ -110,7 +110,9 @@ def parse_format(text: str) -> str:
 
 
 def integer(low: int | None, high: int | None) -> Callable[[str | int], int]:
-    """Return a parser of integers in a range (None: no limit). Its InputError names the range in one sentence."""
+    """Return a parser of integers from `low` to `high`, both included (None: no limit). Its InputError names the
+    range in one sentence.
+    """
 
     def parse(given: str | int) -> int:
         text = str(given)  # typer parses defaults too

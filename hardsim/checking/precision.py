@@ -125,17 +125,19 @@ class FormatRow(Record):
     fails_at: Positive | None
     """The least length at which an emulated word was found to be wrong; null: none was found."""
     word: Word | None
-    """The wrong word."""
+    """The wrong word; null: none was found."""
     expected: str | None
-    """The expected answer for this word, with the first wrong position if the word is judged position by position."""
+    """The expected answer for the wrong word, with the first wrong position if the word is judged position by
+    position; null: no wrong word was found.
+    """
     found: str | None
-    """The answer that the network gives in the format."""
+    """The answer that the network gives in the format for the wrong word; null: no wrong word was found."""
     exactly: bool
     """True if the exact network answers that word wrongly, too, so that the format is not the cause. Always false if
     the exact network is the reference.
     """
     layer: Positive | None
-    """The first layer whose reading differs from that of the exact network, from 1."""
+    """The first layer whose reading differs from that of the exact network, from 1; null: none was found."""
     head: str | None
     """The head of this layer whose reading differs; null: a hidden unit differs, or nothing was found."""
     closed: bool
@@ -267,7 +269,7 @@ class _InFormat:
         return np.array([encoded_word(self.made.layout, word, np.dtype(np.float64)) for word in words])
 
     def _cost(self, n: int) -> int:
-        """Return the cost of one word of a length: pairs of positions, for each head."""
+        """Return the cost of one word of length n: pairs of positions, for each head, and EACH for each position."""
         m, heads = n + self.made.layout.fixed, sum(len(x["heads"]) for x in self.made.layout.description["layers"])
         return int(m**2 * heads + EACH * m)
 
@@ -451,8 +453,8 @@ class _InFormat:
     # ---- the head at fault, and remedies ----
 
     def _first_off(self, word: Word) -> tuple[int | None, str | None]:
-        """Return the layer and name of the first head whose reading differs from the one in float64 by more than a
-        quarter of what it reads there; (None, None) if no head does.
+        """Return the layer, from 1, and the name of the first head whose reading differs from the one in float64
+        by more than a quarter of what it reads there; (None, None) if no head does.
         """
         reads: list[list[Floats]] = [[], []]
         for number, form in enumerate((self.form, DOUBLE)):

@@ -116,7 +116,9 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
-    """Return the lengths, with their padding, that are checked one by one, and their temperatures."""
+    """Return the lengths, with their padding, that are checked one by one, each with its temperature; None where
+    one temperature is proved for every length.
+    """
     if start is None:
         return {subject.positions(proof.n) - subject.program.bos: proof.temperature for proof in proofs}
     padded = (subject.positions(n) - subject.program.bos for n in range(1, start))
@@ -243,7 +245,7 @@ class _Facts:
 
     @property
     def counts(self) -> list[list[str | int]]:
-        """The names of counts of tied keys."""
+        """The names of counts of tied keys, in the order of their numbers."""
         return [[*name] for name in self._counts]
 
     @property

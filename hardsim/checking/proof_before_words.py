@@ -113,7 +113,7 @@ def _unasked(subject: Subject, options: CheckOptions) -> str | None:
 
 
 def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
-    """Return the verdict of the prover and the words that it covers."""
+    """Return the verdict of the prover and, as text, the words that it covers."""
     if subject.sharpness is not None:
         proved = prove_subject(subject, max_n, heads_only=subject.formula is None, search=0)
         return proved.verdict, proved.reach

@@ -90,11 +90,11 @@ class LengthProof(Record):
     temperature: Exact | None = None
     """The least temperature of the positions, or a rational next to it, below it, if it is no rational number."""
     bound: Measured | None = None
-    """The bound of the output's error."""
+    """The upper bound of the largest error of an output; null: there is none."""
     distance: Exact | None = None
     """A lower bound of the distance of every hard output from the threshold."""
     reason: str | None = None
-    """The reason why there is no proof."""
+    """The reason why there is no proof; null where there is one."""
     ties_broken: tuple[str, ...] = ()
     """The heads whose ties softmax breaks with weights that are added to the model's."""
     ties: Unwritten[tuple[Tie, ...]] = field(default=(), compare=False)
@@ -118,7 +118,7 @@ class ProofResult(SubjectRecord):
     tried: Natural = 0
     """Number of words tried in search of a refutation."""
     mismatch: Mismatch | None = None
-    """The word that refutes the claim."""
+    """The word that refutes the claim, or on which hard attention decides nothing; null: there is none."""
     parting: Parting | None = None
     """For a formula, the place where softmax departs from hard attention on that word."""
     proof: Unwritten[Proof | None] = None
@@ -532,8 +532,8 @@ def _require_positive(subject: Subject) -> None:
 
 
 def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
-    """Try the words of short lengths at a given temperature, while they are few. Return their number, and a mismatch
-    that refutes.
+    """Try all words of length 1 to SHORT at a given temperature, while a length has at most FEW words. Return
+    their number, and a mismatch that refutes or None.
     """
     tried = 0
     for n in range(1, SHORT + 1) if subject.schedule is not None else ():
@@ -704,7 +704,7 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
 
 
 def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
-    """Return the bound of the error at the output coordinates."""
+    """Return the largest bound of the error of an output coordinate at the end; 0 without layers."""
     outs = subject.program.answers
     return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
 

@@ -425,7 +425,9 @@ class LengthResult(Record):
     sum_error: Measured | None = None
     """Largest error of a sum of looked-up counts; rounding corrects up to 1/4. None: no such sum is compared."""
     size: Exact | None = None
-    """X(n): the largest activation between layers."""
+    """X(n): the largest absolute value of an activation that enters a layer, leaves its attention or leaves the
+    last layer.
+    """
     temperature: TemperatureRange | None = None
     """The temperature used."""
     theorem: Exact | None = None
@@ -590,7 +592,7 @@ class HardUndecided(Record):
     each: bool
     """True if outputs are read at every position."""
     heads: tuple[str, ...]
-    """The last heads on which the output depends."""
+    """Names of the last heads on which the output depends, all of them in one layer."""
 
     @property
     def summary(self) -> str:
@@ -1011,7 +1013,9 @@ class Evaluation(Record):
     unrounded: Measured | None = None
     """The output before its last rounding; None if no attention decides it."""
     margin: Measured | None = None
-    """Least distance of an attended value from its threshold."""
+    """Least distance of an attended value from its threshold; negative: not decided. For an external network, a
+    lower bound of the least distance of a judged output from a wrong answer; negative: an output is wrong.
+    """
     error: Measured | None = None
     """Largest error at the end, upper end of its enclosure, or the bound if it lies in the enclosure."""
     bound: Measured | None = None

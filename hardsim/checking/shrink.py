@@ -19,9 +19,9 @@ from hardsim.checking.tally import first_of
 from hardsim.lang.valuations import Numbering
 
 MOST = 20_000
-"""Largest number of words tried."""
+"""Number of words tried after which shrinking stops; words of searches are not counted."""
 BATCH = 64
-"""Number of words judged together."""
+"""Largest number of words judged together."""
 BELOW = 3
 """Number of shorter lengths searched without success before a length counts as the shortest that can be found."""
 REPAIRED = 3
@@ -60,8 +60,8 @@ class _Shrinking:
         return found
 
     def _shorter(self, words: Sequence[Word]) -> Mismatch | None:
-        """Return a mismatch of a length a little shorter, searched from the given words, or None. Each length is
-        searched once.
+        """Return a mismatch of one of the next BELOW shorter lengths, at least 1, searched from the given words;
+        None if there is none. Each length is searched once.
         """
         n = len(words[0])
         for length in range(n - 1, max(0, n - BELOW - 1), -1):  # of no symbols there is one word, which was tried
@@ -105,7 +105,9 @@ class _Shrinking:
         return first_of(None, tally.mismatch, self.subject.alphabet)
 
     def _simpler(self, word: Word) -> Iterator[Word]:
-        """Yield candidates for simpler words, the shortest first."""
+        """Yield candidates for simpler words: first without a block, the longest blocks first; then without two
+        symbols; then of the same length.
+        """
         n, size = len(word), len(word) - self.subject.shortest
         while size >= 1:
             for start in range(n - size, -1, -max(1, size // 2)):
@@ -134,7 +136,9 @@ class _Shrinking:
                 yield from self._fitted((*word[:one], word[other], *between, word[one], *word[other + 1 :]))
 
     def _fitted(self, word: Word) -> Iterator[Word]:
-        """Yield the word if it may be judged; else words of its length nearby that may be."""
+        """Yield the word if every word may be judged; else up to REPAIRED words nearby of its length that may be
+        judged.
+        """
         domain = self.subject.domain
         if domain is None:
             yield word

@@ -399,8 +399,8 @@ class Subject(Target):
         return [self.oracle(word) for word in words] if many is None else many(words)
 
     def soft_answer(self, trace: Trace[Any]) -> Answer:
-        """Return the answer of a softmax run: the certain value of each output coordinate, None where it is
-        uncertain.
+        """Return the answer of a softmax run: True or False for an acceptor, otherwise the symbols or integers of
+        the output; None where it is uncertain.
         """
         if self.acceptor:
             value = trace.columns[self.output].values[trace.index]

@@ -131,5 +131,5 @@ def _met(constant: float, rate: float, level: Fraction) -> int | None:
 
 
 def _brief(value: float) -> float:
-    """Round to six digits, which do not depend on how a machine rounds."""
+    """Round to six significant digits, which do not depend on how a machine rounds."""
     return float(f"{value:.6g}")

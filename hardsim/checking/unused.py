@@ -18,13 +18,13 @@ from hardsim.errors import HardsimError, InputError
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 SAMPLED = "samples seed"
-"""The fields of the options for random words."""
+"""The fields of the options for random words, separated by a space."""
 TRYING = ("check", "heads", "bound", "report")
 """The commands that try words, all of a length or a sample."""
 ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export", "precision", "bound", "report")
 """The commands to which the options of a model apply."""
 OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
-"""Defaults that differ for a single command."""
+"""Defaults that differ for a single command, by command and field."""
 RUNS = {"torch": TORCH, "onnx": ONNXRUNTIME}
 """The library that runs what `export` writes, by the value of --to."""
 SHORTEST, FEWEST = 8, 256
@@ -66,7 +66,9 @@ def _idle(command: str, request: Request, one: Input) -> str | None:
 
 
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
-    """Yield options that change nothing for an input, each with the reason."""
+    """Yield fields of options that would change nothing for an input, separated by spaces, each group with the
+    reason.
+    """
     external = one.external is not None
     if external and several:
         yield COMPILED, "the option is for compiled networks, and this network is external"
@@ -83,7 +85,9 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
 
 
 def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
-    """Yield options that change nothing for an input of this command, each with the reason."""
+    """Yield fields of options that would change nothing for an input of this command, separated by spaces, each
+    group with the reason.
+    """
     external = one.external is not None
     if command == "prove" and external:
         yield "workers all_n min_n heads_only search", "external networks cannot be proved: words are tried"
@@ -109,7 +113,7 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
 
 
 def _in_full(command: str, request: Request, one: Input) -> bool:
-    """Return True if every word of every length is tried."""
+    """Return True if every word of every length is tried; for `report`, also where it computes bounds."""
 
     def full(longest: int, most: int) -> bool:
         # The first test avoids a huge power.

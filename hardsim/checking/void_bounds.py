@@ -24,9 +24,11 @@ EXCEEDED = "the error bound of"
 
 
 def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFailure]:
-    """Return the heads that read a wrong value on a word of this length, each with the head that failed first.
+    """Return the heads that read a wrong value on a word of this length, by name, each with the head that failed
+    first.
 
-    A coordinate is wrong if it certainly differs from that of hard attention on some word of the tally. mpmath encloses
+    A coordinate is wrong if it certainly differs from that of hard attention on some word of the tally. mpmath
+    encloses
     nothing, so a difference within its rounding does not count.
     """
     tolerance = ROUNDING if engine == MPMATH else Fraction(0)
@@ -99,7 +101,8 @@ def _earliest(causes: list[FirstFailure]) -> FirstFailure | None:
 def exceeded_bound(
     allowed: Mapping[str, Fraction], void: Mapping[str, FirstFailure], tally: Tally, engine: str
 ) -> Violation | None:
-    """Return a violation by a measured error that exceeds a bound in force, or None. It is certain unless mpmath
+    """Return a violation by a measured error of what a head writes that exceeds the head's bound, for the first
+    such head by name whose bound is not void; None if there is none. The violation is certain unless mpmath
     measured the error.
     """
     for place in sorted(place for place in tally.errors if len(place) == 2):
@@ -112,7 +115,7 @@ def exceeded_bound(
 
 
 def first_failure(by_length: Mapping[int, Mapping[str, FirstFailure]]) -> FirstFailure | None:
-    """Return the failure at the shortest length, in the first layer there."""
+    """Return the failure at the shortest length, in the first layer there; None if there is none."""
     for _, void in sorted(by_length.items()):
         if void:
             return _earliest(list(void.values()))

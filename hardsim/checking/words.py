@@ -21,13 +21,15 @@ Word: TypeAlias = tuple[str, ...]
 Accepts: TypeAlias = Callable[[Word], bool]
 
 STRUCTURED_LIMIT, PAIRS = 24, 4
-"""Numbers of structured words, and of pairs of neighbours on either side of the acceptance boundary, for each
-length.
+"""Largest numbers of structured words, and of pairs of neighbours on either side of the acceptance boundary, for
+each length.
 """
 BIASES = (0.5, 0.8, 0.95)
 """Probabilities of the favoured symbol in a biased word."""
 SHORT_WORDS, STARTS = 200, 12
-"""Number of short words from which longer ones are made, and largest number of accepted starting words in all."""
+"""Largest number of words of one length that are all starting words for longer ones, and largest number of
+accepted starting words in all.
+"""
 TRIES = 5
 """Number of times that each thing is tried before it is given up."""
 
@@ -301,7 +303,9 @@ def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
 
 
 def few(alphabet: Sequence[str]) -> Sequence[str]:
-    """Return the symbols of an alphabet, or a few simple ones if it has many sets of propositions."""
+    """Return the symbols of an alphabet, or a few simple ones if they are more than SHORT_WORDS sets of
+    propositions.
+    """
     return alphabet.simple() if isinstance(alphabet, Valuations) and len(alphabet) > SHORT_WORDS else alphabet
 
 
@@ -344,8 +348,8 @@ def _bisect(accepted: Word, rejected: Word, decide: Accepts, rng: Random) -> tup
 
 
 def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
-    """Yield all words of the lengths 1, 2, ... up to the last length with at most SHORT_WORDS words; always those
-    of length 1.
+    """Yield all words of the lengths 1, 2, ... up to the last length, at most 8, with at most SHORT_WORDS words;
+    always those of length 1.
     """
     n = 1
     while n == 1 or (n <= 8 and len(alphabet) ** n <= SHORT_WORDS):
