@@ -655,7 +655,9 @@ def read_expression(
 
 
 def _corpora(path: str) -> list[str]:
-    """Return the files with a formula on each line that a path stands for."""
+    """Return the files with a formula on each line that a path stands for: the path itself, or the *.ltl and *.txt
+    files of a directory, sorted by name.
+    """
     if not is_directory(path) or is_network_folder(path):
         return [path]
     found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith((".ltl", ".txt")))
@@ -711,7 +713,9 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files that a directory stands for."""
+    """Return the paths of the files that a directory stands for, without its subfolders: those that end in one of
+    SUFFIXES, sorted by name.
+    """
     return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
 
 
@@ -1176,7 +1180,7 @@ def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
 
 
 def _origin(origin: Origin) -> FormulaFile | None:
-    """Return the formula that a model's file names as its source, if there is one."""
+    """Return the formula that a model's file names as its source; None if it is no formula."""
     try:
         return ltl_parser.parse_text(origin.text, "compiled.text")
     except HardsimError:
@@ -1302,8 +1306,8 @@ def _read_network(data: Reader, users: Users) -> Transformer:
 
 
 def _read_options(options: Reader, file: FormulaFile, model: Transformer, program: Program) -> tuple[bool, Budget]:
-    """Return True if every layer has a single head, and the sharpness. The options must agree with the formula and
-    the network.
+    """Return True if the network was compiled to have at most one head in each layer, and the sharpness. The
+    options must agree with the formula and the network.
     """
     options.only("at", "beta", "beta_for_all", "single_head", "counting")
     if options.field("at").choice({"first": "first", "last": "last"}.__getitem__, "first, last") != file.at:

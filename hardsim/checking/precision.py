@@ -336,7 +336,7 @@ class _InFormat:
 
     def _not_enclosed(self, enclosed: FormatPass[Any], n: int) -> list[Word]:
         """Return words of a length whose enclosure does not settle the right answer: those of the first batch that
-        has any.
+        has any; none if every word is settled.
         """
         words, judged = iter(self.reference.words(n)), 0
         while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
@@ -360,7 +360,9 @@ class _InFormat:
     # ---- wrong, emulated ----
 
     def _wrong(self, safe: int) -> _Wrong | None:
-        """Return a word that is wrong in the emulation, of the least length found."""
+        """Return a word longer than `safe` that is wrong in the emulation, of the least length found; None if none
+        is found.
+        """
         last_right, found = safe, None
         steps = [*range(1, NEXT + 1), *(NEXT * 2**k for k in range(1, STEPS))]
         for n in sorted({*(min(safe + step, self.last) for step in steps), self.last}):

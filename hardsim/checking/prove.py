@@ -443,7 +443,9 @@ def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tu
 
 
 def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
-    """Yield every word of the lengths that are affordable together, then the words of the failing worst cases."""
+    """Yield every word of the shortest lengths that have at most `search` words together, then at most
+    LONGEST_SUGGESTED longer words that the failing worst cases suggest, the shortest first.
+    """
     alphabet = subject.alphabet
     budget, n = search, proof.span[0]
     while n <= proof.span[1] and count_words(len(alphabet), n) <= budget:

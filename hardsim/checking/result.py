@@ -1009,7 +1009,7 @@ class Evaluation(Record):
     decided: bool = True
     """True if the network reached an answer; if not, nothing was measured."""
     output: Measured | None = None
-    """The network's output."""
+    """An acceptor's softmax output, the middle of its enclosure; None if none was reached or known."""
     unrounded: Measured | None = None
     """The output before its last rounding; None if no attention decides it."""
     margin: Measured | None = None
