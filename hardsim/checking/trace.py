@@ -237,7 +237,7 @@ class TraceResult(Record):
 
     @property
     def layers(self) -> list[int]:
-        """The numbers of the layers in which something is read or written."""
+        """The numbers, from 1, of the layers in which something is read or written, in order."""
         return sorted({head.layer for head in self.heads} | {value.layer for value in self.values} - {0})
 
     def columns(self, layer: int) -> list[str]:

@@ -31,7 +31,7 @@ SHORT_WORDS, STARTS = 200, 12
 accepted starting words in all.
 """
 TRIES = 5
-"""Number of times that each thing is tried before it is given up."""
+"""Number of attempts for each word or pair that is wanted, before the search for it is given up."""
 
 
 def count_words(k: int, n: int) -> int:
