@@ -107,9 +107,9 @@ class Account:
             self._nodes.setdefault(self.core.known[number], []).append(number)
 
     def literal(self, name: str) -> Lit | None:
-        """Return the literal (a node of the core or its negation) that equals a coordinate of the program at every
-        site; None if no node does. Among several nodes, prefer one whose number ends the coordinate's name, then
-        the first.
+        """Return the literal (a live node of the core or its negation) that equals a coordinate of the program at
+        every site; None if no node does, or the coordinate is no known Boolean. Nodes come before negations.
+        Among several nodes, prefer the largest number that ends the coordinate's name, then the first.
         """
         column = self.program.columns.get(name)
         if column is None or not self.facts.boolean(column):

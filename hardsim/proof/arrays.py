@@ -141,8 +141,9 @@ class Running:
 
 
 def share(wrong: Running, right: Running, error: Array, terms: int) -> Array:
-    """Return an upper bound of wrong/(wrong + right) for two arrays of sums. Each sum has at most `terms` numbers,
-    whose logarithms are each off by at most `error`. Empty sums count as 0.
+    """Return an upper bound, at most 1, of wrong/(wrong + right) for two arrays of sums. Each sum has at most
+    `terms` numbers, whose logarithms are each off by at most `error`. Empty sums count as 0; without wrong
+    numbers the bound is 0.
     """
     # The distance shrinks by the errors of both logarithms, so the quotient stays a lower bound.
     distance = right.top - wrong.top - 2 * error
@@ -168,8 +169,8 @@ class Columns:
         return self._converted(column)[1]
 
     def numbers(self, column: Sequence[RealNumber]) -> NDArray[int64]:
-        """Return for each entry of a column the index of its value among the column's different values, compared
-        exactly (a Real by its expression).
+        """Return for each entry of a column the index of its value among the column's different values (in the
+        order of first occurrence), compared exactly (a Real by its expression).
         """
         return self._converted(column)[2]
 

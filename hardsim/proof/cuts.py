@@ -26,9 +26,9 @@ class Cuts:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.short: dict[Column, Column] = {}
-        """Abbreviation of each abbreviated column."""
+        """Abbreviation of each abbreviated column, by that column."""
         self.members: dict[Column, Column] = {}
-        """Column that an abbreviation stands for, for abbreviated conjunctions only."""
+        """Column that an abbreviation stands for, by the abbreviation; for abbreviated conjunctions only."""
         self.nodes: set[Column] = set()
         """Columns of the core's nodes before they were abbreviated. A lemma may simplify a formula that the core
         nevertheless holds as written.

@@ -66,8 +66,8 @@ class Diagrams:
         return self._terminals[value]
 
     def variable(self, name: Hashable, values: Sequence[Any] = (0, 1)) -> int:
-        """Return the diagram of a variable. It has one branch for each value; branch k leads to the constant value
-        k.
+        """Return the diagram of a variable. It has one branch for each value; branch k leads to the constant
+        `values[k]`.
         """
         level = self._variables.setdefault(name, len(self._variables))
         return self._node(level, tuple(self.terminal(value) for value in values))
@@ -238,7 +238,9 @@ HOLDS = "holds"
 """First part of the names of the variables of propositions at the position."""
 
 MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
-"""Mask of an attention head that sees the positions on a side: L (up to here), R (from here on) or both."""
+"""Mask of an attention head, by the side of the positions that it sees: L (up to here), R (from here on) or empty
+(all); the query's own position is always seen.
+"""
 
 Column = tuple[int, ...]
 """Column: one diagram for every site (a position and a length): the value there as a function of the word."""
@@ -252,7 +254,7 @@ Count = tuple[str, Column]
 """Count: a side (`L`, `R`, or empty for both) and the Boolean column that is counted there."""
 
 Cut = Callable[[int], int | None]
-"""Function from the index of a Boolean column in a sum to a variable that abbreviates it, or None."""
+"""Function from the index of a Boolean column in a sum to a variable that abbreviates it; None to keep the column."""
 
 Least = Callable[[Fraction, Fraction], int | None]
 """Function of a step and a constant: the least integer t at which `step t + constant` counts as true, or None if
@@ -290,11 +292,15 @@ class Facts:
     """Predicates of positions that occur in encodings, by the diagram of the Boolean variable that stands for each."""
 
     def number(self, thing: Hashable) -> int:
-        """Return the number of an object in the facts. Columns are long, so they are compared in full only here."""
+        """Return the number of an object in the facts, from 0 in the order of first use. Columns are long, so they
+        are compared in full only here.
+        """
         return self.known.setdefault(thing, len(self.known))
 
     def fact(self, *statement: object) -> int:
-        """Return the variable of a fact."""
+        """Return the diagram of the Boolean variable that stands for a fact, which is given by the parts of its
+        statement.
+        """
         return self.diagrams.variable(statement)
 
     # ---- columns ----
@@ -325,13 +331,16 @@ class Facts:
         return tuple(column)
 
     def proposition(self, name: str) -> int:
-        """Return the variable of a proposition at the position. Propositions are independent variables: a statement
-        about all sets of propositions also covers those that constraints allow.
+        """Return the diagram of the Boolean variable of a proposition at the position. Propositions are
+        independent variables: a statement about all sets of propositions also covers those that constraints
+        allow.
         """
         return self.diagrams.variable((HOLDS, name))
 
     def letter(self, symbols: Symbols) -> Column:
-        """Return the column that is 1 where the symbol at the position is one of `symbols`."""
+        """Return the column that is 1 where the symbol at the position is one of `symbols`. Over sets of
+        propositions: where the named proposition holds, or everywhere if `symbols` names none.
+        """
         if isinstance(symbols, PropositionSymbols):
             return self.everywhere(self.diagrams.one if symbols.name is None else self.proposition(symbols.name))
         if not symbols:
@@ -339,7 +348,9 @@ class Facts:
         return self.everywhere(self.symbols(tuple(int(symbol in symbols) for symbol in self.alphabet)))
 
     def given(self, program: Program) -> dict[str, Column]:
-        """Return the columns of a specification's coordinates before its first layer."""
+        """Return the columns of a specification's coordinates before its first layer (constant 1, letters,
+        encodings), by name.
+        """
         columns = {ONE: self.everywhere(self.diagrams.one)}
         columns |= {letter.name: self.letter(letter.symbols) for letter in program.letters}
         encodings = {encoding.name: self.sites.evaluate(encoding.value) for encoding in program.encodings}
@@ -464,7 +475,9 @@ class Facts:
         return tuple(self.diagrams.terminal(int(here)) for here in self.sites.edge(which))
 
     def step(self, op: Literal["Y", "X"], what: Column) -> Column:
-        """Return the column of `Y what` (true at the previous position) or `X what` (true at the next one)."""
+        """Return the column of `Y what` (true at the previous position; 0 at the first) or `X what` (true at the
+        next one; 0 at the last).
+        """
         fact = self.beside(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)

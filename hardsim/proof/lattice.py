@@ -409,7 +409,7 @@ def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 def margin(span: NumberSpan, domains: Domains) -> Value:
     """Return a bound from below of max(-z, z - 1) for every number z of a span: the distance of z from (0, 1),
-    negative inside.
+    negative inside; -1/2 if neither the ends nor a lattice of numbers tell more.
     """
     if nonnegative(times(span.high, -1), domains):
         return times(span.high, -1)
@@ -423,8 +423,8 @@ def margin(span: NumberSpan, domains: Domains) -> Value:
 
 
 def around(span: NumberSpan, value: Fraction) -> list[Fraction]:
-    """Return the nearest numbers on both sides of a value, where they exist, in a span whose lattice has numbers as
-    offset and step. An end of the span that is a function is ignored.
+    """Return the nearest numbers at or below and at or above a value, where they exist, in a span whose lattice
+    has numbers as offset and step. An end of the span that is a function is ignored.
     """
     assert not isinstance(span.offset, Ratio)
     offset, step = Fraction(span.offset), _rational(span.step)

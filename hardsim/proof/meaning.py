@@ -59,8 +59,8 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class Sign:
-    """Meaning of a head that tests a sign: where more than one position is visible, it reads True if
-    `sum of coefficient * mean + rest` is positive.
+    """Meaning of a head that tests a sign: where more than one position is visible, it reads True if the sum of
+    coefficient * mean over `means`, plus `rest` of the site, is positive.
     """
 
     side: str

@@ -62,9 +62,9 @@ class LocalType:
 
 @dataclass(frozen=True)
 class NearestReading:
-    """Head that looks for the nearest selected position, at all sites. `queries[r]` is row r of W_Q x_i times the
-    inverse temperature at i. `keys[r]` is the part of row r of W_K x_j that is the same for every word. `kinds`
-    has, for each j, the number of its set of local types in `types`.
+    """Head that looks for the nearest selected position, at all sites. `queries[r]` has, by site, row r of W_Q x_i
+    times the inverse temperature at i. `keys[r]` has, by site, the part of row r of W_K x_j that is the same
+    for every word. `kinds` has, by site, the number of the position's set of local types in `types`.
     """
 
     mask: Mask
@@ -352,8 +352,9 @@ def _scan(head: HeadArrays) -> tuple[Array, Numbers, Array, Flags, float]:
 
 
 def _near(head: HeadArrays, sites: Numbers) -> tuple[Array, Numbers]:
-    """Return the bound and the worst winner of some sites, including the positions beyond the winner. The pass goes
-    from the last position back to the first, with the sums before each position stored.
+    """Return the bound and the worst winner (counted from 1; minus infinity and 0 where there is none) by value
+    and site, for some sites, including the positions beyond the winner. The pass goes from the last position
+    back to the first, with the sums before each position stored.
     """
     order = np.argsort(-head.visible[sites], kind="stable")
     rows = QueryRows(head, sites[order], head.visible[sites][order])

@@ -205,7 +205,7 @@ class Seen:
         return simplest(value.at({"j": Ratio.of(j)})) if isinstance(value, Ratio) else value
 
     def rise(self, value: Value) -> Value:
-        """Return the increase of a function from one j to the next."""
+        """Return the increase of a function from j to j + 1; 0 for a function that does not depend on j."""
         return simplest(value.at({"j": J + 1}) - value) if isinstance(value, Ratio) and "j" in value.names else 0
 
     def least(self, value: Value) -> Value:

@@ -65,8 +65,8 @@ OfN: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class HeadLaw:
-    """Facts about a head that is not uniform: its rows by order of the place, and bounds of the sizes of its query
-    and key forms, for each row of W_Q and W_K.
+    """Facts about a head that is not uniform: its rows by order of the place, and for each row of W_Q and W_K a
+    pair of upper bounds of the absolute values of its query form and of its key form.
     """
 
     rows: Mapping[int, Row]
@@ -76,7 +76,8 @@ class HeadLaw:
 @dataclass(frozen=True)
 class LayerLaw:
     """Facts of a layer as functions of n, which `LayerFacts` has as numbers: the least and the largest value by
-    head and coordinate, margins and largest inputs (`tops`) by hidden unit, the size of the numbers that enter.
+    head and coordinate, margins and largest inputs (`tops`) by hidden unit, and `size`, a bound of the absolute
+    values of all coordinates before the layer and after its attention.
     """
 
     heads: Mapping[str, HeadLaw]
@@ -85,29 +86,32 @@ class LayerLaw:
     tops: tuple[OfN, ...]
     size: OfN
     entering: Mapping[str, Mapping[int, NumberSpan]]
-    """Spans of the coordinates before the layer."""
+    """Spans of the coordinates before the layer, by name and order of the place."""
     reads: Mapping[tuple[str, str], Spans]
-    """Spans of the values that heads add, by head and coordinate."""
+    """Spans of the values that heads add, by (head, coordinate) and order of the place."""
     attended: Mapping[str, Spans]
-    """Spans of the coordinates after attention."""
+    """Spans of the coordinates after attention, by name and order of the place."""
     units: tuple[tuple[Spans, Spans], ...]
-    """Spans of the inputs and outputs of the hidden units."""
+    """Spans of the input and of the output of each hidden unit, both by order of the place."""
     leaving: Mapping[str, Spans]
-    """Spans of the coordinates after the layer."""
+    """Spans of the coordinates after the layer, by name and order of the place."""
     types: TypedColumns
     """Types of the coordinates before the layer."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """Facts of every length from 2 on, or of length 1, as functions of n."""
+    """Facts of every length from 2 on, or of length 1, as functions of n. `size` bounds the absolute values of the
+    coordinates after the last layer from above, `distance` (None without a threshold) that of an output from
+    the nearest value with another meaning from below.
+    """
 
     world: World
     layers: tuple[LayerLaw, ...]
     size: OfN
     distance: OfN | None
     entering: Mapping[str, Mapping[int, NumberSpan]]
-    """Spans of the coordinates before the first layer."""
+    """Spans of the coordinates before the first layer, by name and order of the place."""
     doubt: str = ""
     """Reason why an output may be exactly the threshold; empty if no output can be."""
 
@@ -384,9 +388,9 @@ class _Derivation:
     # ---- reading ----
 
     def _counted(self, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
-        """Return for each head that is not uniform the first head of the layer with the same mask and score, and
-        True if the rows of all positions are equal. Heads with equal mask and score have equal rows, so they share
-        one denominator.
+        """Return for each head that is not uniform, by name, the name of the first head of the layer with the same
+        mask and score, and True if the rows of all positions are equal. Heads with equal mask and score have
+        equal rows, so they share one denominator.
         """
         firsts: dict[tuple[Mask, object], tuple[str, bool]] = {}
         found: dict[str, tuple[str, bool]] = {}

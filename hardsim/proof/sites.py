@@ -73,8 +73,9 @@ class Sites:
         return [i == (1 if which == "first" else n) for i, n in zip(self.i, self.n, strict=True)]
 
     def read_at(self) -> list[int]:
-        """Return the sites at which the output is read: the last position of each length, or every position if
-        there is only one length, which then stands for all shorter ones.
+        """Return the sites at which the output is read: the last position of each length. If there is only one
+        length, it stands for all shorter ones, and these are all its positions from `shortest` on (with
+        `only_last` the last one only).
         """
         if len(self.lengths) == 1 and not self.only_last:
             return list(range(self.shortest - 1, len(self)))
@@ -136,7 +137,9 @@ class Sites:
     # ---- positions visible under a mask ----
 
     def sizes(self, mask: Mask) -> list[Any]:
-        """Return the number of positions that are visible from every site, for a mask that formulas use."""
+        """Return by site the number of positions that are visible from it, itself included, for a mask that
+        formulas use.
+        """
         if mask is Mask.PAST:
             return [n - i + 1 for i, n in zip(self.i, self.n, strict=True)]
         return {Mask.NONE: self.n, Mask.FUTURE: self.i}[mask]
@@ -167,8 +170,8 @@ class Sites:
 
     def quadratic(self, column: Sequence[Any], name: str) -> list[tuple[Any, Any]]:
         """Return the coefficients of j and j^2, by site, of a head's key that is a polynomial of degree at most 2
-        in j. Raises NotProved for any other key. With one position the
-        key is taken as a constant, with two as a constant plus a multiple of j.
+        in j. Raises NotProved for any other key. With one position the key is taken as a constant, with two as
+        a constant plus a multiple of j.
         """
         result: list[tuple[Any, Any]] = []
         for n, start, end in self.words():
@@ -197,7 +200,9 @@ class Sites:
         return base, slope
 
     def proportional(self, column: Sequence[Any]) -> bool:
-        """Return True if a column is a multiple of the position at every length, and never 0."""
+        """Return True if a column is a multiple of the position at every length (the factor may differ between
+        lengths), and never 0.
+        """
         return all(column[start] != 0 and column[start + k] == column[start] * (k + 1)
                    for n, start, _ in self.words() for k in range(n))  # fmt: skip
 

@@ -65,7 +65,9 @@ class ProductQueries:
         return [(c, self.columns[self.names[k]][place.order]) for k, c in form]
 
     def keys(self, form: Terms) -> dict[int, tuple[list[Part], list[str]]]:
-        """Return a linear form at each visible place of keys, with lines that declare the position of the key."""
+        """Return by order of the place, for each visible place of keys, a linear form as multiples of spans, and
+        lines that declare the position of the key.
+        """
         found = dict[int, tuple[list[Part], list[str]]]()
         for place in self.world.places:
             if self.world.sees(self.place, place, self.plan.mask) is not None:

@@ -60,7 +60,7 @@ class PositionTerms:
     tag: str
     name: Ratio | None = None
     picked: dict[tuple[int, int], Types] = field(default_factory=dict)
-    """Joint values of the coordinates that heads write, by layer and number of the head."""
+    """Joint values of the coordinates that heads write, by layer and number of the head in it, both from 0."""
 
     def __post_init__(self) -> None:
         self._letters: dict[int, str] = {}
@@ -73,7 +73,7 @@ class PositionTerms:
         return [*self._symbol(), *self._lines]
 
     def form(self, terms: Terms, depth: int) -> str:
-        """Return the term of a linear form of the coordinates before layer `depth`."""
+        """Return the term of a linear form of the coordinates before layer `depth`, counted from 0."""
         return total(times(c, self.coordinate(k, depth)) for k, c in terms)
 
     def coordinate(self, k: int, depth: int) -> str:
@@ -230,7 +230,7 @@ class PositionTerms:
 
 @dataclass
 class TypeQueries:
-    """Queries that check the types rule for one head of layer `depth`, for queries at one place."""
+    """Queries that check the types rule for one head of layer `depth` (from 0), for queries at one place."""
 
     network: NumberedProgram
     law: Law

@@ -59,8 +59,8 @@ class Mean:
 class BooleanHead:
     """Boolean that a head reads. `bits` is the specified value as a diagram per site: a variable, unless the value
     is constant there. Where that value is b, the network reads `values[0] + (values[1] - values[0]) x` with x
-    within `wrong[b]` of b. If the head looks for the nearest selected position, `reading` and `extremes` describe
-    its worst case.
+    within `wrong[b]`, an array by site, of b. If the head looks for the nearest selected position, `reading`
+    and `extremes` (by b) describe its worst case.
     """
 
     name: str
@@ -88,9 +88,9 @@ class BooleanHead:
 @dataclass
 class CountHead:
     """Number that a head looks up: `base + slope p`, where p, from 1 to `sizes` of the site, is the position that
-    should have the greatest logit. The network's value is off by at most `error`. Heads with equal `like` look up
-    counts of one kind with equal scores. If two of them should find positions d apart, their errors differ by at
-    most `apart(site, d)`.
+    should have the greatest logit. The network's value is off by at most `error`, an array by site. Heads with
+    equal `like` look up counts of one kind with equal scores. If two of them should find positions d apart,
+    their errors differ by at most `apart(site, d)`.
     """
 
     name: str
@@ -140,10 +140,10 @@ class State:
     cache: dict[object, Any] = field(default_factory=dict)
     """Results that never change, by the arguments that they depend on (see `once`)."""
     columns: Columns = field(default_factory=Columns)
-    """Queries and keys as arrays."""
+    """Cache of the queries and keys as arrays of floats, shared by the heads."""
     pending: list[tuple[dict[int, Any], int, Any]] = field(default_factory=list)
-    """Values that the heads of the present layer write, each with its table and coordinate. No head of the layer
-    reads them.
+    """Values that the heads of the present layer write, as triples: the table for the value (`exact`, `means` or
+    `attended`), the coordinate, the value. No head of the layer reads them.
     """
 
     def __post_init__(self) -> None:
@@ -218,8 +218,8 @@ class State:
     # ---- forms ----
 
     def terms(self, form: Affine) -> Terms:
-        """Return a form of the specification in terms of the network's coordinates; the constant 1 is a coordinate,
-        too.
+        """Return a form of the specification as pairs of the number of a network's coordinate and a coefficient;
+        the constant 1 is a coordinate, too.
         """
         return tuple((self.place(name), coefficient) for name, coefficient in form.terms)
 
@@ -235,7 +235,9 @@ class State:
         return self.facts.combine([(c, self.exact_of(k, what).hard) for k, c in terms], 0)
 
     def bit(self, coordinate: int) -> int:
-        """Return the variable of a Boolean coordinate that was proved equal in network and specification."""
+        """Return the diagram of the variable of a Boolean coordinate that was proved equal in network and
+        specification.
+        """
         return self.diagrams.variable(("bit", self.model.coordinates[coordinate]))
 
     def exact_of(self, coordinate: int, what: str) -> ExactColumn:
@@ -293,7 +295,8 @@ class HeadTask:
 
 def require_names(program: Program) -> None:
     """Raise NotProved unless every name of a specification (the constant, letters, encodings, outputs of heads and
-    units) has one meaning.
+    units) has one meaning, and all parts are of the form that compiled formulas have: letters of value 1, heads
+    of a known kind with one value, clips with one output, one bias for each coordinate.
     """
     odd = [letter.name for letter in program.letters if letter.value != 1]
     odd += [head.name for head in program.heads if head.kind is None or len(head.values) != 1]

@@ -75,8 +75,8 @@ def _template(operator: str) -> ast.Node:
 
 @dataclass(frozen=True)
 class CountSum:
-    """Integer term: integer multiples of counts plus a constant. `pos` and `len` are counts of all positions of a
-    side.
+    """Integer term: integer multiples of counts plus a constant. `pos` is the count of all positions up to here,
+    `len` the count of all positions of the word.
     """
 
     counts: Mapping[Count, int]

@@ -56,8 +56,8 @@ Types: TypeAlias = list[tuple[Value, ...]]
 
 @dataclass(frozen=True)
 class TypeTable:
-    """Table of a value for each joint choice of some sources, in the order of `product`. `sizes` has the number of
-    choices of each source.
+    """Table of a value for each joint choice of some sources, in the order of `itertools.product` (the choice of
+    the last source changes fastest). `sizes` has the number of choices of each source.
     """
 
     sources: tuple[Source, ...]
@@ -84,8 +84,8 @@ class TypeTable:
 
 
 def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
-    """Return an iterator over the joint choices of all sources of some tables; None if there are more than
-    MOST_CHOICES.
+    """Return an iterator over the joint choices of all sources of some tables, each choice as a number from 0 by
+    source; None if there are more than MOST_CHOICES.
     """
     sizes = {source: size for table in tables for source, size in zip(table.sources, table.sizes, strict=True)}
     if prod(sizes.values()) > MOST_CHOICES:
@@ -94,7 +94,9 @@ def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
 
 
 def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational = 0) -> TypeTable | None:
-    """Return the table of a linear combination; None if the table of a term is missing, or the result is too large."""
+    """Return the table of a linear combination; None if a term with a factor other than 0 has no table, or there
+    are more than MOST_CHOICES joint choices.
+    """
     some: list[tuple[TypeTable, Rational]] = []
     for table, factor in terms:
         if factor:
@@ -140,7 +142,7 @@ def _without_idle(table: TypeTable) -> TypeTable:
 
 def free(span: NumberSpan, source: Source) -> TypeTable | None:
     """Return the table of a number of which only its span is known: a constant, or a source of its own if the span
-    has few numbers; else None.
+    has a lattice of 1 to MOST_NUMBERS numbers; else None.
     """
     if span.exact:
         return TypeTable.constant(span.offset)
@@ -172,8 +174,8 @@ class TypedColumns:
         return combined((self.tables[name][order], factor) for name, factor in terms.terms)
 
     def joint(self, forms: Sequence[Affine], order: int) -> Types | None:
-        """Return the joint values of some forms at a place; None if a form has no table, or there are too many
-        choices.
+        """Return the joint values of some forms at a place; None if a form has no table, or there are more than
+        MOST_CHOICES choices.
         """
         tables = [self.form(form, order) for form in forms]
         known = [table for table in tables if table is not None]
@@ -211,7 +213,9 @@ def input_types(program: Program, world: World, columns: Columns) -> TypedColumn
 
 
 def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
-    """Return the table of each coordinate that the word embedding writes, as a function of the symbol."""
+    """Return the table of each coordinate that the word embedding writes, as a function of the symbol; None
+    instead of a table with more than MOST_CHOICES choices.
+    """
     letters: dict[str, list[Letter]] = {}
     for letter in program.letters:
         letters.setdefault(letter.name, []).append(letter)
@@ -235,7 +239,9 @@ def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
 
 
 def _of_set(letter: Letter, alphabet: Valuations) -> TypeTable | None:
-    """Return the table of one entry of the embedding, if symbols are sets of propositions."""
+    """Return the table of one entry of the embedding, if symbols are sets of propositions; None if it has more
+    than MOST_CHOICES choices, or belongs to a symbol that is not a proposition.
+    """
     if not isinstance(letter.symbols, PropositionSymbols):
         return None if letter.symbols else TypeTable.constant(0)
     name = letter.symbols.name
@@ -297,8 +303,9 @@ def _written(
 
 def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> tuple[tuple[str, ...], Types]:
     """Return the coordinates that a head writes from one key, and the joint values that it adds to them. A head
-    reads one key if its maximum is unique, or if all maxima carry one value. A coordinate is left out if it has no
-    table at some visible place, or a value that depends on n or position.
+    reads one key if its maximum is unique, or if all maxima carry one value. A coordinate is left out if it has
+    no table at some visible place, or a value that depends on n or position. Both results are empty if there
+    are more than MOST_CHOICES joint values or choices.
     """
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
@@ -338,8 +345,8 @@ def hidden_types(
     units: Sequence[tuple[Mapping[int, NumberSpan], Mapping[int, NumberSpan]]],
     leaving: Columns,
 ) -> TypedColumns:
-    """Return the types after the hidden units of a layer. `units` has the spans of their inputs and outputs, and
-    `leaving` those of the coordinates after the layer.
+    """Return the types after the hidden units of a layer. `units` has for each unit the spans of its input and of
+    its output, and `leaving` has those of the coordinates after the layer.
     """
     parts: dict[str, list[tuple[Mapping[int, TypeTable | None], Rational]]] = {}
     for place, (unit, (_, active)) in enumerate(zip(layer.units, units, strict=True)):
@@ -453,8 +460,8 @@ class TypedRows:
         raise NotProved(f"the order of its scores {one.low} and {other.low} is not known")
 
     def surest(self, levels: Sequence[Level]) -> int:
-        """Return the index of a level that the largest score certainly reaches: a single place is always visible,
-        so the largest score is at least the lowest level there.
+        """Return the index of the highest level that the largest score certainly reaches: a single place is always
+        visible, so the largest score is at least the lowest level there. 0 if no single place is visible.
         """
         single = [order for order, (key, _) in self.seen.items() if not key.several]
         lowest = (min(n for n, level in enumerate(levels) if order in level.orders) for order in single)
