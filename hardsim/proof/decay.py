@@ -138,7 +138,7 @@ class ProgramArgument(Record):
     start: Positive | None = None
     """Length N0 from which on the functions bound the error; shorter lengths were checked one by one."""
     size: str = ""
-    """Bound X of the size of every coordinate between layers."""
+    """Bound of the absolute value of every coordinate between layers for n >= 2, as text: a number, or `B n^b`."""
     heads: tuple[HeadDecay, ...] = ()
     """Heads that are not uniform."""
     layers: tuple[LayerDecay, ...] = ()
@@ -170,8 +170,8 @@ class ProgramArgument(Record):
 
 @lru_cache(maxsize=1 << 14)
 def above(value: Value) -> tuple[Fraction, int]:
-    """Return B >= 0 and b such that a function of n is at most B n^b for n >= 2. Raises NotProved if there are
-    none.
+    """Return B >= 0 and the least b >= 0 such that a function of n is known to be at most B n^b for n >= 2. Raises
+    NotProved if there are none with b < `LARGEST_DEGREE`.
     """
     for power in range(LARGEST_DEGREE):
         found = upper(Ratio.of(value) / _power(power), _from(2))
@@ -182,8 +182,8 @@ def above(value: Value) -> tuple[Fraction, int]:
 
 @lru_cache(maxsize=1 << 14)
 def below(value: Value) -> tuple[Fraction, int] | None:
-    """Return M > 0 and m such that a function of n is at least M n^-m for n >= 2; None if it is not known to be
-    positive.
+    """Return M > 0 and the least m >= 0 such that a function of n is known to be at least M n^-m for n >= 2; None
+    if there are none with m < `LARGEST_DEGREE`.
     """
     for power in range(LARGEST_DEGREE):
         found = lower(Ratio.of(value) * _power(power), _from(2))
@@ -380,10 +380,11 @@ class PowerBound:
 
 @dataclass(frozen=True, slots=True)
 class WeightStep:
-    """Step from scores to weights for one head. `sizes` bounds query and key by row of W_Q and W_K, `eta` the error
-    of the scores (over E), and `over` that error over the temperature (over E). `rate` is such that gap/tau >= rate
-    n (None: not known, or no row has a gap). `terms` bound the error of the weights; each is a factor times a
-    `Fading`.
+    """Step from scores to weights for one head. `sizes` bounds query and key by row of W_Q and W_K, and `eta` the
+    error of the scores over E = n^p e^(-r n). `over` bounds eta/tau, the error of the scores over the
+    temperature, over e^(-r n) alone: its power includes p. `rate` is such that gap/tau >= rate n in all rows
+    where such a bound is known (None: there are no such rows). `terms` bound the error of the weights; each is
+    a factor times a `Fading`.
     """
 
     sizes: tuple[tuple[PowerBound, PowerBound], ...]
@@ -661,8 +662,9 @@ class DecayClaim:
 
 
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
-    """Return the argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every gap
-    is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
+    """Return the argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every
+    gap is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
+    If no row has a gap, the temperature is 1.
     """
     if tau is not None:
         return _given(claim, tau)

@@ -515,8 +515,9 @@ class Facts:
                 raise NotProved(f"the values of head {name} do not alternate from position to position")
 
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
-        """Return the distance from every site to the nearest selected position, negative if that is earlier.
-        `selected` is the same for every word.
+        """Return the distance from every site to the nearest selected position, negative if that is earlier, 0 if
+        the site itself is selected. Without one it is 0 (for `E`: the distance to the last position of the
+        word). `selected` is the same for every word.
         """
         found: list[int] = []
         for n, start, end in self.sites.words():

@@ -171,8 +171,8 @@ def nearest(task: HeadTask) -> BooleanHead:
 
 @dataclass(frozen=True)
 class Rival:
-    """Losing position with another value than the winner: the difference of logits (`loss`), its side (`beyond` the
-    winner or before it), and the parities of both positions.
+    """Losing position with another value than the winner: the logit of the winner minus its own (`loss`), its side
+    (`beyond` the winner or before it), and the parities of the winner's and of its own position (True: even).
     """
 
     loss: Any

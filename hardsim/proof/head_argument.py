@@ -162,7 +162,9 @@ def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[
 
 
 def separate(form: Terms, counted: Collection[int]) -> tuple[dict[int, Rational], Terms]:
-    """Split a query form: return the coefficients of the coordinates in `counted`, and the other terms."""
+    """Split a query form: return the coefficients of the coordinates in `counted`, by coordinate, and the other
+    terms.
+    """
     means = {coordinate: coefficient for coordinate, coefficient in form if coordinate in counted}
     return means, tuple((coordinate, coefficient) for coordinate, coefficient in form if coordinate not in counted)
 
@@ -287,10 +289,11 @@ def describe(state: State, path: dict[Any, int]) -> Example:
 
 
 def looked_up(program: Program, head: Head, sites: Sites, column: Callable[[Affine], list[Any]]) -> str:
-    """Return the mean that a look-up head looks up: the one that its score multiplies with multiples of j.
+    """Return the name of the mean (the output of a uniform head) that a look-up head looks up: the one that its
+    score multiplies with multiples of j.
 
-    Both links call this function, so they refer to the same count. `column` gives the values by site of a form of
-    the specification. Raises NotProved if there is no such mean, or more than one.
+    Both links call this function, so they refer to the same count. `column` gives the values by site of a form
+    of the specification. Raises NotProved if there is no such mean, or more than one.
     """
     means = {other.out for other in program.heads if other.uniform}
     rows = [(query.terms[0][0], key) for query, key in head.score if len(query.terms) == 1]
@@ -473,9 +476,9 @@ CHUNK = 500_000
 def table_errors(
     sites: Sites, rates: Sequence[RealNumber], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
 ) -> Array:
-    """Bound, for every site, the weight of the wrong values where the value looked up is 0, and where it is 1;
-    minus infinity where no count leads to that value. A site sees the first `visible` positions, and its counts go
-    from 0 to `sizes`; `values` are 0 or 1 by site, `rates` are k in nats.
+    """Return by value and site an upper bound of the share of the wrong values, where the value looked up is 0,
+    and where it is 1; minus infinity where no count leads to that value. A site sees the first `visible`
+    positions, and its counts go from 0 to `sizes`; `values` are 0 or 1 by site, `rates` are k in nats.
     """
     found = np.full((2, len(rates)), NOTHING)
     for n, start, end in sites.words():
@@ -599,8 +602,8 @@ def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int,
 
 
 def wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction) -> float:
-    """Bound the weight of the positions with the other value than `bit`, where |y| in nats per unit of key is
-    `size`; `seen` has the keys and how often each is visible.
+    """Return an upper bound of the share, in the total weight, of the positions with the other value than `bit`,
+    where |y| in nats per unit of key is `size`; `seen` has the keys and how often each is visible.
     """
     with working_precision():
         sign = 1 if bit else -1

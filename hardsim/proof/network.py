@@ -240,8 +240,8 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
 def by_coordinate(
     state: State, plan: FeedForward, layer: ProgramLayer
 ) -> tuple[dict[int, list[tuple[Rational, HiddenUnit]]], dict[int, list[Unit]]]:
-    """Return the hidden units that write each coordinate, in the network (with their weights) and in the
-    specification.
+    """Return the hidden units that write each coordinate, by its number: in the network, as pairs of the weight
+    and the unit, and in the specification.
     """
     own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
     for unit in plan.units:
@@ -254,8 +254,8 @@ def by_coordinate(
 
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
-    """Return the value of a clip at every site, and True if it reads attended values. `which` is the coordinate and
-    the number of the clip.
+    """Return the value of a clip at every site, and True if it reads attended values. `which` is the coordinate
+    that it writes and its number, from 0, among the clips that write that coordinate.
     """
     what = f"the clip that writes '{item.out}'"
     form = state.terms(item.pre)
@@ -529,8 +529,8 @@ def text(kind: LocalType) -> str:
 
 
 def attaining(state: State, reading: NearestReading, site: int, winner: int, bit: int) -> list[tuple[int, LocalType]]:
-    """Return the worst local type of every visible position, where position `winner` should be read and has value
-    `bit`.
+    """Return pairs of a visible position (from 1, in order) and its worst local type, where position `winner`
+    should be read and has value `bit`.
     """
     i, n = state.sites.i[site], state.sites.n[site]
     start = state.sites.starts[n]

@@ -165,11 +165,11 @@ class Proof(Record):
     meaning: Unwritten[LinkProof | None]
     """Link 2: the hard heads equal the formula; None where only link 1 was requested."""
     heads: tuple[HeadProof, ...] = ()
-    """Results for the heads, up to the first one that is not proved."""
+    """Results for the heads, in the order of the layers, up to the point where the proof of link 1 fails."""
     prefix: bool = False
     """True if nothing depends on the length, so that the longest length stands for all."""
     span: Unwritten[tuple[int, int]] = (1, 0)
-    """First and last length that is proved."""
+    """First and last length that is proved; (1, 0) in a proof of every length."""
     predicates: tuple[str, ...] = ()
     """Predicates of positions and lengths that the proof treats as arbitrary Booleans."""
     temperatures: tuple[str, ...] = ()

@@ -138,7 +138,9 @@ class Group:
 
     @property
     def of_query(self) -> Mapping[str, Value]:
-        """Factors by which the unknown parts of the query's coordinates enter the scores."""
+        """Factors by which the unknown parts of the query's coordinates enter the scores, by name of the
+        coordinate.
+        """
         return self.pieces[0].of_query
 
     @property
@@ -394,8 +396,8 @@ class ScoreRows:
         return Difference((coarse,), sign is None, sign, "lattice", coarse)
 
     def _order(self, one: Group, other: Group) -> int | None:
-        """Return the sign of the score of a single key minus those of a group, if the bounds of all unknown parts
-        decide it.
+        """Return the sign (1 or -1) of the score of a single key minus those of a group, if the bounds of all
+        unknown parts decide it; else None.
         """
         try:
             ends = self._ends(one, other)
@@ -413,8 +415,8 @@ class ScoreRows:
             return False
 
     def _ends(self, one: Group, other: Group) -> list[tuple[Value, Value]]:
-        """Return bounds of the difference of two scores, computed from the bounds of every coordinate, for each place
-        of the second key.
+        """Return a lower and an upper bound of the score of `one` minus the score of `other`, computed from the
+        bounds of every coordinate, for each place of `other`. Raises NotProved if none are known.
         """
         # Bounds of such products would need the signs of unknown factors.
         if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
@@ -497,7 +499,9 @@ class ScoreRows:
         return Row(self.query, visible, gaps, unique, rules=(PRODUCT,), product=ProductRule(q, every, far))
 
     def _keys(self, form: Affine) -> dict[int, NumberSpan]:
-        """Return the span of a linear form of the key at each visible place, as a function of the query's i and n."""
+        """Return by order of the place the span of a linear form of the key at each visible place, as a function
+        of the query's i and n.
+        """
         found: dict[int, NumberSpan] = {}
         for place in self.world.places:
             reach = self.world.sees(self.query, place, self.head.mask)
@@ -575,7 +579,9 @@ class ScoreRows:
         return False
 
     def _winner(self, pairs: Mapping[tuple[int, int], Difference]) -> int | None:
-        """Return the place of the single key that is above all others in every word; None if there is none."""
+        """Return the order of the place of the single key that is above all others in every word; None if there is
+        none.
+        """
         for a, group in enumerate(self.groups):
             if group.single and all(
                 ((a, b) in pairs and pairs[a, b].sign == 1) or ((b, a) in pairs and pairs[b, a].sign == -1)
@@ -597,7 +603,9 @@ def _joined(middle: Group, end: Group, low: Value, high: Value) -> Group:
 
 
 def powers(value: Value) -> list[Value] | None:
-    """Return the coefficients of a polynomial in j, functions of i and n; None if the value is no polynomial in j."""
+    """Return the coefficients of a polynomial in j, by power from 0 on, as functions of i and n; None if the value
+    is no polynomial in j.
+    """
     if not isinstance(value, Ratio):
         return [value]
     if any(power[NAMES.index("j")] for power in value.bottom.to_dict()):

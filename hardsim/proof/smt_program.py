@@ -366,7 +366,9 @@ class SpanQueries:
 
 
 def listed(span: NumberSpan) -> list[Value]:
-    """Return the numbers of a span that has few, as functions. Raises NotProved for other spans."""
+    """Return the numbers of a span on a lattice, from its least on, as functions, if there are at most MOST_CASES
+    + 1. Raises NotProved for other spans.
+    """
     if span.step:
         count, before = (simplest(Ratio.of(plus(span.high if end else span.offset, product(span.low, -1))) / span.step)
                          for end in (True, False))  # fmt: skip

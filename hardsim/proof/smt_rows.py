@@ -121,7 +121,7 @@ def added(parts: Iterable[FractionTerm]) -> FractionTerm:
 
 
 def less(left: FractionTerm, right: FractionTerm) -> FractionTerm:
-    """Return the difference of two fractions."""
+    """Return `left - right` for two fractions."""
     return added([left, right * FractionTerm.of(-1)])
 
 
@@ -294,7 +294,7 @@ class RowQueries:
         )
 
     def scores(self, key: Place) -> ScoreTerms:
-        """Return the score of a key at a place, at position j."""
+        """Return the score of a key at a place, at position j; times m, if the query has a coordinate 1/m."""
         known: list[FractionTerm] = []
         query: dict[str, list[FractionTerm]] = {}
         keys: dict[str, list[FractionTerm]] = {}
