@@ -134,7 +134,7 @@ class ProgramArgument(Record):
     """Argument for every length of a program, or the reason why there is none."""
 
     temperature: str | None
-    """Temperature as a function of n, the length with its padding."""
+    """Temperature as a function of n, the length with its padding; None if no temperature was tried."""
     start: Positive | None = None
     """Length N0 from which on the functions bound the error; shorter lengths were checked one by one."""
     size: str = ""

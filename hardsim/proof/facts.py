@@ -613,8 +613,8 @@ class Facts:
         return [tuple(map(int, numbers[start:end])) for _, start, end in self.sites.words()]
 
     def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
-        """Return the column of a predicate of a count, given its value at count 0 for each site, and at 1, 2, ...
-        for each length.
+        """Return the column of a predicate of a count, given its value at count 0 for each site (`at_zero`,
+        diagrams), and its values at 1, 2, ... for each length (`columns`, Booleans).
         """
         numbers = dict(zip(self.sites.lengths, columns, strict=True))
         known = self.known_count(count)

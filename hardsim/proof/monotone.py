@@ -142,9 +142,9 @@ class _Search:
         return rounded(tree.function, end, side)
 
     def _logarithm(self, arg: Expression, side: Side) -> Value | None:
-        """Return `q L + log(c)` as a bound of the logarithm of an expression, from below with the largest q, from
-        above with the least q, at which `c (n + 1)^q` bounds the expression. None if the expression is not known to
-        be positive, or no number c is found.
+        """Return `q L + log(c)`, q from 0 to `LARGEST_DEGREE` - 1, as a bound of the logarithm of an expression,
+        from below with the largest q, from above with the least q, at which `c (n + 1)^q` bounds the
+        expression. None if the expression is not known to be positive, or no number c is found.
         """
         argument, grown = self.side(arg, side), Ratio.of(1)
         if not positive(self.side(arg, -1), self.domain):

@@ -192,8 +192,8 @@ COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
 
 @dataclass(frozen=True)
 class Seen:
-    """Visible positions j from `low` to `high`, functions of i and n. `domains` has the possible values of i, n and
-    j.
+    """Visible positions j from `low` to `high`, both included; these are functions of i and n. `domains` has the
+    possible values of i, n and j.
     """
 
     low: Value
@@ -232,7 +232,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class World:
-    """Places of one length, or of every length from 2 on; `bos` says that words have a beginning of sequence."""
+    """Places of length 1, or of every length from 2 on. `n` is the length, a number or a variable; `bos` says that
+    words have a beginning of sequence.
+    """
 
     bos: bool
     n: Value

@@ -491,8 +491,8 @@ class _Derivation:
     # ---- the answer ----
 
     def _distance(self, columns: Column, layers: Sequence[LayerLaw]) -> tuple[OfN, str]:
-        """Return a lower bound of the distance of the outputs from the nearest value with another meaning, and the
-        reason if it may be 0.
+        """Return a lower bound of the distance of the outputs from the nearest value with another meaning
+        (functions of n, of which the least counts), and the reason if it may be 0, else an empty text.
         """
         program, doubt = self.program, ""
         real = [place for place in self.world.places if place.order]

@@ -12,7 +12,7 @@ Position: TypeAlias = Annotated[Positive, "A position, from 1."]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TypeRun(Record):
-    """Run of neighbouring positions with the same local type."""
+    """Run of neighbouring positions with the same local type, from `first` to `last`, both included."""
 
     first: Position
     last: Position
@@ -41,7 +41,9 @@ class WorstCase(Record):
     types: tuple[TypeRun, ...] = ()
     """Local types of all positions in the worst case, by runs of positions."""
     symbols: tuple[str, ...] | None = None
-    """Word with these local types, where types are symbols; an empty text stands for any symbol."""
+    """Word with these local types, one symbol a position; an empty text stands for any symbol. None where `winner`
+    is None.
+    """
 
     @property
     def summary(self) -> str:
@@ -81,7 +83,7 @@ class HeadArgument(Record):
     lemma: str | None = None
     """Bound of the paper's lemma, if it differs from `bound`."""
     lemma_error: float | None = None
-    """Bound of the paper's lemma as a number."""
+    """Bound of the paper's lemma as a number, rounded up; None without a lemma."""
 
     @property
     def summary(self) -> str:
@@ -141,7 +143,7 @@ class LinkProof(Record):
     reason: str | None = None
     """Reason why the link is not proved; None if it is proved."""
     head: str | None = None
-    """Name of the head that is the reason."""
+    """Name of the head that is the reason; None if the link is proved, or the reason is not one head."""
     cases: tuple[WorstCase, ...] = ()
     """Worst cases of that head in which the proof fails, shortest words first."""
     limit: bool = False

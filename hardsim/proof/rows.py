@@ -254,7 +254,9 @@ class ScoreRows:
         return replace(pieces, known=pieces.of_query.get(name, 0), of_query=factors)
 
     def step(self, name: str) -> Value | None:
-        """Return the step of a coordinate of the query; for a coordinate 1/m, the step of m."""
+        """Return the step of a coordinate of the query (None: it has no lattice); for a coordinate 1/m, the step
+        of m, which is 1.
+        """
         return 1 if name == self.inverse else self.own[name].step
 
     def _merged(self, groups: Sequence[Group]) -> list[Group]:

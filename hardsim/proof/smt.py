@@ -336,7 +336,7 @@ class Writer:
     # ---- heads ----
 
     def head(self, plan: AttentionHead, head: Head) -> Iterator[Query]:
-        """Yield the queries of one head."""
+        """Yield the queries of one head; none for a uniform head whose mean depends on the word."""
         state, found = self.state, self.state.heads[head.name]
         soft, hard = state.soft(plan.values[0][1], 0, head.name), state.hard(state.terms(head.value), head.name)
         if found is None:
@@ -501,7 +501,7 @@ class Writer:
     # ---- clips ----
 
     def clip(self, out: str, unit: HiddenUnit, form: Terms) -> Iterator[Query]:
-        """Yield the query of a clip that reads attended values."""
+        """Yield the query of a clip that reads attended values; none for a clip of exact coordinates alone."""
         state = self.state
         heads = list(dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact))
         if heads:

@@ -135,7 +135,7 @@ class ProgramWriter:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Number of each coordinate, by name."""
+        """Number of each coordinate of the network, from 0, by name."""
         return {name: k for k, name in enumerate(self.model.coordinates)}
 
     @cached_property
@@ -629,7 +629,7 @@ class ErrorQueries:
         yield from self.everywhere(about, "size", claim, ((place, wrong(place)) for place in self.law.world.places))
 
     def reach(self, head: Head, terms: Terms, size: PowerBound, law: LayerLaw) -> Iterator[Query]:
-        """Yield queries about the size of the value that a head reads."""
+        """Yield queries about the size of the value that a head reads; none for a uniform head."""
         if not head.uniform:
             yield from self.sized(f"value of head {head.name}", terms, size, law)
 

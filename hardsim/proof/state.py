@@ -77,8 +77,8 @@ class BooleanHead:
             raise NotProved(f"head {self.name} reads values that depend on the position", self.name)
 
     def deviation(self, bit: int, sites: Sequence[int]) -> float:
-        """Return a bound of the distance between x and a bit, over some sites. The distance is at most 1, since x
-        is a total of attention weights.
+        """Return a bound of the distance between x and a bit, the largest over some sites; 0 where no word leads
+        to the bit. The distance is at most 1, since x is a total of attention weights.
         """
         found = float(np.max(self.wrong[bit][sites]))
         # Minus infinity means that no word leads to this bit; a rounded share may exceed 1.
