@@ -66,18 +66,19 @@ WORD_OPERATORS: Final = frozenset({"and", "or", "not", "div", "mod"})
 """Words that cannot be names, because they are operators."""
 
 MAX_OPERATIONS = 100
-"""Greatest number of operators and brackets in an expression of rationals; it bounds the depth of the tree, so
-recursive functions on it cannot overflow the stack."""
+"""Greatest number of operators, signs, functions and opening brackets, counted together, in an expression of
+rationals; it bounds the depth of the tree, so recursive functions on it cannot overflow the stack."""
 MAX_NESTING = 200
-"""Greatest nesting depth of brackets, signs, `not` and right sides of powers."""
+"""Greatest nesting depth of brackets, signs, `not`, functions and right sides of powers, counted together."""
 MAX_DIGITS = 1000
 """Greatest number of digits of one integer in the text."""
 MAX_POWER_BITS = 100_000
-"""Greatest number of bits of the numerator or denominator of a power."""
+"""Greatest number of bits of the numerator or denominator of a power, estimated as those of the base times the
+exponent."""
 
 
 _Sort: TypeAlias = Literal["number", "condition"]
-"""The sort of an expression: a rational number, or a condition on bounded integers."""
+"""The sort of an expression: a number (rational or real), or a condition on bounded integers."""
 
 
 # ---- trees ----
@@ -211,7 +212,7 @@ EXACT: Final = "log, sqrt and exp are allowed only in temperatures (--tau) and i
 
 
 def applications(tree: Expression) -> Iterator[Application]:
-    """Yield the function applications in an expression, from left to right."""
+    """Yield the function applications in an expression, from left to right, each before those in its argument."""
     match tree:
         case Application(_, arg):
             yield tree
@@ -319,7 +320,7 @@ class _Reader(Cited):
         self.tokens: list[Lexeme] = []
         """The tokens of the text; the last one is `end`."""
         self.before: Lexeme | None = None
-        """The token before the current one."""
+        """The token before the current one; None at the first."""
 
     def written(self, span: Span) -> str:
         """Return the text at a place, with comments blanked out."""
@@ -370,7 +371,7 @@ class _Reader(Cited):
         self.tokens.append(Lexeme("end", "", Span(end, end + 1)))
 
     def _hint(self, text: str) -> str:
-        """Return the hint for a character that is no operator."""
+        """Return the hint for a character that is no operator, or ""."""
         return (self.bounded and _CONDITION_HINTS.get(text)) or _HINTS.get(text, "")
 
     def _require_brackets(self, token: Lexeme, following: Lexeme) -> None:
@@ -583,8 +584,8 @@ def _compared(comparison: Callable[[Any, Any], bool]) -> _Binary:
 
 
 def _bounded_power(base: int, exponent: int) -> int:
-    """Return the power, or a number beyond MAX_INTEGER if the power is beyond; both arguments are within that
-    limit."""
+    """Return the power, or some number greater than MAX_INTEGER if its absolute value is; both arguments are within
+    that limit. Raises _NoValueError for a negative exponent."""
     if exponent < 0:
         raise _NoValueError("negative exponent in {}", "values are integers")
     if abs(base) <= 1 or exponent <= MAX_INTEGER.bit_length():
@@ -734,7 +735,8 @@ def _shown(value: RealNumber) -> str:
 
 def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | None:
     """Return integers c1, c2, ..., c such that the expression equals c1 name1 + c2 name2 + ... + c, for the names in
-    `names`; None for an expression that is not linear, or has a division or a power."""
+    `names`; None for an expression that is not linear, or has a division, a power, a function, a condition or
+    another name."""
     match tree:
         case Constant(value):
             return (*(0 for _ in names), value)

@@ -229,14 +229,16 @@ class Marker(Node):
 
 
 class Unary(Node):
-    """A unary temporal operator; `hardsim.lang.semantics` defines the meaning of each."""
+    """A unary temporal operator: X next, Y yesterday (weak: WX, WY), F eventually, G always, O once, H historically;
+    `hardsim.lang.semantics` defines the meaning of each."""
 
     op: UnaryOp
     arg: Formula
 
 
 class Binary(Node):
-    """A binary temporal operator; `hardsim.lang.semantics` defines the meaning of each."""
+    """A binary temporal operator: U until, R release, W weak until, M strong release, S since, T trigger;
+    `hardsim.lang.semantics` defines the meaning of each."""
 
     op: BinaryOp
     left: Formula

@@ -38,7 +38,8 @@ LARGEST_TERM = 2**62
 """Terms that may reach this absolute value are computed with Python integers."""
 
 WIDEST = 2**16
-"""Greatest range of the values of a term for which the truth of a predicate is kept in a table."""
+"""The truth values of a predicate are kept in a table if the greatest value of its term minus the least is less than
+this."""
 
 BACKWARDS = bytes(int(f"{octet:08b}"[::-1], 2) for octet in range(256))
 """Maps every octet to the octet with its bits in the opposite order."""
@@ -67,17 +68,17 @@ class Bits:
 
     @cached_property
     def first(self) -> int:
-        """Truth values that are true at the first position of every word only."""
+        """Packed truth values that are true at the first position of every word only."""
         return self.pack(np.arange(self.n) == 0)
 
     @cached_property
     def last(self) -> int:
-        """Truth values that are true at the last position of every word only."""
+        """Packed truth values that are true at the last position of every word only."""
         return self.pack(np.arange(self.n) == self.n - 1)
 
     @cached_property
     def every(self) -> int:
-        """Truth values that are true at every position of every word."""
+        """Packed truth values that are true at every position of every word; the gap bits after words stay 0."""
         return self.pack(np.ones((1, self.n), dtype=np.bool_))
 
     def reverse(self, bits: int) -> int:
@@ -408,5 +409,6 @@ def _size(values: Numbers) -> int:
 
 
 def kind_for(size: int) -> type:
-    """Return the dtype for integers of at most this absolute value."""
+    """Return the dtype for integers of at most this absolute value: np.int64 below LARGEST_TERM, else object (Python
+    integers)."""
     return object if size >= LARGEST_TERM else np.int64

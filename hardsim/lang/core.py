@@ -98,8 +98,8 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or one that
-    the file defines."""
+    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r; all others have none), PRIME,
+    SQUARE, POW2 or one that the file defines."""
 
     name: str
     params: tuple[int, ...]
@@ -218,7 +218,7 @@ class CoreBuilder:
         return frozenset(self.alphabet) - node.symbols if lit.negated else node.symbols
 
     def both(self, lits: Iterable[Lit]) -> Lit:
-        """Return the conjunction of any number of literals."""
+        """Return the conjunction of any number of literals; of none, `true`."""
         letters: frozenset[str] | None = None
         members: dict[Lit, None] = {}
         for lit in lits:
@@ -240,7 +240,7 @@ class CoreBuilder:
         return self.lit(And(tuple(sorted(members, key=lambda lit: (lit.node, lit.negated)))))
 
     def either(self, lits: Iterable[Lit]) -> Lit:
-        """Return the disjunction of any number of literals."""
+        """Return the disjunction of any number of literals; of none, `false`."""
         # De Morgan; a negated `Letters` node is replaced by the positive node of the complement
         negated = ~self.both(~lit for lit in lits)
         symbols = self._symbols(negated)
@@ -282,8 +282,8 @@ class CoreBuilder:
 
     def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
         """Return `sum of coefficient * count + constant >= 0`, divided by the greatest common divisor of the
-        coefficients. Counts of `false` are 0. An inequality with one truth value for all words, because no count is
-        negative, becomes a constant."""
+        coefficients, with the constant rounded down. Counts of `false` are 0. An inequality with one truth value for
+        all words, because no count is negative, becomes a constant."""
         kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
         divisor = gcd(*kept.values())
         if divisor:

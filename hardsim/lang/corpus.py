@@ -28,7 +28,7 @@ _DEFINITION = re.compile(r"(?:let|pred)\s")
 
 @dataclass(frozen=True)
 class Corpus:
-    """The formulas of a file by line number, and the header lines that apply to all of them."""
+    """The formulas of a file by line number (from 1), and the header lines that apply to all of them."""
 
     head: str
     formulas: Mapping[int, str]
@@ -84,8 +84,8 @@ def _is_comment(text: str) -> bool:
 
 
 def line_of(name: str) -> tuple[str, int] | None:
-    """Return the file and the line number of a name such as `corpus.txt:7`; None if the name is a file, or its part
-    before the colon is not."""
+    """Return the file and the line number of a name such as `corpus.txt:7`; None if the name is itself a file, or if
+    the part before its last colon is not a file or has a suffix in OTHERS."""
     found = _NAMED.fullmatch(name)
     if found is None or os.path.lexists(name) or not os.path.isfile(found["path"]):
         return None

@@ -50,8 +50,9 @@ class FileLine:
 
 @dataclass
 class Layout(Cited, ABC):
-    """The parts of a file by place, for formulas and programs alike; `first` is the first line that is not a comment.
-    `keys` are the header keys of the language; `hints` are advice for some keys of other languages."""
+    """The parts of a file by place, for formulas and programs alike; `first` is the first line that is neither blank
+    nor a comment (None without one). `keys` are the header keys of the language; `hints` are advice for some keys of
+    other languages."""
 
     keys: ClassVar[Sequence[str]]
     hints: ClassVar[Mapping[str, str]]

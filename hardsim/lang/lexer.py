@@ -164,8 +164,8 @@ class Scanner(Cited, ABC):
 
     @abstractmethod
     def special(self) -> bool:
-        """Read a token that is neither a plain word nor a sign; return False if there is none at the current
-        offset."""
+        """Read a token that is neither a plain word nor a sign and return True; return False if there is none at the
+        current offset."""
 
     @abstractmethod
     def check_word(self, word: str, end: int) -> None:

@@ -106,8 +106,8 @@ def printed(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style
 
 @dataclass
 class _Group:
-    """An open bracket, with the loosest operators seen inside it but outside inner brackets. Only `grouping` brackets
-    may be removed."""
+    """An open bracket (`opening`: its index among the tokens, -1 for the whole text), with the loosest operators
+    seen inside it but outside inner brackets. Only `grouping` brackets may be removed."""
 
     opening: int
     grouping: bool

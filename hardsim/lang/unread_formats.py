@@ -45,7 +45,7 @@ class OtherToolFormat:
     """Advice for the user of such a file, with the page of the documentation."""
     suffixes: tuple[str, ...] = ()
     magic: bytes = b""
-    """The first bytes of a binary file."""
+    """Pattern of the first bytes of a binary file."""
     begins: str = ""
     """Pattern of the start of a text, after comments. No text that hardsim reads may start like this."""
     looks: str = ""

@@ -25,7 +25,7 @@ MOST_SETS: Final = 2**62
 """Greatest number of sets in an alphabet, so that symbol numbers are machine integers: 62 propositions without
 constraints."""
 MOST_CONNECTED: Final = 4_096
-"""Greatest number of sets of propositions that constraints connect."""
+"""Greatest number of sets in one part, that is, of propositions that constraints connect with each other."""
 MOST_LISTED: Final = 4_096
 """Greatest number of sets that may be listed one by one, where code needs a list."""
 MENTIONED: Final = "auto"
@@ -114,7 +114,8 @@ class Valuations(Sequence[str]):
             return False
 
     def index(self, symbol: str, start: int = 0, stop: int | None = None) -> int:
-        """Return the number of a symbol. Raises ValueError for text that is no symbol."""
+        """Return the number of a symbol, from 0; `start` and `stop` are ignored. Raises ValueError for text that is
+        no symbol."""
         # any order of the propositions is accepted here; `__contains__` compares the spelling
         names = frozenset(members_of(symbol))
         if not names <= self._place.keys():
@@ -134,8 +135,8 @@ class Valuations(Sequence[str]):
         return f"Valuations({'; '.join([' '.join(self.props), *map(str, self.constraints)])})"
 
     def digit(self, name: str) -> tuple[int, list[bool]]:
-        """Return how a symbol's number shows whether a proposition holds: the stride of a digit, and the truth
-        value by digit."""
+        """Return how a symbol's number shows whether a proposition holds: the stride of its digit, and a list of
+        truth values by digit. The digit is `number // stride % len(list)`."""
         place = self._place[name]
         return self.strides[place], [name in choice for choice in self.choices[place]]
 
@@ -161,7 +162,8 @@ class Valuations(Sequence[str]):
         return tuple(dict.fromkeys(symbol for symbol in found if symbol is not None))
 
     def within(self, other: Valuations) -> bool:
-        """Return True if every set of this alphabet is also in another one."""
+        """Return True if every set of this alphabet is also in another one; False unless both have the same
+        propositions."""
         if {*self.props} != {*other.props}:
             return False
         return all(self._projected(part, choices) for part, choices in zip(other.parts, other.choices, strict=True))
@@ -382,13 +384,13 @@ def where_held(symbols: Symbols, alphabet: Alphabet) -> str:
 
 
 def listed(names: Collection[str], most: int = 12) -> str:
-    """Return the first few symbols or names as text for messages."""
+    """Return the first `most` symbols or names as text for messages, with ` ...` at the end if there are more."""
     return joined_names(islice(names, most)) + (" ..." if len(names) > most else "")
 
 
 def alphabet_text(alphabet: Sequence[str], most: int) -> str:
-    """Return an alphabet as text for messages: its first symbols, or its first propositions and all of its
-    constraints."""
+    """Return an alphabet as text for messages: its first `most` symbols, or its first `most` propositions and all of
+    its constraints."""
     if not isinstance(alphabet, Valuations):
         return listed(alphabet, most)
     return " ".join(["props", listed(alphabet.props, most), *map(str, alphabet.constraints)])

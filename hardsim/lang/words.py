@@ -344,8 +344,8 @@ def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
 
 
 def segmented(text: str, pieces: Collection[str]) -> list[str]:
-    """Split a text into pieces from a collection: as few as possible, and of several ways the one with the latest last
-    piece; [] if there is no way."""
+    """Split a text into pieces from a collection: as few as possible, and of several ways the one with the latest
+    last piece; [] if there is no way, or the text has more than 100 characters."""
     best: dict[int, list[str]] = {0: []}
     # at most 100 characters: the time grows with length times number of pieces, and this serves for hints only
     for end in range(1, min(len(text), 100) + 1):

@@ -41,7 +41,8 @@ from hardsim.lang.words import check_alphabet
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "RPAR"})
 """Kinds of tokens that end an operand."""
 MAX_PIECES = 200
-"""Greatest number of words and signs in a condition, so that functions on its tree may be recursive."""
+"""Greatest number of words and runs of signs in the condition of a `pred` line, so that functions on its tree may be
+recursive."""
 PUBLIC: Mapping[str, UserPredicate] = {
     "pred": UserPredicate("pred", ("i", "j"), "j == i - 1"),
     "pred4": UserPredicate("pred4", ("i", "j"), "j == i - 4"),

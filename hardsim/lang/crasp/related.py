@@ -102,7 +102,7 @@ def decided(tree: Expression, atom: Expression, value: bool) -> Expression:
 
 
 def distance(atom: Expression) -> tuple[int, int] | None:
-    """Return (c, k) if an atom compares c*(i - j) + k with 0; None for any other atom."""
+    """Return (c, k), with c not 0, if an atom compares c*(i - j) + k with 0; None for any other atom."""
     if not isinstance(atom, Operation) or atom.op not in COMPARISONS:
         return None
     form = linear_form(Operation("-", atom.left, atom.right), (HERE.name, THERE.name))
@@ -111,9 +111,8 @@ def distance(atom: Expression) -> tuple[int, int] | None:
 
 
 def settles(tree: Expression) -> int:
-    """Return a distance such that, at this and every greater i - j, each atom that compares i - j with a constant has
-    the same truth value.
-    """
+    """Return a distance such that, at this and every greater i - j, each atom that compares i - j with a constant
+    has the same truth value; 0 if there is no such atom."""
     forms = filter(None, map(distance, atoms(tree)))
     # c*d + k has one sign for all d > |k|/|c|
     return max((abs(k) // abs(c) + 1 for c, k in forms), default=0)
@@ -132,7 +131,8 @@ def at_distance(tree: Expression, d: int) -> Expression:
 
 
 def period(tree: Expression) -> int | None:
-    """Return an m such that replacing i by i mod m does not change the condition; None if no such m is found."""
+    """Return an m such that replacing i by i mod m does not change the condition (1 if it does not mention i); None
+    if no such m is found."""
     if HERE.name not in names_in(tree):
         return 1
     match tree:

@@ -65,7 +65,7 @@ class SymbolClasses:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The number of symbols of each letter."""
+        """The number of symbols of each letter: 1 for a named symbol, and that of all other symbols for `rest`."""
         others = len(self.alphabet) - len(self.named)
         return tuple(others if letter == self.rest else 1 for letter in range(len(self.firsts)))
 
@@ -156,7 +156,7 @@ class Automaton:
         return next(islice(self.counts(), n - 1, None))
 
     def words(self, n: int) -> Iterator[Word]:
-        """Yield the words of length n in the language, in the order of the alphabet, without listing any in
+        """Yield the words of length n >= 1 in the language, in the order of the alphabet, without listing any in
         advance."""
         states, word, left = [0], list[str](), [self._following(0, n - 1)]
         while left:
@@ -187,9 +187,9 @@ class Automaton:
         return self.letters.symbols(frozenset(self._living(state, n)))
 
     def samples(self, n: int, count: int, rng: Random) -> list[Word]:
-        """Return distinct words of length n in the language, at most `count`. At each step every letter that can lead
-        to a word has the same probability, and so has every symbol of a letter: a rare branch of an expression gets its
-        share."""
+        """Return distinct words of length n in the language, at most `count`: those found by 2 * count draws. At
+        each step every letter that can lead to a word has the same probability, and so has every symbol of a letter:
+        a rare branch of an expression gets its share."""
         if 0 not in self._leading(n):
             return []
         found: dict[Word, None] = {}

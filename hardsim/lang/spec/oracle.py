@@ -46,8 +46,8 @@ class OutputValues(Mapping[str, Any]):
 
 
 def judged(row: Sequence[Any], at: JudgedAt, n: int) -> list[Any]:
-    """Return the values at the judged positions of a word of n symbols, given its values at all positions (of a padded
-    word: more than n)."""
+    """Return the values at the judged positions of a word of n symbols, given its values at all positions. A padded
+    word has more than n values: `each` takes the first n, `last` the last one of all."""
     if at == "each":
         return list(row[:n])
     return [row[0] if at == "first" else row[-1]]
@@ -216,7 +216,7 @@ class Lines(_Sent):
         return self.many([word])[0]
 
     def many(self, words: Sequence[Word]) -> list[Any]:
-        """Return the expected output of each of some words of one length."""
+        """Return the expected output of each of some words of one length; at `each`, a list by position."""
         rows, known = self._rows(words), dict[tuple[Any, ...], Any]()
         found = [
             [self._raw(values, word, place, known) for place, values in enumerate(row)]
@@ -319,7 +319,7 @@ class NextSymbols(_Sent):
 
     def many(self, words: Sequence[Word]) -> list[Any]:
         """Return the expected output of each of some words of one length, which may be 0 if the empty prefix is
-        judged."""
+        judged; at `each`, a list by position, which begins with that prefix if it is judged."""
         allowed: Callable[[int], Any] = self._allowed.__getitem__
         states = self._parallel.states(words)
         first = 1 if self.at == "first" or not self.empty else 0

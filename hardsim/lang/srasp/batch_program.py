@@ -97,7 +97,7 @@ class BatchProgram:
         return list(map(tuple, rows))
 
     def _vectors(self, words: Sequence[Sequence[str]], name: str) -> list[Table]:
-        """Return a vector for all words, in batches."""
+        """Return a vector for all words as one table for each batch, shape (words of the batch, padded length)."""
         codes = np.array([[self._codes[symbol] for symbol in padded_word(self.program, word)] for word in words])
         # memory is n^2 for each word, so long words run in smaller batches
         size, found = max(1, PAIRS // codes.shape[1] ** 2), list[Table]()
@@ -244,7 +244,7 @@ def _chosen(table: Table, chosen: Table) -> Table:
 
 
 def _prefix_sums(table: Table, n: int) -> Table:
-    """Return, at every i, the sum over j <= i of an expression's values."""
+    """Return, at every i, the sum over j <= i of an expression's values, shape (words or 1, n)."""
     if table.dtype == np.bool_:
         table = table.astype(np.int64)
     table = np.broadcast_to(table, (len(table), table.shape[1], n))
@@ -254,8 +254,8 @@ def _prefix_sums(table: Table, n: int) -> Table:
 
 
 def _means(table: Table, selected: Table, default: Table) -> Table:
-    """Return, at every i, the mean of an expression of j over the selected j, as a rational number; the default where
-    no j is selected."""
+    """Return, at every i, the mean of an expression of j over the selected j, as a rational number; the default
+    where no j is selected. Shape (words or 1, n)."""
     n = selected.shape[2]
     largest = max(abs(int(table.max())), abs(int(table.min())))
     spread: Table = np.broadcast_to(table.astype(kind_for(largest * n)), (len(table), n, n))
