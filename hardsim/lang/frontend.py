@@ -25,8 +25,8 @@ def normalised(text: str) -> str:
 
 
 def source_of(text: str | bytes, name: str, expected: str, hint: str, first: int = 1) -> Source:
-    """Return the source for a file's text, from line `first` on. Raises SourceError if the text is not UTF-8, or if it
-    is empty: then the error shows `expected` and `hint`."""
+    """Return the source for a text; `first` is the number of its first line in the file. Raises SourceError if the
+    text is not UTF-8, or if it is empty: then the error shows `expected` and `hint`."""
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")
@@ -114,8 +114,8 @@ def examples_of(layout: Layout, alphabet: Alphabet) -> tuple[Example, ...]:
 
 
 def lone_symbol_notes(symbols: Sequence[str]) -> tuple[str, ...]:
-    """Return a note if a program declares no alphabet and mentions only one symbol: words have no other symbol then,
-    which is rarely intended."""
+    """Return one note if a program, which declares no alphabet, mentions only one symbol, else no note: words have
+    no other symbol then, which is rarely intended."""
     if len(symbols) != 1:
         return ()
     message = f"no alphabet is declared, and {symbols[0]} is the only symbol mentioned: words have no other symbol; "
@@ -130,9 +130,9 @@ def tree_of_tokens(
     symbols: Collection[str] = (),
     most: int | None = None,
 ) -> Raw:
-    """Build the tree of a list of tokens by `build` (see there for `misfit`). Also raises SourceError for brackets that
-    do not match (`symbols` is the alphabet as far as it is known, for hints), and for more than `most` nested
-    operators."""
+    """Build the tree of a list of tokens by `build` (see there for `misfit`). Also raises SourceError for brackets
+    that do not match (`symbols` is the alphabet as far as it is known, for hints), and for more than `most` nested
+    operators (None: no limit)."""
     if wrong := bracket_error(text, tokens, symbols):
         raise wrong
     root = build(grammar, text, tokens, misfit)

@@ -308,8 +308,8 @@ class _FormulaScanner(Scanner):
             super().word(word, end)
 
     def _glued(self, word: str, end: int) -> bool:
-        """Read prefix operators that are written without spaces, as in `GFa` and `GF (a)`; return False if the word has
-        none. Raises SourceError if there are two ways to split the word."""
+        """Read prefix operators that are written without spaces, as in `GFa` and `GF (a)`, and return True; return
+        False if the word cannot be split so. Raises SourceError if there are two ways to split the word."""
         pieces: list[str] = []
         found: list[tuple[str, ...]] = []
         at = 0

@@ -70,7 +70,7 @@ def parse_text(
     dialect: str | None = None,
     first: int = 1,
 ) -> FormulaFile:
-    r"""Parse a whole `.ltl` file, or the part of a file from line `first` on.
+    r"""Parse a whole `.ltl` file, or a part of a file: `first` is the number of the text's first line in the file.
 
     `name` is the file name in errors. `alphabet`, or `props` (MENTIONED: the propositions that the text mentions), is
     used if the text has no such header line. `dialect`, one of DIALECTS, overrides the dialect of the text. The tree
@@ -169,7 +169,8 @@ def _alphabet(
 
 
 def _supplied(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Supplied:
-    """Return the option that supplies the alphabet in place of the text, and its value as text."""
+    """Return the option that supplies the alphabet in place of the text, and its value as text ("" if there is
+    none); None for an alphabet read from another file."""
     if props is not None:
         return "props", props if isinstance(props, str) else joined_names(props)
     if isinstance(alphabet, Valuations):  # the declared propositions of another file

@@ -19,7 +19,7 @@ from hardsim.files import read_head
 from hardsim.lang.unread_formats import FORMATS, LINES_OF_JSON, OtherToolFormat
 
 ENOUGH = 2**20
-"""Number of bytes of a file to inspect."""
+"""Number of bytes to inspect, from the start of a file."""
 DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
 """A header line that shows that a text was written for hardsim."""
 
@@ -35,7 +35,7 @@ _KEY = re.compile(r'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*')
 _NESTED = 2
 """Number of JSON levels below the first to inspect."""
 _MEMBERS = 100
-"""Number of members to inspect in each JSON object and array."""
+"""Number of members to inspect in each JSON object and array, and of lines in other texts: the first ones."""
 
 
 @contextmanager
@@ -149,7 +149,8 @@ def _compiled(magic: bytes) -> re.Pattern[bytes]:
 
 
 def _text(data: bytes) -> str | None:
-    r"""Decode the bytes to text, with `\n` as line end; None if they are not text."""
+    r"""Decode the bytes to text, with `\n` as line end; None if they contain a zero byte and do not begin with the
+    mark of UTF-16."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = data.decode("utf-16", "replace")
     elif b"\0" in data:
@@ -186,7 +187,7 @@ def _json(text: str) -> OtherToolFormat | None:
 
 
 def _inside(value: Any) -> list[Any]:
-    """Return the first few values directly inside a JSON object or array."""
+    """Return the first _MEMBERS values directly inside a JSON object or array; none inside other values."""
     found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return list(found)[:_MEMBERS]
 
@@ -237,7 +238,8 @@ def _infix(text: str, constants: bool) -> str | None:
 
 
 def _converted(tokens: Sequence[str]) -> str | None:
-    """Convert a formula from prefix to infix notation; None if it is not exactly one formula."""
+    """Convert the tokens of a formula from prefix to infix notation, with parts of more than 200 characters replaced
+    by `...`; None if they are not exactly one formula."""
     stack: list[str] = []
     for token in reversed(tokens):
         operands = 2 if token in _BINARY else 1 if token in _UNARY else 0

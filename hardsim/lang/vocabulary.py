@@ -314,8 +314,8 @@ def other_syntax_hint(word: str) -> str:
 
 
 def name_hint(word: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
-    """Return a hint with the name that an unknown word may be a misspelling of; `others` count only if they differ in
-    case alone."""
+    """Return a hint with the name that an unknown word may be a misspelling of, or ""; `others` count only if they
+    differ in case alone."""
     folded = [name for name in others if name.casefold() == word.casefold()]
     known = list(names)
     exact = [name for name in known if name.casefold() == word.casefold()]

@@ -23,7 +23,8 @@ from hardsim.records import EMPTY
 from hardsim.visible import OBEYED
 
 LARGEST_ALPHABET = 10_000
-"""Greatest number of symbols: a network has a row for each, and there are as many two-symbol words as its square."""
+"""Greatest number of symbols in an alphabet that lists them: a network has a row for each, and there are as many
+two-symbol words as its square."""
 
 _PIECE = re.compile(r"\S+")
 _SET_PIECE = re.compile(r"\{(?P<inside>[^{}]*)\}|\S[^\s{}]*")
@@ -36,8 +37,9 @@ _PRINTABLE = "leave out control characters, and give text as UTF-8"
 
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     """Return an alphabet given outside a file: symbols, or one text with symbols separated by white space (symbols
-    with spaces in quotes). Raises InputError for an empty alphabet, a repeated symbol, an unclosed quote, and a
-    symbol that is empty or contains control characters or white space other than inner spaces."""
+    with spaces in quotes). Raises InputError for an empty alphabet, more than LARGEST_ALPHABET symbols, a repeated
+    symbol, an unclosed quote, and a symbol that is empty or contains control characters or white space other than
+    inner spaces."""
     symbols = _given_names(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")

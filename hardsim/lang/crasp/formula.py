@@ -55,7 +55,8 @@ def as_formula(program: ast.FormulaFile) -> ast.FormulaFile:
 
 
 def _joined(op: ast.NaryOp, parts: Iterable[ast.Node]) -> ast.Node:
-    """Return a chain of `&`, `|` or `^` over the parts, in which chains of the same operator are merged."""
+    """Return a chain of `&`, `|` or `^` over the parts (one or more; of one, the part itself), in which chains of
+    the same operator are merged."""
     flat = [one for part in parts for one in (part.args if isinstance(part, ast.Nary) and part.op == op else (part,))]
     return ast.Nary(op, tuple(flat), span=flat[0].span) if len(flat) > 1 else flat[0]
 
@@ -65,7 +66,7 @@ def _choice(node: ast.Node) -> Conditional | None:
 
 
 def _decided(node: ast.Node, test: ast.Node, value: bool) -> ast.Node:
-    """Return the term that remains when a test has a truth value."""
+    """Return the term or comparison with each choice by this test replaced by its branch for the given truth value."""
     if isinstance(node, Conditional) and node.test == test:
         return _decided(node.then if value else node.otherwise, test, value)
     return ast.with_children(node, [_decided(part, test, value) for part in ast.children(node)])
@@ -92,7 +93,7 @@ class _Translator:
 
     def named(self, node: ast.Node, name: str = "") -> ast.Node:
         """Return a form of a node that may be repeated: a reference to a new definition, or the node itself if it is
-        short or a count with choices."""
+        a single node, a count with choices, or (without a given name) of fewer than SHORT nodes."""
         size, choice = sum(1 for _ in ast.walk(node)), _choice(node)
         if choice and size > MOST_NODES:
             raise Unsupported(self.source, node.span, f"a count with choices that has more than {MOST_NODES} nodes")

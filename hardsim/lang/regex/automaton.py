@@ -187,9 +187,9 @@ class Automaton:
         return self.letters.symbols(frozenset(self._living(state, n)))
 
     def samples(self, n: int, count: int, rng: Random) -> list[Word]:
-        """Return distinct words of length n in the language, at most `count`: those found by 2 * count draws. At
-        each step every letter that can lead to a word has the same probability, and so has every symbol of a letter:
-        a rare branch of an expression gets its share."""
+        """Return distinct words of length n in the language, at most `count`: those found by at most 2 * count
+        draws. At each step every letter that can lead to a word has the same probability, and so has every symbol of
+        a letter: a rare branch of an expression gets its share."""
         if 0 not in self._leading(n):
             return []
         found: dict[Word, None] = {}

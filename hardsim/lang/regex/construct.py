@@ -19,7 +19,8 @@ from hardsim.lang.trees import Raw, levels
 from hardsim.lang.valuations import Alphabet
 
 MOST = 100_000
-"""Greatest number of parts of an expression with all repetitions written out."""
+"""Greatest number of states of Thompson's construction, which are about the parts of an expression with all
+repetitions written out; also the greatest bound of one repetition."""
 MOST_HELD = 10_000_000
 """Greatest total size of the sets of parts that the states of an automaton stand for, before minimisation. It bounds
 memory and time for expressions such as (a?){9000}, where each of many states stands for many parts."""

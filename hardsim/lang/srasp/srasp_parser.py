@@ -592,7 +592,7 @@ class ProgramScope(Cited):
         return ast.Related(relation.name, args, span=raw.at)
 
     def _index(self, raw: Raw) -> ast.Index:
-        """Return the position variable at which a vector is read."""
+        """Return the position variable at which a vector is read: its argument, or i if it has none."""
         name = f"Q_{raw.text}" if raw.kind == "symbol" else raw.text
         index = raw.args[0].text if raw.called and raw.args[0].kind == "word" and not raw.args[0].called else ""
         if raw.called and len(raw.args) != 1:
