@@ -139,7 +139,7 @@ class Core:
 
     @property
     def live(self) -> tuple[int, ...]:
-        """The numbers of the nodes that the root depends on, in increasing order."""
+        """The numbers of the root's node and of all nodes that it depends on, in increasing order."""
         live_text = {self.root.node}
         # operands have smaller numbers, so one pass downwards reaches all of them
         for number in range(len(self.nodes) - 1, -1, -1):
@@ -271,7 +271,7 @@ class CoreBuilder:
         return self.lit(Step(op, arg))
 
     def reach(self, op: Literal["S", "U"], left: Lit, right: Lit) -> Lit:
-        """Return reflexive since or until of two literals."""
+        """Return the reflexive `left S right` or `left U right`, in which the current position counts."""
         if right in (self.true, self.false) or left in (self.false, right):
             return right
         node = self.nodes[right.node]

@@ -73,7 +73,7 @@ def _require_at_most(file: ast.FormulaFile, most: int, found: int, what: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A linear term: integer multiples of counts plus a constant."""
+    """A linear term: integer multiples of counts plus a constant; `counts` maps each count to its factor."""
 
     counts: Mapping[CountOf, int]
     constant: int = 0

@@ -27,9 +27,9 @@ _BOUNDS = re.compile(r"\s*\[(?=\s*[-+.,:0-9])(?P<inside>[^\[\]()\n]*)(?P<end>\]?
 # `[2]`, `[0,3]`, `[0:3]` and `[0..3]`, as different tools write bounds.
 _NUMBERS = re.compile(r"\s*(?P<least>[0-9]*)\s*(?:(?P<to>,|:|\.\.)\s*(?P<most>[0-9]*)\s*)?")
 _DOUBLY_QUOTED = re.compile(r'"([^"\s]+(?:[ ]+[^"\s]+)*)"')
-"""A symbol or proposition as Spot, Owl and pylogics quote it."""
+"""A symbol or proposition as Spot, Owl and pylogics quote it, in double quotes; the group is the text inside."""
 _BRACED = re.compile(r"\{\s*(\w+)\s*\}")
-"""A proposition as reelay writes it."""
+"""A proposition as reelay writes it, in braces; the group is its name."""
 _COUNT = re.compile(r"#\s*([LR]?)\s*\[")
 _LATEX = re.compile(r"\\[A-Za-z]+(?:\s*\{\s*(\w+)\s*\})?")
 r"""A command of LaTeX, such as `\\land` or `\\mathcal{U}`; the group is the word in braces."""
@@ -290,7 +290,8 @@ class _FormulaScanner(Scanner):
         return f"{operator}[{least}]" if single else f"{operator}[{least},{most}]"
 
     def _closed(self, operator: str, inside: re.Match[str], place: Span) -> str:
-        """Return a hint for bounds with only one number, which should be `[0,n]`, `[n,n]` or another formula."""
+        """Return a hint for bounds with only one number, which should be `[0,n]`, `[n,n]` or another formula; ""
+        without a number."""
         number = inside["least"]
         if not number or inside["to"] is None:
             return f"write {operator}[0,{number}] or {operator}[{number},{number}]" if number else ""

@@ -116,7 +116,7 @@ class _Group:
     """The operators of the loosest level seen."""
 
     def meet(self, level: int, operators: set[str]) -> None:
-        """Record operators of a level."""
+        """Record operators of a level; only those of the loosest level so far are kept."""
         if level < self.level:
             self.level, self.operators = level, set()
         if level == self.level:
@@ -150,7 +150,7 @@ def unneeded(tokens: Sequence[Lexeme], bindings: Sequence[Binding]) -> set[int]:
     gone: set[int] = set()
     groups = [_Group(-1, False)]
     forms: set[int] = set()
-    """Indices of the square brackets that end the arguments of attention and psum."""
+    """Indices of the square brackets that end the arguments of attention, psum, count_j and mean_j."""
     for index, token in enumerate(tokens):
         before = tokens[index - 1].kind if index else ""
         if token.kind in _OPENERS:

@@ -354,7 +354,7 @@ class Scope(Cited):
     dialect: str | None = None
     notes: tuple[str, ...] = ()
     nexts: dict[bool, Span] = field(default_factory=dict)
-    """First place of a bare X (key False) and of an X[!] (key True)."""
+    """First place of a bare X or X[k] (key False) and of an X[!] (key True); a key is missing if there is none."""
     constants: dict[Raw, int | None] = field(default_factory=dict)
     """Values of trees that were computed before: an integer, or None for a tree that is not an integer constant."""
     part: bool = False

@@ -129,7 +129,8 @@ def _is_spelled(word: str) -> bool:
 
 
 def _divided(word: str, known: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Split a word such as `Fa`; return its name and the operators before the name."""
+    """Split a word such as `Fa`; return its name and the operators before the name; the whole word and () if it has
+    no such operators."""
     if _is_spelled(word):
         return word.removeprefix(SYMBOL_PREFIX), ()
     if word[0].islower() or word in known:

@@ -95,8 +95,8 @@ def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
 
 
 def _by_suffix(place: str) -> tuple[str, OtherToolFormat | None]:
-    """Return the first suffix of a known format that a path ends with, and the format; "" and None if there is
-    none."""
+    """Return the first suffix, in the order of FORMATS, that a path ends with (case is ignored), and its format; ""
+    and None if there is none."""
     for one in FORMATS:
         for suffix in one.suffixes:
             if place.lower().endswith(suffix):
@@ -193,7 +193,8 @@ def _inside(value: Any) -> list[Any]:
 
 
 def _members(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a JSON object whose end may be missing."""
+    """Yield the members (key, value) of a JSON object whose end may be missing; the value of the last member is None
+    if its text is cut off."""
     decoder, at = json.JSONDecoder(), 0
     while found := _KEY.match(text, at):
         key: str | None = None

@@ -55,7 +55,8 @@ class OtherToolFormat:
     root: str = ""
     """Pattern of the XML text after the `<` of the first element."""
     keys: tuple[str, ...] = ()
-    """Patterns for keys of a JSON object, in lower case without `_`, `-` and blanks: each pattern matches some key."""
+    """Patterns for keys of a JSON object, in lower case without `_`, `-` and blanks: each pattern matches some whole
+    key."""
 
 
 _AUTOMATA = (

@@ -67,7 +67,8 @@ PREDICATES: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("EVEN", "ODD", "PRIME", "SQUARE", "POW2"), (0, 1)),
     "MOD": (2, 3),
 }
-"""The numerical predicates, with the least and the greatest number of arguments."""
+"""The numerical predicates, with the least and the greatest number of arguments; the last argument is the term,
+which may be left out, and MOD has m and r before it."""
 CONSTANTS = ("true", "false", "first", "last", "pos", "len")
 FORMULAS: Spellings = {
     **_OPERATORS,

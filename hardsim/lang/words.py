@@ -161,14 +161,15 @@ def has_long_symbols(alphabet: Collection[str]) -> bool:
 
 
 def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
-    """Return a word as text in the notation of users."""
+    """Return a word as text in the notation of users: its symbols side by side if all symbols of the alphabet are
+    single characters or all are sets, else separated by blanks, and in quotes if they contain a blank."""
     if not has_long_symbols(alphabet) or is_sets(alphabet):
         return "".join(word)
     return " ".join(quoted(symbol) if " " in symbol else symbol for symbol in word)
 
 
 def shown_word(word: Sequence[str], alphabet: Sequence[str]) -> str:
-    """Return a word as text for tables and messages, in which the empty word has a name."""
+    """Return a word as text for tables and messages, in which the empty word is "(empty)"."""
     return written_word(word, alphabet) if word else EMPTY
 
 

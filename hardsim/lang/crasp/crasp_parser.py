@@ -63,8 +63,8 @@ _LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+(?:[ ]+[^"\s
 
 
 class CountWhere(ast.IntegerNode):
-    """`#[predicate] arg`: the number of positions j <= i where the predicate holds for (i, j) and `arg` is true at
-    j."""
+    """`#[predicate] arg`: the number of positions j <= i where the predicate holds for (i, j), both counted from 0,
+    and `arg` is true at j."""
 
     predicate: str
     arg: ast.Node
@@ -196,8 +196,10 @@ def crasp_tokens(source: Source, region: Span) -> list[Lexeme]:
 
 @dataclass
 class CraspLayout(Layout):
-    """The parts of a C-RASP program. Raises SourceError for a line of any other form, unknown or repeated keys,
-    malformed names, a name that is defined twice, and an import of an unknown predicate."""
+    """The parts of a C-RASP program: `lines` are the definitions of Booleans and counts, `predicates` the imported
+    and defined predicates by name, `places` the place of each defined name, `imports` those of the imported names.
+    Raises SourceError for a line of any other form, unknown or repeated keys, malformed names, a name that is
+    defined twice, and an import of an unknown predicate."""
 
     keys = ("alphabet", "source", "accept", "reject")
     hints: ClassVar = {"at": "a C-RASP program is read at the last position", **REGEX_KEYS}
@@ -325,8 +327,8 @@ class _Scope(Scope):
         """Return None: a bare word is always a name, never a symbol."""
 
     def hint(self, word: str) -> str:
-        """Return a hint for an unknown word: how to import or quote it, or the name that it may be a misspelling
-        of."""
+        """Return a hint for an unknown word: how to import it, its sign in this language, the name that it may be a
+        misspelling of, or else how to quote it."""
         if word in PUBLIC:
             return f"import it: #import {word}"
         if word.lower() in _ELSEWHERE:
@@ -334,7 +336,8 @@ class _Scope(Scope):
         return name_hint(word, [*self.lets, *self.predicates]) or f'the symbol {word} is written "{word}"'
 
     def is_count(self, raw: Raw) -> bool:
-        """Return True if a tree is a count, judging by its root."""
+        """Return True if a tree is a count, judging by its root: a number, arithmetic, `#`, a choice, `min` or
+        `max`, or the name of a count."""
         if raw.kind == "word":
             return raw.text in self.lets and self.lets[raw.text].is_term
         return raw.kind in ("number", "sum", "sign", "product", "psum", "conditional", "extreme")

@@ -29,8 +29,8 @@ from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import RESERVED
 
 MOST_CASES, FARTHEST = 64, 64
-"""Greatest number of cases of one comparison, and of i in a predicate; greatest distance, in positions, from a
-predicate's j to its i that may matter."""
+"""Greatest number of cases of one comparison, and of i in a predicate (MOST_CASES); greatest distance i - j, in
+positions, from which on a predicate no longer depends on the distance (FARTHEST)."""
 SHORT, MOST_NODES = 6, 1_000
 """A formula of fewer than SHORT nodes gets no name although it may be repeated; a count with choices cannot have a
 name, so it may have at most MOST_NODES nodes."""
@@ -241,7 +241,8 @@ def _summed(node: ast.Node) -> ast.Node:
 
 
 def _back(node: ast.Node, steps: int) -> ast.Node:
-    """Return a formula that is true where `node` was true `steps` positions before."""
+    """Return a formula that is true where `node` was true `steps` positions before; it is false at the first `steps`
+    positions."""
     return reduce(lambda past, _: ast.Unary("Y", past, span=node.span), range(steps), node)
 
 

@@ -28,10 +28,11 @@ STARTS_OPERAND = frozenset({"SYMBOL", "ANY", "EMPTY", "LPAR", "SET", "NOT"})
 _OPENS = {"RPAR": "LPAR", "RSQB": "SET"}
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
 _LONGEST = 60
-"""Greatest number of characters of an expression that a hint repeats."""
+"""Greatest number of characters inside the brackets around a sign for a hint to repeat all of them; otherwise the
+hint repeats the two operands of the sign, if they then have at most twice as many."""
 
 _Edit: TypeAlias = tuple[int, int, str]
-"""A replacement in a text: start, end, and the new text."""
+"""A replacement in a text: the offsets of its start and of its (exclusive) end, and the new text."""
 
 
 @dataclass(frozen=True, slots=True)

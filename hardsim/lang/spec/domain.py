@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from hardsim.lang.regex.automaton import Automaton, explored
 
 _DONE = -1
-"""A state after which everything is accepted."""
+"""An accepting state, beside those of an automaton (numbered from 0), after which every continuation is accepted
+too."""
 
 
 def leading(automaton: Automaton) -> frozenset[int]:

@@ -16,7 +16,7 @@ from hardsim.lang.regex.notation import CHOICES, notation_of
 from hardsim.lang.vocabulary import brief
 
 OUTPUT, VALUE = "output", "value"
-"""The keys of lines about a named output."""
+"""The keys of lines about a named output: its truth value (OUTPUT), or its number (VALUE)."""
 FORM = {OUTPUT: "output NAME: FORMULA", VALUE: "value NAME: TERM"}
 _NAMED = re.compile(r"(?P<key>output|value)[^\S\n]+(?P<name>\S+):(?=\s|$)(?P<value>[^\n]*)")
 """A line about a named output. Names may contain colons: the name ends at the last colon with white space after it."""

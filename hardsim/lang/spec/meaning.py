@@ -220,7 +220,8 @@ def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet
 
 
 def _region(layout: SpecLayout, line: FileLine) -> Span:
-    """Return the place of a regular expression between slashes."""
+    """Return the place of a regular expression between slashes, without them. Raises SourceError if the slashes are
+    missing or nothing is between them."""
     text, body = line.text, line.body
     if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
         hint = "write a regular expression between slashes, and nothing after it"

@@ -130,7 +130,8 @@ class Value(_Sent):
 
     @cached_property
     def _known(self) -> dict[tuple[int, ...], Fraction | None]:
-        """A cache from the values of the parts to the value of the term: most positions of most words agree."""
+        """A cache from the values of the parts to the value of the term (None: it divides by 0): most positions of
+        most words agree."""
         return {}
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
@@ -206,7 +207,7 @@ class Lines(_Sent):
     @property
     def mean(self) -> str | None:
         """Name of the program's mean that is the expected value of the only output; None for any other expected
-        value."""
+        value, and for several outputs."""
         name, column = self.lines[0]
         if name is not None or not isinstance(column, Vector):
             return None

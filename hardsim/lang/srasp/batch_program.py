@@ -25,7 +25,7 @@ Table: TypeAlias = NDArray[Any]
 Function: TypeAlias = Callable[["_Batch"], Table]
 
 PAIRS = 2**22
-"""Greatest number of pairs of positions, over all words of a batch."""
+"""Greatest number of pairs of positions, over all words of a batch; a longer word is a batch of its own."""
 _NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
     "&": np.logical_and,
     "|": np.logical_or,
@@ -228,8 +228,8 @@ def _vector(table: Table) -> Table:
 
 
 def _chosen(table: Table, chosen: Table) -> Table:
-    """Return the values at (word, i, chosen j), shape (words or 1, n or 1); `chosen` has the index of j at (word,
-    i)."""
+    """Return the values at (word, i, chosen j), shape (words or 1, n or 1); `chosen` has the index of j, from 0, at
+    (word, i)."""
     if table.shape[1:] == (1, 1):
         found: Table = table[:, 0]
         return found

@@ -35,7 +35,7 @@ Value: TypeAlias = bool | int | str | Fraction
 """A Boolean, an integer, a symbol or a rational number, depending on the sort of the vector."""
 
 _Place: TypeAlias = tuple[int, int]
-"""The positions (i, j); expressions that read i only ignore j."""
+"""The positions (i, j), from 1; expressions that read i only ignore j, which may be 0."""
 _Function: TypeAlias = Callable[["_State", _Place], Any]
 """Computes the value of an expression at a pair of positions."""
 
