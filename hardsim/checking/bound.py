@@ -108,8 +108,9 @@ LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 class Crossing:
     """The two temperatures (factors of the schedule) around the first wrong answer on the grid, with a wrong word.
 
-    `right` is the last temperature up to which every answer is right, `wrong` the first with a wrong answer. A
-    temperature at which a word has no answer is neither.
+    `right` is the last temperature up to which every answer is right, `wrong` the first with a wrong answer;
+    each is None
+    if there is none. A temperature at which a word has no answer is neither.
     """
 
     right: Fraction | None
@@ -192,8 +193,10 @@ class Hunter:
         return None
 
     def _margins(self, soft: SoftEngine, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
-        """Return the approximate margin of each word that softmax answers, or else the first word that it answers
-        wrongly."""
+        """Return (margin, word) with the approximate margin for each word that softmax answers, or else the first
+        word that it
+        answers wrongly. A word without a certain answer is left out, and sets `stuck`.
+        """
         found: list[tuple[float, Word]] = []
         size = len(self.subject.prepared(self.words[0])) + self.program.bos
         for some in batches(words, size):
@@ -258,13 +261,13 @@ class BoundHead(Record):
     score_gap: Exact | None
     """Least score gap; null for uniform heads and where no row has two different scores."""
     declared_gap: Exact | None
-    """Least declared gap over the positions; null if the head declares none."""
+    """Least declared gap over the positions of the length; null if the head declares none."""
     logit_range: Measured
     """Largest difference of two visible logits of a row, in nats at the temperature used."""
     error: Measured
-    """Largest error of an attended value, upper end of its enclosure."""
+    """Largest error of what the head writes, over all words tried and all positions; upper end of its enclosure."""
     bound: Measured
-    """Largest error that theory allows."""
+    """Largest error that theory allows what the head writes."""
     void: Void = False
     void_after: VoidAfter = None
 
@@ -282,9 +285,9 @@ class BoundLength(Record):
     exhaustive: bool
     """True if all words of the length were tried."""
     score_gap: Exact | None
-    """gap(n): the least score gap of all heads."""
+    """gap(n): the least score gap of all heads; null if no row has two different scores."""
     declared_gap: Exact | None
-    """Least gap that a head declares."""
+    """Least gap that a head declares; null if none does."""
     size: Exact
     """X(n): the largest activation between layers."""
     epsilon: Exact
@@ -301,13 +304,13 @@ class BoundLength(Record):
     word: Word | None
     """Word that is answered wrongly at the temperature `wrong`."""
     error: Measured
-    """Largest error of an attended value; 0 with --gap."""
+    """Largest error of what any head writes; 0 with --gap."""
     bound: Measured
     """Error that theory allows the head with the largest error."""
     bits: Natural | None
     """Least working precision in bits that settles every answer; 0 with --gap, null where an answer is not settled."""
     rounding_width: Positive
-    """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to n."""
+    """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to `positions`."""
     assumption: Assumption
     heads: tuple[BoundHead, ...]
     """The heads of all layers."""
@@ -341,15 +344,15 @@ class BoundResult(Record):
     """The theorem's temperature for general heads in closed form, beside the bounds that are proved for every length;
     null for an input that was compiled for a regime, and where the report is partial."""
     ties: tuple[Tie, ...]
-    """Ties, one for each head that has ties."""
+    """Ties, one entry for each head that has ties."""
     verdict: Annotated[Verdict, one_of("CERTIFIED", "OBSERVED", "REFUTED", "UNDECIDED")]
     """Verdict. OBSERVED: mpmath computed the result, without certified bounds; `refuted` and `violation` tell whether a
     claim is contradicted."""
     reach: Reach
     violation: Violation | None = None
-    """Claim that does not hold."""
+    """First claim that does not hold; null if there is none."""
     refuted: Word | None = None
-    """Word that softmax answers wrongly at the temperature used."""
+    """First word, of the shortest length, that is answered wrongly at the temperature used; null if none is."""
     partial: Partial = False
     failed_first: FirstFailure | None = None
     """Head that failed first, if its failure voids a bound."""
@@ -452,7 +455,10 @@ def bound_report(
 
 @dataclass(frozen=True, slots=True)
 class LengthFindings:
-    """The results of one length: its row of the report, a refuted claim, and the outcome of single words."""
+    """The results of one length: its row of the report, a refuted claim, the mismatch found first in the order of
+    words, and
+    the number of words without an answer.
+    """
 
     row: BoundLength
     violation: Violation | None
@@ -463,7 +469,9 @@ class LengthFindings:
 
     @property
     def refuted(self) -> Mismatch | None:
-        """The word that is certainly answered wrongly, if there is one."""
+        """The word that is answered wrongly, as a mismatch; None if there is none, or hard attention decides
+        nothing on it.
+        """
         return None if self.mismatch is None or not self.mismatch.refutes else self.mismatch
 
     @property
@@ -515,19 +523,25 @@ class Reporter:
         return parse_arith(f"({factor})*({self.target.schedule})")
 
     def _units(self, n: int) -> list[Fraction | Real]:
-        """Return the value of the schedule at every position of length n."""
+        """Return the value of the schedule at every position of length n as read, from 0 (with a beginning of
+        sequence) or 1 on.
+        """
         return [self.target.schedule.real(i=i, n=n) for i in range(self.target.subject.program.first, n + 1)]
 
     def _temperature(self, plan: LengthPlan, units: Sequence[RealNumber]) -> Fraction:
-        """Return the largest temperature used, as a factor of the schedule; if it is irrational, a rational above
-        it."""
+        """Return the largest temperature used over the positions, as a factor of the schedule; if it is
+        irrational, a rational
+        above it.
+        """
         if self.target.subject.schedule is None and self.target.used is not None:
             return self.target.used
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 
     def _exceeded(self, plan: LengthPlan, tally: Tally, void: Mapping[str, FirstFailure]) -> Violation | None:
-        """Return a claim about an error that a measured error exceeds, or None. This is certain unless mpmath computed
-        the error."""
+        """Return a claim about an error that a measured error exceeds, or None if there is none. This is certain
+        unless mpmath
+        computed the error.
+        """
         engine, n = self.options.engine, plan.facts.n
         if self.target.budget is None:
             return exceeded(plan, tally, engine)

@@ -50,7 +50,7 @@ FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProper
   "nodes": {"type": "array", "items": {"type": "array"}},
   "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
 DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
-"""JSON Schemas of parts of a certificate."""
+"""JSON Schemas of parts of a certificate: the formula's table of nodes, and the SHA-256 of each part by name."""
 Literal = list[Any]
 """A literal in JSON: `[node, negated]`."""
 
@@ -144,9 +144,9 @@ class Compared(Record):
     """Files that the certificate was compared with; null where no file was named, and nothing was compared."""
 
     formula: str | None
-    """Name of the formula's file."""
+    """Name of the formula's file; null if none was named."""
     model: str | None
-    """Name of the network's file."""
+    """Name of the network's file; null if none was named."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -157,7 +157,7 @@ class VerifyResult(Record):
     verdict: Annotated[str, one_of("VALID", "INVALID")]
     """VALID if the proof is accepted, otherwise INVALID."""
     reason: str | None
-    """Reason why the certificate is invalid."""
+    """Reason why the certificate is invalid; null if it is valid."""
     claim: str | None
     """Statement that the certificate proves."""
     min_n: Length | None
@@ -174,7 +174,7 @@ class VerifyResult(Record):
     compared: Compared
     """Files that the certificate was compared with."""
     digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None
-    """SHA-256 of each part."""
+    """SHA-256 of each part, in hexadecimal, by the name of the part."""
 
     @property
     def summary(self) -> str:
@@ -197,12 +197,12 @@ def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, An
 
 
 def alphabet_json(alphabet: Alphabet) -> dict[str, list[str]]:
-    """Return the symbols, or the propositions, in JSON."""
+    """Return the propositions in JSON under "props", or the symbols under "alphabet"."""
     return {"props": list(alphabet.props)} if isinstance(alphabet, Valuations) else {"alphabet": list(alphabet)}
 
 
 def letters_json(symbols: Symbols) -> list[Any]:
-    """Return the node for a set of symbols."""
+    """Return the node in JSON for a set of symbols: true, a proposition that holds, or a list of letters."""
     if isinstance(symbols, PropositionSymbols):
         return ["true", []] if symbols.name is None else ["holds", [], symbols.name]
     return ["letters", [], *sorted(symbols)]
@@ -264,8 +264,10 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
 
 
 def _embedding_json(model: Transformer) -> dict[str, Any]:
-    """Return the embedding by names of coordinates: the value for each symbol, or the multiples of propositions and
-    (under the empty name) of 1."""
+    """Return the embedding by names of coordinates, without those that are 0 throughout: the value for each
+    symbol, or the
+    multiples of propositions and (under the empty name) of 1.
+    """
     names = enumerate(model.coordinates)
     if not isinstance(model.alphabet, Valuations):
         columns = {name: [str(value) for value in model.by_symbol(k)] for k, name in names}
@@ -340,7 +342,10 @@ class _Claims:
         return [self._add(own), False]
 
     def literal(self, form: Affine) -> Literal | None:
-        """Return the literal that an affine form equals, or None if it equals no literal."""
+        """Return the literal that an affine form equals: 0 or 1, a test for even or odd positions, or a known
+        coordinate or its
+        complement. None for any other form.
+        """
         terms: dict[str, Rational] = dict(form.terms)
         constant = terms.pop(ONE, 0)
         match list(terms.items()):
@@ -475,7 +480,10 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
 
 
 def difference(found: Any, expected: Any, place: str) -> str | None:
-    """Return the first place where two JSON values differ; None if they are equal."""
+    """Return the first place where two JSON values differ, as a path that begins with `place`; None if they are
+    equal. 1 and
+    true differ.
+    """
     if isinstance(found, dict) and isinstance(expected, dict):
         # Keys of both sides: an extra or a missing entry is a difference too.
         steps = {f".{key}": (found.get(key), expected.get(key)) for key in (*expected, *found)}
@@ -490,7 +498,10 @@ def difference(found: Any, expected: Any, place: str) -> str | None:
 
 
 def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
-    """Return the nodes that the root depends on, one a line: the last `most` of them."""
+    """Return the nodes that the root depends on, itself included, one a line: the last `most` of them, after a
+    line with the
+    number of the others, if there are any.
+    """
     nodes, (root, _) = formula["nodes"], formula["root"]
     expected = {root}
     for k in range(root, -1, -1):

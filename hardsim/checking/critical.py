@@ -66,17 +66,25 @@ FINE = WIDTH / 10
 ONE_BY_ONE = 28
 """Largest length that is proved by itself in the proof for every length."""
 EVERY_WORD = 256
-"""Most words of a length of which every word is tried."""
+"""Most words that a length may have for all of them to be tried."""
 LONGER, LARGEST_LENGTH = (2, 4), 64
 """Factors of the longest length that give longer lengths to try, and the largest length that they may give."""
 FAR = (128, 512)
 """Lengths beyond the others at which words are tried for the bracket of every length."""
 FARTHEST = (2048, 8192, 16384)
-"""Still longer lengths, at which a word is only tried where it would close the bracket: longer words come closer."""
+"""Still longer lengths, at which one word is tried, at the one beta where it would close the bracket: longer words
+come
+closer.
+"""
 MOST_SYMBOLS, MOST_RUNS = 4, 4
-"""Most symbols from which words of two runs are made, and most runs of a worst case that are shown."""
+"""Most symbols (the first of the alphabet) from which words of two runs are made, and most runs of a worst case
+that are
+shown.
+"""
 SAMPLED, SEED = 64, 0
-"""Number of words of a program that are tried where not all are, and the seed of their choice."""
+"""Number of random words of one length that are tried for a program where not all are, and the seed of their
+choice.
+"""
 UNUSED = (
     "dps engine workers backend scheduler exhaustive samples seed epsilon all_lengths",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
@@ -93,15 +101,15 @@ class Bracket(Record):
     word.
     """
     right_at: Exact | None
-    """Beta at which every word is proved right; null: none up to 64."""
+    """Least beta found at which every word is proved right; null: none up to 64."""
     wrong_at: Exact | None
-    """Beta at which `word` is wrong; null: no word tried is wrong at any beta tried."""
+    """Largest beta found at which `word` is wrong; null: no word tried is wrong at any beta tried."""
     word: Word | None
-    """Word that is wrong at `wrong_at`."""
+    """Word that is wrong at `wrong_at`; null without `wrong_at`."""
     tried: Natural
-    """Number of words that were evaluated."""
+    """Number of words that were tried; in the bracket for every length, of all lengths together."""
     exhaustive: bool
-    """True if every word of the length was tried."""
+    """True if every word of the length was tried; false in the bracket for every length."""
 
     @property
     def summary(self) -> str:
@@ -114,13 +122,16 @@ class Bracket(Record):
     @property
     @written
     def closed(self) -> bool:
-        """True if the ends are no farther apart than the width."""
+        """True if the ends are no farther apart than the width 1/1000; 0 stands for a missing `wrong_at`. False
+        without
+        `right_at`.
+        """
         return self.right_at is not None and self.right_at - (self.wrong_at or 0) <= WIDTH
 
     @property
     @written
     def temperature_constant(self) -> Exact | None:
-        """1/right_at: the factor of the temperature at which every word is proved right."""
+        """1/right_at: the factor of the temperature at which every word is proved right; null without `right_at`."""
         return 1 / self.right_at if self.right_at else None
 
 
@@ -137,7 +148,7 @@ class CriticalResult(Record):
     schedule: str | None
     """Temperature that is divided by beta; null for a formula: the W_Q of its heads is multiplied by beta."""
     lengths: tuple[Bracket, ...]
-    """Brackets of single lengths."""
+    """Brackets of single lengths, in ascending order."""
     every_length: Bracket
     """Bracket for every length; n and word belong to the word that is wrong at the largest beta."""
     deciding: HeadProof | None
@@ -150,7 +161,7 @@ class CriticalResult(Record):
     """For an open bracket: a bracket for the stronger requirement of the proof, that every Boolean inside the network
     is exact; null if no word tried gives a larger wrong beta than the words with a wrong output."""
     beta_used: Exact
-    """Largest beta of the compiled heads."""
+    """Largest beta of the compiled heads; 1 for a program or model."""
     nearest: bool
     """True if a head looks for the nearest position, which is the case of Lemma 6."""
     partial: Partial = False
@@ -177,7 +188,9 @@ class CriticalResult(Record):
     @property
     @written
     def lemma_6(self) -> float | None:
-        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position."""
+        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position; otherwise
+        null.
+        """
         return 2 * log(7) if self.nearest else None
 
 
@@ -271,7 +284,10 @@ class EveryLengthBracket:
 
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
-    """Return the bracket of every length, extended by the words of the bracket `row` of one length."""
+    """Return the bracket of every length, extended by the words of the bracket `row` of one length: the larger
+    `wrong_at` with
+    its word, and the sum of the words tried.
+    """
     tried = bracket.tried + row.tried
     # The largest wrong beta of all lengths is a lower end for every length.
     if row.wrong_at is None or (bracket.wrong_at is not None and row.wrong_at <= bracket.wrong_at):
@@ -308,7 +324,7 @@ class _Search(ABC):
 
     @property
     def scaled(self) -> str | None:
-        """The temperature that is divided by beta, if there is one."""
+        """The temperature that is divided by beta, as text; None for a formula."""
         return None
 
     @abstractmethod
@@ -318,7 +334,7 @@ class _Search(ABC):
     @property
     @abstractmethod
     def used(self) -> Fraction:
-        """The beta of the compiled network."""
+        """The largest beta of the compiled network's heads; 1 for a program or model."""
 
     @abstractmethod
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
@@ -350,8 +366,10 @@ class _Search(ABC):
         return Bracket(n, proved, refuted, word, len(words), exhaustive)
 
     def _stretched(self, n: int, symbols: Sequence[Sequence[str]]) -> list[Word]:
-        """Return words of length n made from the last wrong word: at each place, copies of one of the symbols for that
-        place are inserted."""
+        """Return words of length n made from the last wrong word: all missing symbols are copies of one symbol,
+        inserted at one
+        place. `symbols` lists the symbols to try for each place, from that before the first symbol on.
+        """
         best, more = self.best, n - len(self.best)
         places = enumerate(symbols)
         return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
@@ -388,7 +406,7 @@ class _FormulaSearch(_Search):
         self.prefix = one_for_all(subject.model, subject.program, None)
 
     def lengths(self, max_n: int) -> list[int]:
-        """Return 1 to `max_n`, and a few longer lengths."""
+        """Return 1 to `max_n`, and 2 and 4 times `max_n` if they are at most 64."""
         return [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
 
     @property
@@ -455,8 +473,10 @@ class _FormulaSearch(_Search):
     # ---- words ----
 
     def _candidates(self, cases: Sequence[WorstCase]) -> list[list[Word]]:
-        """Return lists of words, each of one length: the words of the worst cases, and words of one symbol followed by
-        another."""
+        """Return lists of words, each of one length, the shortest first: the words of the worst cases, and words
+        of length 2 to
+        ONE_BY_ONE of one symbol followed by another.
+        """
         by_length: dict[int, dict[Word, None]] = {}
         for word in (word for case in cases for word in words_of(case, self.alphabet)):
             by_length.setdefault(len(word), {})[word] = None
@@ -530,8 +550,9 @@ class _FormulaSearch(_Search):
 
 
 def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
-    """Return the head with the least margin. A head at a single length goes before the heads at long lengths only if
-    its margin is smaller by more than rounding.
+    """Return the head with the least margin; None if no head has one. A head at a single length goes before the
+    heads at long
+    lengths only if its margin is smaller by more than one percent.
     """
 
     def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
@@ -602,7 +623,10 @@ class _ProgramSearch(_Search):
 
 
 def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], expected: Sequence[Answer]) -> list[Word]:
-    """Return the words with an answer that is certain and not the expected one."""
+    """Return the words with an answer that is certain and not the expected one. A word whose expected answer is
+    open is left
+    out.
+    """
     return [word for word, (decided, answer), right in zip(words, answers, expected, strict=True)
             if decided and settled(right) and answer != right]  # fmt: skip
 

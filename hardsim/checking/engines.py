@@ -125,7 +125,7 @@ class Hard:
 def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[Answer]:
     """Return the answers of exact hard attention, word by word: a truth value of an acceptor (None: neither),
     otherwise a
-    tuple with the output at each symbol, without that of a beginning of sequence (None: none is selected).
+    tuple with the outputs at the symbols, without blanks (None: not exactly one output is selected, or no integer).
     """
     if subject.acceptor:
         place = program.reading_index(trace.n)
