@@ -203,7 +203,7 @@ def searches(subject: Target) -> TypeGuard[External]:
 
 
 def budget(options: CheckOptions) -> int:
-    """Return the number of words of a length that a search may try."""
+    """Return the number of words of a length that a search may try: `samples`, or SEARCHED if that is None."""
     return SEARCHED if options.samples is None else options.samples
 
 
@@ -228,8 +228,10 @@ def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]
 
 
 def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
-    """Return the lengths with words to try: all up to the longest and those of pinned words, or those of the words
-    given."""
+    """Return the lengths with words to try, in ascending order: all up to the longest (from 0 where an external
+    network's
+    empty word is judged too) and those of pinned words, or those of the words given.
+    """
     if options.words is not None:
         return sorted({len(word) for word in options.words})
     # Pinned lengths are longer than `max_n`, so this list is ascending.
@@ -445,7 +447,7 @@ class _Campaign:
         self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
         self.ended: WordError | None = None
-        """The error that ended the run early."""
+        """The error about a whole length that ended the run early; None: it did not end so."""
 
     def run(self) -> None:
         """Tally every planned word that no tally has yet. An error about a whole length ends the run if a mismatch is
@@ -617,7 +619,10 @@ class _Campaign:
                 yield judged_length(self.subject, tally, self.options.engine)
 
     def _mismatch(self, lengths: Sequence[WordCounts]) -> Mismatch | None:
-        """Return the first mismatch among the lengths."""
+        """Return the first mismatch among the lengths: one that refutes a claim before others, then the shortest
+        word; None if
+        there is none.
+        """
         found: Mismatch | None = None
         for length in lengths:
             if length.n in self.tallies:
@@ -711,7 +716,7 @@ class _Campaign:
         )
 
     def _void(self, tally: Tally) -> dict[str, FirstFailure]:
-        """Return the heads whose bounds are void at a length, each with the head that failed first."""
+        """Return, by name, the heads whose bounds are void at a length, each with the head that failed first."""
         subject = self.subject
         if not isinstance(subject, Subject) or not subject.one_network or not subject.specified:
             return {}
@@ -1011,15 +1016,20 @@ def within(tally: Tally, head: str, error: Fraction, bound: Fraction) -> Fractio
 
 
 def kind_of(facts: HeadFacts | None) -> str:
-    """Return the kind of attention of a head on the words seen: uniform, tieless or ties."""
+    """Return the kind of attention of a head on the words seen: uniform (no `facts`), tieless (one largest score
+    in every
+    row) or ties.
+    """
     if facts is None:
         return "uniform"
     return "tieless" if max(facts.most) == 1 else "ties"
 
 
 def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
-    """Return a coordinate's error bound that a measured error exceeds, as a violation; None if there is none. This is
-    certain unless mpmath computed the error."""
+    """Return the first coordinate's error bound, by layer and step, that a measured error exceeds, as a violation;
+    None if
+    there is none. This is certain unless mpmath computed the error.
+    """
     for place in sorted(place for place in tally.errors if len(place) == 3):
         (number, stage, name), error = place, tally.errors[place]
         layer = plan.bounds.layers[number]
@@ -1125,15 +1135,15 @@ class WordCounts(Protocol):
 
     @property
     def words(self) -> int:
-        """Number of words tried."""
+        """Number of words tried, without those that the reference leaves open or fails on."""
 
     @property
     def possible(self) -> int:
-        """Number of words of the length."""
+        """Number of words of the length; with a regular domain only of those in it."""
 
     @property
     def exhaustive(self) -> bool:
-        """True if all words of the length were tried."""
+        """True if all possible words of the length were tried."""
 
 
 class JudgedCounts(WordCounts, Protocol):
@@ -1141,7 +1151,7 @@ class JudgedCounts(WordCounts, Protocol):
 
     @property
     def undecided(self) -> int:
-        """Number of words without an answer."""
+        """Number of these words on which the network reaches no answer."""
 
     @property
     def unjudged(self) -> int:

@@ -23,7 +23,7 @@ from hardsim.records import Natural, Record
 MOST = 1000
 """Most words that are run after one proof."""
 WHOLE = 600
-"""Most words of the first lengths, of which every word is run; they count among MOST."""
+"""Most words, of all first lengths together, of which every word is run; they count among MOST."""
 FIRST = 4
 """Number of first lengths that go before long ones."""
 TABLES = 5_000
@@ -51,7 +51,7 @@ class Confirmation(Record):
     every_word_to: Natural = 0
     """Every word of the lengths from min_n to this one was run; 0: of no length."""
     longest: Natural = 0
-    """Length of the longest word run."""
+    """Length of the longest word run; 0: no word was run."""
     undecided: Natural = 0
     """Number of these words without an answer, which neither confirm nor contradict the proof."""
     partial: Partial = False
@@ -153,12 +153,15 @@ class _Words:
         self.wrong: Mismatch | None = None
 
     def room(self, n: int) -> int:
-        """Return the number of words of length n that are affordable."""
+        """Return the number of words of length n that PAIRS covers."""
         positions = len(self.subject.prepared((self.subject.alphabet[0],) * n)) + self.subject.program.bos
         return PAIRS // (max(1, self.weight) * positions**2)
 
     def sample(self, n: int, suggested: Sequence[Word]) -> list[Word]:
-        """Return words of length n, with accepted ones among them where acceptance is quick to compute."""
+        """Return words of length n: the `suggested` ones and words chosen as by `check`, with accepted ones among
+        them where
+        acceptance is quick to compute. The list is empty if no word is affordable.
+        """
         if not self.room(n):
             return []
         soon = self.networks is None or (self.subject.oracle is not None and n <= SHORT)
@@ -216,7 +219,9 @@ class _Words:
 
 
 def _answer_text(answer: Answer, exact: bool = False) -> str:
-    """Return an answer as text."""
+    """Return an answer as text: accept, reject or neither, or the outputs in order, with ? for one that is
+    uncertain.
+    """
     if isinstance(answer, tuple):
         return " ".join("?" if symbol is None else str(symbol) for symbol in answer) or "the empty word"
     neither = "neither 0 nor 1" if exact else "neither, exactly on the threshold"
