@@ -108,9 +108,8 @@ LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 class Crossing:
     """The two temperatures (factors of the schedule) around the first wrong answer on the grid, with a wrong word.
 
-    `right` is the last temperature up to which every answer is right, `wrong` the first with a wrong answer;
-    each is None
-    if there is none. A temperature at which a word has no answer is neither.
+    `right` is the last temperature up to which every answer is right, `wrong` the first with a wrong answer; each is
+    None if there is none. A temperature at which a word has no answer is neither.
     """
 
     right: Fraction | None
@@ -193,10 +192,8 @@ class Hunter:
         return None
 
     def _margins(self, soft: SoftEngine, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
-        """Return (margin, word) with the approximate margin for each word that softmax answers, or else the first
-        word that it
-        answers wrongly. A word without a certain answer is left out, and sets `stuck`.
-        """
+        """Return (margin, word) with the approximate margin for each word that softmax answers, or else the first word
+        that it answers wrongly. A word without a certain answer is left out, and sets `stuck`."""
         found: list[tuple[float, Word]] = []
         size = len(self.subject.prepared(self.words[0])) + self.program.bos
         for some in batches(words, size):
@@ -456,9 +453,7 @@ def bound_report(
 @dataclass(frozen=True, slots=True)
 class LengthFindings:
     """The results of one length: its row of the report, a refuted claim, the mismatch found first in the order of
-    words, and
-    the number of words without an answer.
-    """
+    words, and the number of words without an answer."""
 
     row: BoundLength
     violation: Violation | None
@@ -469,9 +464,8 @@ class LengthFindings:
 
     @property
     def refuted(self) -> Mismatch | None:
-        """The word that is answered wrongly, as a mismatch; None if there is none, or hard attention decides
-        nothing on it.
-        """
+        """The word that is answered wrongly, as a mismatch; None if there is none, or hard attention decides nothing on
+        it."""
         return None if self.mismatch is None or not self.mismatch.refutes else self.mismatch
 
     @property
@@ -523,25 +517,20 @@ class Reporter:
         return parse_arith(f"({factor})*({self.target.schedule})")
 
     def _units(self, n: int) -> list[Fraction | Real]:
-        """Return the value of the schedule at every position of length n as read, from 0 (with a beginning of
-        sequence) or 1 on.
-        """
+        """Return the value of the schedule at every position of length n as read, from 0 (with a beginning of sequence)
+        or 1 on."""
         return [self.target.schedule.real(i=i, n=n) for i in range(self.target.subject.program.first, n + 1)]
 
     def _temperature(self, plan: LengthPlan, units: Sequence[RealNumber]) -> Fraction:
-        """Return the largest temperature used over the positions, as a factor of the schedule; if it is
-        irrational, a rational
-        above it.
-        """
+        """Return the largest temperature used over the positions, as a factor of the schedule; if it is irrational, a
+        rational above it."""
         if self.target.subject.schedule is None and self.target.used is not None:
             return self.target.used
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 
     def _exceeded(self, plan: LengthPlan, tally: Tally, void: Mapping[str, FirstFailure]) -> Violation | None:
-        """Return a claim about an error that a measured error exceeds, or None if there is none. This is certain
-        unless mpmath
-        computed the error.
-        """
+        """Return a claim about an error that a measured error exceeds, or None if there is none. This is certain unless
+        mpmath computed the error."""
         engine, n = self.options.engine, plan.facts.n
         if self.target.budget is None:
             return exceeded(plan, tally, engine)

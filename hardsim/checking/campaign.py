@@ -229,9 +229,7 @@ def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]
 
 def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
     """Return the lengths with words to try, in ascending order: all up to the longest (from 0 where an external
-    network's
-    empty word is judged too) and those of pinned words, or those of the words given.
-    """
+    network's empty word is judged too) and those of pinned words, or those of the words given."""
     if options.words is not None:
         return sorted({len(word) for word in options.words})
     # Pinned lengths are longer than `max_n`, so this list is ascending.
@@ -619,10 +617,8 @@ class _Campaign:
                 yield judged_length(self.subject, tally, self.options.engine)
 
     def _mismatch(self, lengths: Sequence[WordCounts]) -> Mismatch | None:
-        """Return the first mismatch among the lengths: one that refutes a claim before others, then the shortest
-        word; None if
-        there is none.
-        """
+        """Return the first mismatch among the lengths: one that refutes a claim before others, then the shortest word;
+        None if there is none."""
         found: Mismatch | None = None
         for length in lengths:
             if length.n in self.tallies:
@@ -1016,20 +1012,16 @@ def within(tally: Tally, head: str, error: Fraction, bound: Fraction) -> Fractio
 
 
 def kind_of(facts: HeadFacts | None) -> str:
-    """Return the kind of attention of a head on the words seen: uniform (no `facts`), tieless (one largest score
-    in every
-    row) or ties.
-    """
+    """Return the kind of attention of a head on the words seen: uniform (no `facts`), tieless (one largest score in
+    every row) or ties."""
     if facts is None:
         return "uniform"
     return "tieless" if max(facts.most) == 1 else "ties"
 
 
 def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
-    """Return the first coordinate's error bound, by layer and step, that a measured error exceeds, as a violation;
-    None if
-    there is none. This is certain unless mpmath computed the error.
-    """
+    """Return the error bound of a coordinate that a measured error exceeds, as a violation: the first by layer, step
+    and name; None if there is none. This is certain unless mpmath computed the error."""
     for place in sorted(place for place in tally.errors if len(place) == 3):
         (number, stage, name), error = place, tally.errors[place]
         layer = plan.bounds.layers[number]

@@ -264,10 +264,8 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
 
 
 def _embedding_json(model: Transformer) -> dict[str, Any]:
-    """Return the embedding by names of coordinates, without those that are 0 throughout: the value for each
-    symbol, or the
-    multiples of propositions and (under the empty name) of 1.
-    """
+    """Return the embedding by names of coordinates, without those that are 0 throughout: the value for each symbol, or
+    the multiples of propositions and (under the empty name) of 1."""
     names = enumerate(model.coordinates)
     if not isinstance(model.alphabet, Valuations):
         columns = {name: [str(value) for value in model.by_symbol(k)] for k, name in names}
@@ -343,9 +341,7 @@ class _Claims:
 
     def literal(self, form: Affine) -> Literal | None:
         """Return the literal that an affine form equals: 0 or 1, a test for even or odd positions, or a known
-        coordinate or its
-        complement. None for any other form.
-        """
+        coordinate or its complement. None for any other form."""
         terms: dict[str, Rational] = dict(form.terms)
         constant = terms.pop(ONE, 0)
         match list(terms.items()):
@@ -480,10 +476,8 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
 
 
 def difference(found: Any, expected: Any, place: str) -> str | None:
-    """Return the first place where two JSON values differ, as a path that begins with `place`; None if they are
-    equal. 1 and
-    true differ.
-    """
+    """Return the first place where two JSON values differ, as a path that begins with `place`; None if they are equal.
+    1 and true differ."""
     if isinstance(found, dict) and isinstance(expected, dict):
         # Keys of both sides: an extra or a missing entry is a difference too.
         steps = {f".{key}": (found.get(key), expected.get(key)) for key in (*expected, *found)}
@@ -498,10 +492,8 @@ def difference(found: Any, expected: Any, place: str) -> str | None:
 
 
 def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
-    """Return the nodes that the root depends on, itself included, one a line: the last `most` of them, after a
-    line with the
-    number of the others, if there are any.
-    """
+    """Return the nodes that the root depends on, itself included, one a line: the last `most` of them, after a line
+    with the number of the others, if there are any."""
     nodes, (root, _) = formula["nodes"], formula["root"]
     expected = {root}
     for k in range(root, -1, -1):

@@ -37,10 +37,8 @@ NUMBER = Fraction | float
 
 @dataclass(frozen=True)
 class Known:
-    """The progress on one input in one regime: the tallies reached, one for each length, and the number of words
-    in them, or
-    the final result. Nothing is known if both are None.
-    """
+    """The progress on one input in one regime: the tallies reached, one for each length, and the number of words in
+    them, or the final result. Nothing is known if both are None."""
 
     state: list[Tally] | None = None
     words: int = 0
@@ -126,10 +124,8 @@ _hints = cache(get_type_hints)
 
 
 def _text(number: int) -> str:
-    """Return an integer as text: in decimal if it is shorter than 256 bits. Long numbers are read and written
-    faster (and
-    without a limit) in hexadecimal.
-    """
+    """Return an integer as text: in decimal if it is shorter than 256 bits. Long numbers are read and written faster
+    (and without a limit) in hexadecimal."""
     return str(number) if number.bit_length() < 256 else hex(number)
 
 
@@ -247,9 +243,8 @@ class Checkpoint:
         )
 
     def memory(self, name: str, regime: str | None) -> Memory:
-        """Return the progress on an input in a regime (None for a hard-attention model); it is empty if the file
-        has none.
-        """
+        """Return the progress on an input in a regime (None for a hard-attention model); it is empty if the file has
+        none."""
         return Memory(self, json.dumps([name, regime]))
 
     # ---- reading ----
@@ -393,10 +388,8 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
 
 @contextmanager
 def remembering(kept: Checkpoint | None, name: str, regime: str | None) -> Iterator[Memory]:
-    """Yield the progress of an earlier run on an input, which is empty and keeps nothing without a checkpoint. An
-    error in
-    going on from it is reported as damage of the file.
-    """
+    """Yield the progress of an earlier run on an input, which is empty and keeps nothing without a checkpoint. An error
+    in going on from it is reported as damage of the file."""
     memory = Memory() if kept is None else kept.memory(name, regime)
     known = memory.state is not None or memory.result is not None
     try:

@@ -158,10 +158,8 @@ class _Words:
         return PAIRS // (max(1, self.weight) * positions**2)
 
     def sample(self, n: int, suggested: Sequence[Word]) -> list[Word]:
-        """Return words of length n: the `suggested` ones and words chosen as by `check`, with accepted ones among
-        them where
-        acceptance is quick to compute. The list is empty if no word is affordable.
-        """
+        """Return words of length n: the `suggested` ones and words chosen as by `check`, with accepted ones among them
+        where acceptance is quick to compute. The list is empty if no word is affordable."""
         if not self.room(n):
             return []
         soon = self.networks is None or (self.subject.oracle is not None and n <= SHORT)
@@ -219,9 +217,7 @@ class _Words:
 
 
 def _answer_text(answer: Answer, exact: bool = False) -> str:
-    """Return an answer as text: accept, reject or neither, or the outputs in order, with ? for one that is
-    uncertain.
-    """
+    """Return an answer as text: accept, reject or neither, or the outputs in order, with ? for one that is uncertain."""
     if isinstance(answer, tuple):
         return " ".join("?" if symbol is None else str(symbol) for symbol in answer) or "the empty word"
     neither = "neither 0 nor 1" if exact else "neither, exactly on the threshold"

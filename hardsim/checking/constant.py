@@ -113,10 +113,8 @@ def _proved(subject: Subject, n: int) -> bool:
 
 
 def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
-    """Return a larger beta, a multiple of STEP, at which every word up to length n is proved right, not much
-    larger than the
-    least such beta. Return None if DOUBLINGS doublings reach none.
-    """
+    """Return a larger beta, a multiple of STEP, at which every word up to length n is proved right, not much larger
+    than the least such beta. Return None if DOUBLINGS doublings reach none."""
 
     def holds(beta: Fraction) -> bool:
         other = Budget(beta, budget.temperature, fixed=True)
@@ -201,10 +199,8 @@ class _Past:
         return tuple(found)
 
     def moves(self, alphabet: tuple[str, ...]) -> Moves | None:
-        """Return the states after each symbol, in the order of the alphabet, for every reachable state (None:
-        before the first
-        symbol). Return None if there are more than MOST_STATES.
-        """
+        """Return the states after each symbol, in the order of the alphabet, for every reachable state (None: before
+        the first symbol). Return None if there are more than MOST_STATES."""
         moves: Moves = {}
         left: list[State | None] = [None]
         while left:
@@ -240,15 +236,12 @@ N = TypeVar("N")
 
 
 def _differ_forever(moves: Moves, past: _Past) -> bool:
-    """Return True if, for infinitely many lengths, two words exist that differ in one symbol before the last, of
-    which
+    """Return True if, for infinitely many lengths, two words exist that differ in one symbol before the last, of which
     exactly one is accepted. Return False also if there are more than MOST_PAIRS pairs of states.
 
     The function follows the pairs of states after such words. Let u x v and u y v be the words. The lengths are
-    unbounded
-    in two cases: u may be arbitrarily long, and the pair after u x and u y leads to a pair of which one state
-    accepts; or
-    v may be arbitrarily long, since a pair on such a path lies on a cycle.
+    unbounded in two cases: u may be arbitrarily long, and the pair after u x and u y leads to a pair of which one state
+    accepts; or v may be arbitrarily long, since a pair on such a path lies on a cycle.
     """
     begun = {
         state: {(one, other) for one in after for other in after if one != other} for state, after in moves.items()

@@ -72,19 +72,13 @@ LONGER, LARGEST_LENGTH = (2, 4), 64
 FAR = (128, 512)
 """Lengths beyond the others at which words are tried for the bracket of every length."""
 FARTHEST = (2048, 8192, 16384)
-"""Still longer lengths, at which one word is tried, at the one beta where it would close the bracket: longer words
-come
-closer.
-"""
+"""Still longer lengths, at which one word is tried, at the one beta where it would close the bracket: longer words come
+closer."""
 MOST_SYMBOLS, MOST_RUNS = 4, 4
-"""Most symbols (the first of the alphabet) from which words of two runs are made, and most runs of a worst case
-that are
-shown.
-"""
+"""Most symbols (the first of the alphabet) from which words of two runs are made, and most runs of a worst case that
+are shown."""
 SAMPLED, SEED = 64, 0
-"""Number of random words of one length that are tried for a program where not all are, and the seed of their
-choice.
-"""
+"""Number of random words of one length that are tried for a program where not all are, and the seed of their choice."""
 UNUSED = (
     "dps engine workers backend scheduler exhaustive samples seed epsilon all_lengths",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
@@ -122,10 +116,8 @@ class Bracket(Record):
     @property
     @written
     def closed(self) -> bool:
-        """True if the ends are no farther apart than the width 1/1000; 0 stands for a missing `wrong_at`. False
-        without
-        `right_at`.
-        """
+        """True if the ends are no farther apart than the width 1/1000; 0 stands for a missing `wrong_at`. False without
+        `right_at`."""
         return self.right_at is not None and self.right_at - (self.wrong_at or 0) <= WIDTH
 
     @property
@@ -188,9 +180,7 @@ class CriticalResult(Record):
     @property
     @written
     def lemma_6(self) -> float | None:
-        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position; otherwise
-        null.
-        """
+        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position; otherwise null."""
         return 2 * log(7) if self.nearest else None
 
 
@@ -285,9 +275,7 @@ class EveryLengthBracket:
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
     """Return the bracket of every length, extended by the words of the bracket `row` of one length: the larger
-    `wrong_at` with
-    its word, and the sum of the words tried.
-    """
+    `wrong_at` with its word, and the sum of the words tried."""
     tried = bracket.tried + row.tried
     # The largest wrong beta of all lengths is a lower end for every length.
     if row.wrong_at is None or (bracket.wrong_at is not None and row.wrong_at <= bracket.wrong_at):
@@ -367,8 +355,7 @@ class _Search(ABC):
 
     def _stretched(self, n: int, symbols: Sequence[Sequence[str]]) -> list[Word]:
         """Return words of length n made from the last wrong word: all missing symbols are copies of one symbol,
-        inserted at one
-        place. `symbols` lists the symbols to try for each place, from that before the first symbol on.
+        inserted at one place. `symbols` lists the symbols to try for each place, from that before the first symbol on.
         """
         best, more = self.best, n - len(self.best)
         places = enumerate(symbols)
@@ -473,10 +460,8 @@ class _FormulaSearch(_Search):
     # ---- words ----
 
     def _candidates(self, cases: Sequence[WorstCase]) -> list[list[Word]]:
-        """Return lists of words, each of one length, the shortest first: the words of the worst cases, and words
-        of length 2 to
-        ONE_BY_ONE of one symbol followed by another.
-        """
+        """Return lists of words, each of one length, the shortest first: the words of the worst cases, and words of
+        length 2 to ONE_BY_ONE of one symbol followed by another."""
         by_length: dict[int, dict[Word, None]] = {}
         for word in (word for case in cases for word in words_of(case, self.alphabet)):
             by_length.setdefault(len(word), {})[word] = None
@@ -550,10 +535,8 @@ class _FormulaSearch(_Search):
 
 
 def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> HeadProof | None:
-    """Return the head with the least margin; None if no head has one. A head at a single length goes before the
-    heads at long
-    lengths only if its margin is smaller by more than one percent.
-    """
+    """Return the head with the least margin; None if no head has one. A head at a single length goes before the heads
+    at long lengths only if its margin is smaller by more than one percent."""
 
     def least_of(heads: Sequence[HeadProof]) -> HeadProof | None:
         known = (head for head in heads if head.margin is not None)
@@ -623,10 +606,8 @@ class _ProgramSearch(_Search):
 
 
 def _differing(words: Sequence[Word], answers: Sequence[tuple[bool, Answer]], expected: Sequence[Answer]) -> list[Word]:
-    """Return the words with an answer that is certain and not the expected one. A word whose expected answer is
-    open is left
-    out.
-    """
+    """Return the words with an answer that is certain and not the expected one. A word whose expected answer is open is
+    left out."""
     return [word for word, (decided, answer), right in zip(words, answers, expected, strict=True)
             if decided and settled(right) and answer != right]  # fmt: skip
 

@@ -88,18 +88,14 @@ class _Runs:
     index: Mapping[str, int]
 
     def hard_form(self, form: Affine, number: int, place: int) -> Fraction:
-        """Evaluate an affine form of the residual stream after the attention of layer `number` in the exact run.
-        Layers and
-        positions (`place`) count from 0.
-        """
+        """Evaluate an affine form of the residual stream after the attention of layer `number` in the exact run. Layers
+        and positions (`place`) count from 0."""
         columns = self.hard.layers[number].attended
         return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
 
     def soft_form(self, form: Affine, number: int, place: int) -> Interval:
-        """Return lower and upper bounds of an affine form of the residual stream after the attention of layer
-        `number` in the
-        softmax run. Layers and positions (`place`) count from 0.
-        """
+        """Return lower and upper bounds of an affine form of the residual stream after the attention of layer `number`
+        in the softmax run. Layers and positions (`place`) count from 0."""
         low = high = Fraction(0)
         columns = self.soft.layers[number][0]
         for name, value in form.terms:
@@ -111,10 +107,8 @@ class _Runs:
         return low, high
 
     def reads(self, head: Head, out: str, place: int) -> tuple[Fraction, Fraction]:
-        """Return the value that a head writes to `out` at a position: by hard attention, and by softmax (the
-        middle of its
-        enclosure).
-        """
+        """Return the value that a head writes to `out` at a position: by hard attention, and by softmax (the middle of
+        its enclosure)."""
         hard = next(layer.results[head.name][out] for layer in self.hard.layers if head.name in layer.results)
         column = self.soft.attended[head.name].get(self.index[out])
         # A coordinate without a column is 0 at every position.
@@ -122,9 +116,8 @@ class _Runs:
         return Fraction(hard.at(0, place)), (low + high) / 2
 
     def partings(self, number: int, unit: Unit) -> Iterator[int]:
-        """Yield the positions, from 0 among those that are read, at which a clip of a layer certainly differs
-        between the runs.
-        """
+        """Yield the positions, from 0 among those that are read, at which a clip of a layer certainly differs between
+        the runs."""
         for place in range(self.hard.n + 1 - self.program.first):
             expected = _clip(self.hard_form(unit.pre, number, place))
             low, high = map(_clip, self.soft_form(unit.pre, number, place))
@@ -277,12 +270,9 @@ def _atoms(alphabet: Sequence[str]) -> list[str]:
 
 
 def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
-    """Return up to three accepted and three rejected words, or three words of a transduction with their outputs:
-    words of
-    `min_n` to at most LONGEST_SHOWN symbols, of different lengths, with as many different symbols as possible.
-    Return None
-    where every word is longer, or where a program leaves its range.
-    """
+    """Return up to three accepted and three rejected words, or three words of a transduction with their outputs: words
+    of `min_n` to at most LONGEST_SHOWN symbols, of different lengths, with as many different symbols as possible.
+    Return None where every word is longer, or where a program leaves its range."""
     most = min(max_n, LONGEST_SHOWN)
     if min_n > most:
         return None
@@ -313,10 +303,8 @@ def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
 
 
 def _some(subject: Subject, n: int, most: int) -> list[Word]:
-    """Return all words of a length if there are at most `most`, else at most that many: the examples of this
-    length and some
-    words of simple shape.
-    """
+    """Return all words of a length if there are at most `most`, else at most that many: the examples of this length and
+    some words of simple shape."""
     words = list(islice(enumerate_words(subject.alphabet, n), most + 1))
     if len(words) <= most:
         return words
@@ -325,10 +313,8 @@ def _some(subject: Subject, n: int, most: int) -> list[Word]:
 
 
 def _chosen(found: Mapping[int, list[tuple[Word, Answer]]]) -> list[tuple[Word, Answer]]:
-    """Return the EACH best words (or all, if there are fewer), the shortest first. The best have the most
-    different symbols:
-    one of each of the first lengths, or several of a length where there are too few lengths.
-    """
+    """Return the EACH best words (or all, if there are fewer), the shortest first. The best have the most different
+    symbols: one of each of the first lengths, or several of a length where there are too few lengths."""
     ranked = {n: sorted(some, key=lambda one: -len(set(one[0]))) for n, some in found.items()}
     turns = (some[turn] for turn in range(EACH) for some in ranked.values() if len(some) > turn)
     return sorted(islice(turns, EACH), key=lambda one: len(one[0]))

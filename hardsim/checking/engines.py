@@ -45,11 +45,9 @@ Bounds: TypeAlias = tuple[Measured, Measured]
 Span: TypeAlias = tuple[Floats, Floats]
 """Lower and upper bounds of a number, one of each for each word."""
 Place: TypeAlias = tuple[str] | tuple[str, str] | tuple[int, int, str]
-"""The key of a measured number: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard
-attention
+"""The key of a measured number: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard attention
 over all positions. `(head, coordinate)` is the error of what a head writes; `(layer, 0, coordinate)` that of a
-coordinate after a layer's attention, and `(layer, 1, coordinate)` after the layer. Layers count from 0.
-"""
+coordinate after a layer's attention, and `(layer, 1, coordinate)` after the layer. Layers count from 0."""
 OUTPUT, UNROUNDED, MARGIN, SUM = ("output",), ("unrounded",), ("margin",), ("sum",)
 """Keys of numbers: the output of an acceptor, the output before it is rounded, the margin, and the largest error of the
 sums of looked-up counts."""
@@ -68,10 +66,8 @@ BATCH = 4096
 
 
 def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
-    """Yield the words of one length in batches of at most BATCH words whose scores fit into memory; `positions` is
-    the length
-    as read.
-    """
+    """Yield the words of one length in batches of at most BATCH words whose scores fit into memory; `positions` is the
+    length as read."""
     # The scores of a head are positions^2 numbers a word.
     size, left = max(1, min(BATCH, CELLS // (positions * positions))), iter(words)
     while batch := list(islice(left, size)):
@@ -84,11 +80,8 @@ def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
 @dataclass
 class Hard:
     """A run of exact hard attention on words of one length, by a formula's program bit by bit, or by any program.
-    `answers`
-    has one for each word. Numbers have the shape (words or 1, positions); `gaps` has, by name of the head, the
-    least score
-    gap over all words of each head that has one.
-    """
+    `answers` has one for each word. Numbers have the shape (words or 1, positions); `gaps` has, by name of the head,
+    the least score gap over all words of each head that has one."""
 
     trace: BatchHardTrace | HardTrace
     answers: list[Answer]
@@ -123,9 +116,8 @@ class Hard:
 
 
 def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[Answer]:
-    """Return the answers of exact hard attention, word by word: a truth value of an acceptor (None: neither),
-    otherwise a
-    tuple with the outputs at the symbols, without blanks (None: not exactly one output is selected, or no integer).
+    """Return the answers of exact hard attention, word by word: a truth value of an acceptor (None: neither), otherwise
+    a tuple with the outputs at the symbols, without blanks (None: not exactly one output is selected, or no integer).
     """
     if subject.acceptor:
         place = program.reading_index(trace.n)
@@ -263,10 +255,8 @@ class Watched:
         self.heads = [(head, out) for head in program.heads for out, _ in head.values]
         self.streams = program.coordinates if streams else ()
         self.written: list[frozenset[str]] = []
-        """The coordinates that each step writes, two entries for each layer: what its attention writes, then what
-        its hidden
-        units and biases write.
-        """
+        """The coordinates that each step writes, two entries for each layer: what its attention writes, then what its
+        hidden units and biases write."""
         for layer in program.layers:
             units = (out for unit in layer.units for out, _ in unit.outs)
             self.written.append(frozenset(out for head in layer.heads for out, _ in head.values))
@@ -364,10 +354,8 @@ class WordEngine:
             return False, None
 
     def answer(self, word: Word, hard: Hard, place: int) -> SoftAnswer:
-        """Return the network's answer on a word as it is read (undecided if it reaches none), with its errors
-        against exact hard
-        attention; `place` is the number of the word in the exact run.
-        """
+        """Return the network's answer on a word as it is read (undecided if it reaches none), with its errors against
+        exact hard attention; `place` is the number of the word in the exact run."""
         try:
             # Where hard attention decides nothing no precision would make softmax agree with it.
             found = self.run(word, settled(hard.answers[place]) or self.subject.exact)
@@ -403,8 +391,7 @@ class WordEngine:
 
     def _distance(self, column: Column, expected: Sequence[Rational], found: SoftTrace) -> Bounds:
         """Return lower and upper bounds of the largest distance of a column from one word's hard values over all
-        positions.
-        """
+        positions."""
         number, known = found.arithmetic.number, Fraction(0)
         numbers: list[Any] = []
         for value, hard in zip(column.values, expected, strict=True):
@@ -457,10 +444,9 @@ class FloatEngine:
         return found
 
     def decisions(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], Floats]:
-        """Return for each word (True, answer), or (False, None) if float64 does not decide it; and for each word
-        its approximate
-        distance from another answer: -inf where it is not a number, 0 where no run of float64 is to be trusted.
-        """
+        """Return for each word (True, answer), or (False, None) if float64 does not decide it; and for each word its
+        approximate distance from another answer: -inf where it is not a number, 0 where no run of float64 is to be
+        trusted."""
         result: list[tuple[bool, Answer]] = [(False, None)] * len(prepared)
         margins = np.zeros(len(prepared))
         for trace, rows in self.passes(prepared):
@@ -510,10 +496,8 @@ class FloatEngine:
         return np.where(np.isnan(margin), -np.inf, margin)
 
     def _measured(self, trace: BatchTrace, rows: Integers, places: Integers, hard: Hard) -> dict[Place, Span]:
-        """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace: by
-        key, lower and
-        upper bounds in the order of these words.
-        """
+        """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace: by key,
+        lower and upper bounds in the order of these words."""
 
         def distance(block: Block, expected: Exact, mean: bool) -> Span:
             # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
@@ -534,9 +518,7 @@ class FloatEngine:
 
 def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
     """Return, for each word and position from index `first` on, the integer that n times the column is certainly
-    nearest to;
-    None where no integer is certain. The shape is (words or 1, positions less `first`).
-    """
+    nearest to; None where no integer is certain. The shape is (words or 1, positions less `first`)."""
     with np.errstate(all="ignore"):
         scaled = block.mid[:, first:] * n
         whole = np.rint(scaled)
@@ -577,10 +559,8 @@ def _same(block: Block, rows: Integers, expected: Exact, places: Integers) -> bo
 
 
 def _far(block: Block, rows: Integers, expected: Exact, places: Integers) -> Span:
-    """Return bounds of the largest distance between a block and hard values over all positions: one lower and one
-    upper bound
-    for each word.
-    """
+    """Return bounds of the largest distance between a block and hard values over all positions: one lower and one upper
+    bound for each word."""
     whole, mid = _some(expected.whole, places), _some(block.mid, rows)
     integers = block.rad is None and not block.places
     small = max(expected.size, expected.unit) < WHOLE
@@ -652,10 +632,8 @@ class SoftEngine:
         return self.margins(prepared)[0]
 
     def margins(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
-        """Return the decisions on words, as `decisions` does, and the approximate distance of each from another
-        answer (0 where
-        float64 is not used or not to be trusted).
-        """
+        """Return the decisions on words, as `decisions` does, and the approximate distance of each from another answer
+        (0 where float64 is not used or not to be trusted)."""
         if self.floats is None:
             return [self.words.decision(word) for word in prepared], [0.0] * len(prepared)
         found, margins = self.floats.decisions(prepared)
@@ -678,9 +656,8 @@ class SoftEngine:
 
 
 def float_at_most(value: Fraction) -> float:
-    """Return the largest float that is not above a number: the largest finite one beyond the range of float64,
-    -inf below it.
-    """
+    """Return the largest float that is not above a number: the largest finite one beyond the range of float64, -inf
+    below it."""
     near, off = rounded(value)
     if isinf(off):
         return -inf if value < 0 else float_info.max
@@ -699,9 +676,7 @@ def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
 
 def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
     """Return, by name of the head, the declaration and bound of every head of a subject with a budget at length n,
-    before any
-    word is run: its error is 0.
-    """
+    before any word is run: its error is 0."""
 
     def bounds(head: Head, layer: int) -> HeadResult:
         # A single position has no two scores, so no gap.

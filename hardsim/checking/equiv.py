@@ -74,9 +74,9 @@ class EquivResult(Record):
     word: Word | None
     """Shortest word with different answers, or the shortest found; null: no such word was found."""
     answer: Answer = None
-    """Answer of the first file on that word."""
+    """Answer of the first file on that word; null without such a word."""
     other_answer: Answer = None
-    """Answer of the other file on that word."""
+    """Answer of the other file on that word; null without such a word."""
     partial: Partial = False
 
     @property
@@ -219,7 +219,8 @@ class _Words:
         return count_words_upto(len(self.alphabet), n, most)
 
     def _words(self, n: int) -> Iterable[Word]:
-        """Return the words of length n to try, in order: all words, or those chosen for either file."""
+        """Return the words of length n to try, in the order of the alphabet: all words, or those chosen for either
+        file; of a length beyond `max_n`, the examples of the files."""
         if n in self.pinned:
             return self.pinned[n]
         chosen: set[Word] = set()

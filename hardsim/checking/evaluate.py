@@ -24,7 +24,8 @@ BATCH, TOGETHER = 256, 2**15
 """Number of words in a batch where only their answers count, and of symbols in a batch where measured numbers count
 too."""
 RESOLVED = Fraction(1, 2**32)
-"""Largest width of an enclosure whose middle is shown: relative, or absolute for numbers below 1."""
+"""Largest width of an enclosure whose middle is shown: relative to the sum of its ends, or absolute where that is below
+1."""
 
 
 def preparation(
@@ -49,8 +50,8 @@ def preparation(
 
 
 def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
-    """Return Theorem 26's temperature at every length that a prepared word can have. For padded words, a length between
-    two measured ones gets the temperature of the next one, which is smaller.
+    """Return Theorem 26's temperature at every length, from 1 on, that a prepared word can have. For padded words, a
+    length between two measured ones gets the temperature of the next longer one, which is smaller.
 
     Raises:
         Undecided: if no temperature gives an error of at most epsilon.
@@ -86,7 +87,8 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
 
 
 def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], Judge]:
-    """Return the function from a length to the judge that answers words of it. A judge is made at the first use."""
+    """Return the function from a length of these words to the judge that answers words of it. A judge is made at the
+    first use."""
     if subject.sharpness is not None:
         judge = Judge(subject, subject.program, None, options.dps, options.engine)
         return lambda n: judge

@@ -61,7 +61,7 @@ class Shard:
     n: int
     words: tuple[Word, ...]
     known: Any = None
-    """Earlier results for these words, for the function that answers the shard."""
+    """Earlier results for these words, for the function that answers the shard; None if there are none."""
 
     def __str__(self) -> str:
         if not self.words:

@@ -98,9 +98,8 @@ class ExpectedOutputs:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of each word: True if everything that is judged is certainly right, True if something is
-    certainly wrong, and bounds of the margin.
-    """
+    """The judgement of each word, as arrays by word: True if everything that is judged is certainly right, True if
+    something is certainly wrong, and lower and upper bounds of the margin."""
 
     right: Booleans
     wrong: Booleans
@@ -137,7 +136,8 @@ class Rule:
     # ---- expected outputs ----
 
     def place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
-        """Return the expected value of each output at a position.
+        """Return what is expected of each output at a position: the codes (see `Judged`) and the numbers, in the order
+        of the outputs.
 
         Args:
             raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None
@@ -267,7 +267,8 @@ class Rule:
     # ---- outputs of the network ----
 
     def compare(self, low: Ends, high: Ends, expected: ExpectedOutputs) -> Judgement:
-        """Compare enclosures of the outputs with the expected outputs."""
+        """Compare enclosures (lower and upper ends) of the outputs with the expected outputs. The margin of a word is
+        the least of its places, and -inf where an expected value is one that no output has."""
         exact = low.dtype == object
         if self.readout.decide == "argmax":
             found = _argmax(low, high, expected.judged, exact)
@@ -349,9 +350,8 @@ def require_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None
 
 
 def _above(low: Ends, high: Ends, expected: ExpectedOutputs, level: Fraction, exact: bool) -> tuple[Any, Any, Any, Any]:
-    """Compare outputs with a level. Return right, wrong and two bounds of the margin, as arrays (words, places,
-    outputs).
-    """
+    """Compare outputs with a level. Return right, wrong, and lower and upper bounds of the margin, as arrays (words,
+    places, outputs). An output that is not judged is right, with the margin inf."""
     # A float level is enclosed between two floats, since it need not be one.
     least, most = (level, level) if exact else _ends_of([level])
     over, under = expected.judged == 1, expected.judged == 0
@@ -364,9 +364,8 @@ def _above(low: Ends, high: Ends, expected: ExpectedOutputs, level: Fraction, ex
 
 
 def _argmax(low: Ends, high: Ends, judged: Judged, exact: bool) -> tuple[Any, Any, Any, Any]:
-    """Compare the outputs that may win with those that may not. Return right, wrong and two bounds of the margin, as
-    arrays (words, places).
-    """
+    """Compare the outputs that may win with those that may not. Return right, wrong, and lower and upper bounds of the
+    margin, as arrays (words, places). A place where nothing is judged is right, with the margin inf."""
     may, others = judged == 1, judged == 0
     requested = may.any(axis=2) & others.any(axis=2)
 
@@ -389,9 +388,9 @@ def _argmax(low: Ends, high: Ends, judged: Judged, exact: bool) -> tuple[Any, An
 def _value(
     low: Ends, high: Ends, expected: ExpectedOutputs, within: Fraction, exact: bool
 ) -> tuple[Any, Any, Any, Any]:
-    """Compare outputs with expected numbers. Return right, wrong and two bounds of the margin, as arrays (words,
-    places, outputs).
-    """
+    """Compare outputs with expected numbers, from which they may differ by `within` at most. Return right, wrong, and
+    lower and upper bounds of the margin, as arrays (words, places, outputs). An output that is not judged is right,
+    with the margin inf."""
     requested, shape = expected.judged == 1, expected.numbers.shape
     least, most = expected.numbers, expected.numbers
     small_bound, large_bound = within, within
@@ -408,7 +407,7 @@ def _value(
 
 
 def _ends_of(values: Sequence[Fraction]) -> tuple[Any, Any]:
-    """Return floats below or equal to some rationals, and floats above or equal to them."""
+    """Return two arrays of floats near some rationals: one below or equal to each, and one above or equal to each."""
     near, off = floats(values)
     same = off == 0
     return np.where(same, near, _down(near - off, False)), np.where(same, near, _up(near + off, False))
@@ -494,7 +493,8 @@ def described(value: Any) -> str:
 
 
 def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
-    """Format a number with enough digits that a number further than `within` from it reads differently."""
+    """Format the middle of two ends with enough digits that a number further than `within` from it reads differently,
+    or with six digits without `within`. Return "?" if an end is infinite."""
     if not (low > -inf and high < inf):
         return "?"
     value = float((Fraction(low) + Fraction(high)) / 2)

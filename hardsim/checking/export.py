@@ -62,7 +62,8 @@ class ExportRun(Record):
     longest: Positive
     """Largest length of these words."""
     difference: Upper | None
-    """Largest difference of an output from the exact one, at all positions; null where an output was not a number."""
+    """Largest absolute difference of an output from the exact one, over all words and positions; null where an output
+    was not a finite number."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -241,7 +242,8 @@ def _run(
 
 
 def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
-    """Return the largest difference of an output; infinite or NaN where the library or float64 has no value."""
+    """Return the largest absolute difference of an output from the exact one at all positions of a word; infinite or
+    NaN where the library or float64 has no value."""
     try:
         with np.errstate(all="ignore"):
             return float(np.max(np.abs(runner(word) - exact), initial=0.0))
@@ -250,8 +252,8 @@ def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
 
 
 def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
-    """Yield random words of some of these lengths with their exact outputs (positions, outputs), as many as WORK
-    allows."""
+    """Yield three random words of each of LENGTHS that is among `lengths` (else of one possible length), with their
+    exact outputs (positions, outputs), as many as WORK allows. A word whose outputs stay undecided is left out."""
     rng, work, run = Random(seed), WORK, exact_runner(made.target)
     longest = made.longest
     possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]

@@ -69,15 +69,12 @@ class External(Target):
     """True if the expected output at a position is about the prefix that ends there, and the outputs there depend only
     on that prefix. A word is then judged at its end, since its prefixes are words of their own."""
     shortest: int = 1
-    """Length of the shortest words that are judged, 0 or 1: 0 where the tokens before the first symbol are judged
-    too.
+    """Length of the shortest words that are judged, 0 or 1: 0 where the tokens before the first symbol are judged too.
     """
 
     mean: str | None = None
-    """Name of the mean in a reference program that the network's number is compared with, in place of the
-    program's output.
-    None: the output.
-    """
+    """Name of the mean in a reference program that the network's number is compared with, in place of the program's
+    output. None: the output."""
 
     @property
     def reference_text(self) -> str:
@@ -136,11 +133,8 @@ class External(Target):
 
     def positions_of(self, n: int, raw: Any) -> tuple[int, int]:
         """Return two numbers of positions of a word of n symbols: those that the expected output `raw` judges, and
-        those that it
-        leaves open. A single value judges one of the symbols at which the network is read, None judges none. If
-        prefixes are
-        words of their own, there is one position.
-        """
+        those that it leaves open. A single value judges one of the symbols at which the network is read, None judges
+        none. If prefixes are words of their own, there is one position."""
         if by_position(raw):
             judged = sum(one is not None for one in raw)
             return judged, len(raw) - judged
@@ -149,12 +143,9 @@ class External(Target):
         return judged, (n + 1 - self.shortest if each else 1) - judged
 
     def places(self, n: int, listed: bool) -> Sequence[int]:
-        """Return the positions, from 0 among all tokens that are read, where a word of n symbols is judged. With a
-        list by
-        position (`listed`): every symbol, and where the empty word is judged the position before the first.
-        Otherwise: where
-        the network is read, or the last symbol if it is read at each.
-        """
+        """Return the positions, from 0 among all tokens that are read, where a word of n symbols is judged. With a list
+        by position (`listed`): every symbol, and where the empty word is judged the position before the first.
+        Otherwise: where the network is read, or the last symbol if it is read at each."""
         readout = self.network.readout
         start = len(readout.before)
         if listed:
@@ -167,9 +158,8 @@ class External(Target):
         return [1]
 
     def possible(self, n: int) -> int:
-        """Return the number of words of length n that may have expected outputs: without a domain all, and 1 for
-        the empty word.
-        """
+        """Return the number of words of length n that may have expected outputs: without a domain all, and 1 for the
+        empty word."""
         if self.domain is None or n == 0:
             return count_words(len(self.alphabet), n)
         known = self._possible
@@ -214,10 +204,8 @@ class External(Target):
 
 @dataclass(frozen=True)
 class OutputBounds:
-    """Lower and upper bounds of the outputs of one word, as arrays (1, positions, outputs), with the arithmetic
-    that found
-    them and its decimal digits.
-    """
+    """Lower and upper bounds of the outputs of one word, as arrays (1, positions, outputs), with the arithmetic that
+    found them and its decimal digits."""
 
     low: Ends
     high: Ends
@@ -237,11 +225,9 @@ class NetworkEngine:
         self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1)
 
     def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
-        """Return float64 lower and upper bounds of the outputs on words of one length, as arrays (words,
-        positions, outputs),
-        infinite where float64 gives no information. Return None where float64 is not requested, or not to be
-        trusted in this
-        process.
+        """Return float64 lower and upper bounds of the outputs on words of one length, as arrays (words, positions,
+        outputs), infinite where float64 gives no information. Return None where float64 is not requested, or not to be
+        trusted in this process.
 
         Raises:
             Undecided: if the engine is float64, and that is not to be trusted.
@@ -261,10 +247,8 @@ class NetworkEngine:
         return np.where(known, low, -inf), np.where(known, high, inf)
 
     def alone(self, word: Word, places: Sequence[int], settled: Callable[[Ends, Ends], bool]) -> OutputBounds | None:
-        """Return bounds of the outputs of one word in rational numbers, from balls with as many bits as make
-        `settled` true, or
-        from mpmath, whatever `settled` says. Return None if no number of bits does, or mpmath fails.
-        """
+        """Return bounds of the outputs of one word in rational numbers, from balls with as many bits as make `settled`
+        true, or from mpmath, whatever `settled` says. Return None if no number of bits does, or mpmath fails."""
         tokens = self.subject.network.read(word)
         if self.observed is not None:
             try:
@@ -287,8 +271,7 @@ def unbounded(places: int, outputs: int) -> OutputBounds:
 
 def ended(raw: Any) -> Any:
     """Return the expected output at the end of a word: the last entry of a list by position, or the single value
-    itself.
-    """
+    itself."""
     return raw[-1] if by_position(raw) else raw
 
 
@@ -426,10 +409,9 @@ class NetworkJudge:
     def _judged(
         self, words: Sequence[Word], raws: Sequence[Any], listed: bool, ends: tuple[Ends, Ends] | None = None
     ) -> tuple[Tally, list[float]]:
-        """Return the tally of words that are all judged, and a lower bound of each word's margin (of no meaning
-        where the word
-        stays undecided); `ends` are the lower and upper bounds of their outputs, None if they are not known yet.
-        """
+        """Return the tally of words that are all judged, and a lower bound of each word's margin (of no meaning where
+        the word stays undecided); `ends` are the lower and upper bounds of their outputs, None if they are not known
+        yet."""
         subject, order = self.subject, self.subject.alphabet
         places = subject.places(len(words[0]), listed)
         expected = subject.expected(words, raws, listed)
@@ -470,10 +452,8 @@ class NetworkJudge:
         return tally, margins
 
     def _alone(self, tally: Tally, word: Word, raw: Any, expected: ExpectedOutputs, listed: bool) -> float:
-        """Add one word to the tally, in the arithmetic of single words, and return a lower bound of its margin, or
-        0 if the word
-        stays undecided.
-        """
+        """Add one word to the tally, in the arithmetic of single words, and return a lower bound of its margin, or 0 if
+        the word stays undecided."""
 
         def settled(low: Ends, high: Ends) -> bool:
             found = self.rule.compare(low, high, expected)
@@ -588,19 +568,15 @@ class NetworkJudge:
 
 
 def _answer(raw: Any, texts: Sequence[str | None], listed: bool) -> Answer:
-    """Return the texts of the outputs at some positions (None: uncertain) as one answer, a tuple by position. A
-    single truth
-    value stays a truth value. (Where a number is read, a truth value may be expected as 0 or 1, but is never
-    the answer.)
-    """
+    """Return the texts of the outputs at some positions (None: uncertain) as one answer, a tuple by position. A single
+    truth value stays a truth value. (Where a number is read, a truth value may be expected as 0 or 1, but is never the
+    answer.)"""
     if not listed and isinstance(raw, bool | np.bool_) and texts[0] in (None, "True", "False"):
         return {"True": True, "False": False}.get(str(texts[0]))
     return tuple(texts)
 
 
 def judging(subject: External, oracle: Callable[[Word], Any], name: str, accepts: bool = False) -> External:
-    """Return the network with a reference; `name` is the reference in reports, and `accepts` is True if the
-    expected output of
-    a word is a truth value.
-    """
+    """Return the network with a reference; `name` is the reference in reports, and `accepts` is True if the expected
+    output of a word is a truth value."""
     return replace(subject, oracle=oracle, against=name, accepts=accepts)

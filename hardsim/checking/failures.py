@@ -25,7 +25,7 @@ def given_up(failed: int, after: int) -> bool:
 
 
 def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple[list[T], list[WordError]]:
-    """Return the answers on words of one length, in parts, and the words that have no answer.
+    """Return the answers on words of one length, in parts, and the words that have no answer, each with its error.
 
     All words are answered together. If that fails, the words are halved until each bad one is alone, so that the
     answered parts stay large.
@@ -44,7 +44,7 @@ def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple
 def evaluated_apart(
     words: Sequence[Word], answer: Callable[[Sequence[Word]], list[Evaluation]]
 ) -> tuple[list[Evaluation], tuple[WordError, ...]]:
-    """Return the answers on words, and the words that have no answer.
+    """Return the answers on words, and the words that have no answer, each with its error.
 
     Raises:
         InputError: the first reason why a word has none, unless another word is a mismatch, which must not be lost.

@@ -189,7 +189,8 @@ class _Answers:
         return value_text(_number(value))
 
     def _integer(self, value: Any) -> str | int | None:
-        """Return an integer, or the text of any other number, since no output is such a number."""
+        """Return an integer, or the text of any other number, since no output is such a number; None where nothing is
+        judged."""
         if value is None:
             return None
         text = value_text(_number(value))
