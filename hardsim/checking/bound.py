@@ -167,7 +167,7 @@ class Hunter:
         return None if self.whole else self._attack(soft, margins)
 
     def _attack(self, soft: SoftEngine, margins: list[tuple[float, Word]]) -> Word | None:
-        """Change symbols of the words of least margin, and return a wrong word if one is found.
+        """Change symbols of the words of least margin, and return a wrong word if one is found, else None.
 
         The words of least margin join `words`, so that the next temperature starts from them.
         """
@@ -332,7 +332,7 @@ class BoundResult(Record):
     """Size and temperature of the network that the report is about."""
     seed: Seed
     lengths: tuple[BoundLength, ...]
-    """Results, one for each length."""
+    """Results, one for each length, in ascending order."""
     growth: tuple[Growth, ...]
     """Power laws in n, fitted to gaps, sizes and inverse temperatures."""
     asymptotics: str
@@ -352,7 +352,7 @@ class BoundResult(Record):
     """First word, of the shortest length, that is answered wrongly at the temperature used; null if none is."""
     partial: Partial = False
     failed_first: FirstFailure | None = None
-    """Head that failed first, if its failure voids a bound."""
+    """Head that failed first, if its failure voids a bound; otherwise null."""
     own: Own = None
     hard_undecided: FirstUndecided = None
 

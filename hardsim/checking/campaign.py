@@ -284,8 +284,8 @@ def tried_of(request: Request, subject: Target) -> CheckOptions:
 
 
 class Deciding:
-    """Acceptance of words, for the choice of words only. Longer words are made from short ones, so the answers on short
-    words are kept."""
+    """Acceptance of words, for the choice of words only: False on every word if the subject is no acceptor. Longer
+    words are made from short ones, so the answers on words of up to SHORT symbols are kept."""
 
     def __init__(self, subject: Target) -> None:
         self.subject = subject
@@ -333,8 +333,8 @@ def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[
 
 
 def interesting(examples: Iterable[Word], oracle: Any, n: int, seed: int) -> Iterator[Word]:
-    """Yield words that are worth trying: the examples (of any length) and, if the oracle has an automaton, accepted
-    words of length n."""
+    """Yield words that are worth trying: the examples (of any length) and, if the oracle has an automaton, up to
+    MEMBERS accepted words of length n."""
     yield from examples
     if automaton := getattr(oracle, "automaton", None):
         yield from automaton.samples(n, MEMBERS, Random(f"{seed}/{n}/members"))
@@ -760,7 +760,8 @@ def measure_all(
     lengths: Sequence[int],
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """Run `prepare_words` on all planned words of these lengths. `planned` is called with the number of words,
+    """Run `prepare_words` on all planned words of these lengths. Return its preparation and, by length, the shards
+    (words with their runs) and the answers of hard attention. `planned` is called with the number of words,
     `report_progress` with each length and the number of its words that are done.
 
     Raises:

@@ -190,7 +190,8 @@ class _Words:
         return undecided
 
     def _expected(self, words: list[Word]) -> list[Answer]:
-        """Return the answers that softmax must give."""
+        """Return the answers that softmax must give, in the order of the words: those of the semantics, or of hard
+        attention."""
         if not self.heads_only and (expected := self.subject.oracles(words)) is not None:
             return expected
         answers = self.hard.answers(words)

@@ -146,9 +146,10 @@ class CriticalResult(Record):
     deciding: HeadProof | None
     """Head with the least margin in the proof for every length, at its beta; null without a proof."""
     reason: str | None
-    """Reason why there is no proof for every length at any beta."""
+    """Reason why there is no proof for every length at any beta; null with a proof."""
     missing: str | None
-    """Words that would have to exist to close an open bracket for every length."""
+    """Words that would have to exist to close an open bracket for every length; null if it is closed or has no proof.
+    """
     inside: Bracket | None
     """For an open bracket: a bracket for the stronger requirement of the proof, that every Boolean inside the network
     is exact; null if no word tried gives a larger wrong beta than the words with a wrong output."""
@@ -572,7 +573,8 @@ class _ProgramSearch(_Search):
         return Fraction(1)
 
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
-        """Return the proof by the recursion as a function of beta, and random words as another."""
+        """Return the proof by the recursion as a function of beta, and SAMPLED random words, whatever beta is, as
+        another."""
         known = known_by_structure(self.subject, n)
         if known is None and affordable(self.subject, n, EVERY):
             found = known_by_words(self.subject, n)
@@ -597,7 +599,7 @@ class _ProgramSearch(_Search):
         return EveryLengthBracket(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
-        """Return the words on which the network answers otherwise than hard attention."""
+        """Return the words on which the network certainly answers otherwise than hard attention."""
         if (beta, False) not in self.engines:
             model = assemble(self.program, self.at(beta))
             self.engines[beta, False] = SoftEngine(self.subject, model, self.program)

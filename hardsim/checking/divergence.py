@@ -79,8 +79,7 @@ def explained(subject: Subject, options: CheckOptions, result: CheckResult) -> C
 @dataclass(frozen=True)
 class _Runs:
     """The exact run and the softmax run of one word: the residual stream after attention, layer by layer, and the
-    values that heads read.
-    """
+    values that heads read. `index` gives the number of each coordinate in the softmax run."""
 
     program: Program
     hard: HardTrace

@@ -202,9 +202,10 @@ def undecided(engine: str, digits: int) -> SoftAnswer:
 
 @dataclass
 class BatchAnswers:
-    """The answers of the network on words of one length, with measured numbers.
+    """The answers of the network on words of one length, with measured numbers by key: bounds of all words.
 
-    `alone` holds the answers of words that were run one by one in another arithmetic; they replace the other entries.
+    `alone` holds, by number of the word, the answers of words that were run one by one in another arithmetic; they
+    replace the other entries.
     """
 
     decided: Booleans
@@ -233,7 +234,7 @@ class BatchAnswers:
         return BatchAnswers(self.decided[[place]], [self.answers[place]], numbers, alone)
 
     def put(self, what: Place, places: Integers, span: Span) -> None:
-        """Store the bounds of a number on the words numbered `places`."""
+        """Store the bounds of a number on the words numbered `places`; on words without bounds it is 0."""
         size = len(self.answers)
         for kept, new in zip(self.numbers.setdefault(what, (np.zeros(size), np.zeros(size))), span, strict=True):
             kept[places] = new

@@ -300,7 +300,8 @@ class Rule:
         return bool(above) if len(names) == 1 else frozenset(above)
 
     def answer(self, low: Sequence[Any], high: Sequence[Any]) -> str | None:
-        """Return the answer that the outputs at one place certainly give, as text; None if it is uncertain."""
+        """Return the answer that the outputs at one place certainly give, as text; None if it is uncertain. Numbers are
+        given as the middles of their enclosures."""
         names = [str(output) for output in self.outputs]
         if self.readout.decide == "value":
             shown = [_middle(*ends, self.readout.level) for ends in zip(low, high, strict=True)]
@@ -326,7 +327,7 @@ class Rule:
 
 
 def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
-    """Return True if the expected answer is a list by position."""
+    """Return True if the expected answer is a list by position: a list, a tuple, or an array with an axis."""
     return isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.ndim > 0)
 
 
@@ -484,7 +485,7 @@ def _number(value: Any) -> Fraction:
 
 
 def described(value: Any) -> str:
-    """Return an expected value for a message: its repr, cut short."""
+    """Return an expected value for a message: its repr, cut after LONGEST_TOLD characters."""
     try:
         text = repr(value)
     except Exception:  # of the caller's class, or an integer of more digits than Python writes
