@@ -218,7 +218,7 @@ class _Words:
 
 
 def _answer_text(answer: Answer, exact: bool = False) -> str:
-    """Return an answer as text: accept, reject or neither, or the outputs in order, with ? for one that is uncertain."""
+    """Return an answer as text: accept, reject or neither, or the outputs in order, ? for an uncertain one."""
     if isinstance(answer, tuple):
         return " ".join("?" if symbol is None else str(symbol) for symbol in answer) or "the empty word"
     neither = "neither 0 nor 1" if exact else "neither, exactly on the threshold"

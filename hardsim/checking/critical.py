@@ -181,7 +181,7 @@ class CriticalResult(Record):
     @property
     @written
     def lemma_6(self) -> float | None:
-        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position; otherwise null."""
+        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position; else null."""
         return 2 * log(7) if self.nearest else None
 
 
