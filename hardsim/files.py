@@ -110,8 +110,7 @@ def read_bytes(
 
 def read_head(path: Path | str, most: int) -> bytes:
     """Return the first bytes of a file, at most `most`, to guess its format; none if it is missing, not a regular
-    file, or
-    cannot be read.
+    file, or cannot be read.
     """
     with suppress(OSError, ValueError):
         if stat.S_ISREG(os.stat(path).st_mode):

@@ -48,7 +48,9 @@ LARGEST_PLAIN = 10**9
 MOST_WORDS = 100
 """Largest number of words of a list that a notebook shows."""
 WIDEST = 2**63
-"""Least integer that msgspec cannot write, and that is written as its digits."""
+"""Integers of this absolute value or more are passed to msgspec as their digits (it refuses more than 4,300 digits),
+and lists of facts show them in short form.
+"""
 
 
 # ---- annotations of the types of fields ----
@@ -314,7 +316,7 @@ def _plain(value: Any, kind: Any) -> Any:
         case tuple():
             return [_plain(one, get_args(base)[0]) for one in value]
         case int():
-            # msgspec writes no larger integers.
+            # msgspec refuses integers of more than 4,300 digits.
             return value if -WIDEST < value < WIDEST else _raw(digits(value))
         case float():
             return value if isfinite(value) else _raw(number_text(value))

@@ -550,8 +550,10 @@ def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> Head
 
 
 class _ProgramSearch(_Search):
-    """The search for a program or a hard-attention model at a schedule over beta. Softmax is right if it answers as
-    hard attention does, which is proved by the recursion of Theorem 26."""
+    """The search for brackets of beta for a program or a hard-attention model, whose temperature is the schedule
+    divided by beta. Softmax is right at a beta if it answers as hard attention does, which is proved by the recursion
+    of Theorem 26.
+    """
 
     def __init__(self, subject: Subject, schedule: Schedule) -> None:
         super().__init__(subject)

@@ -28,8 +28,7 @@ def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFa
     first.
 
     A coordinate is wrong if it certainly differs from that of hard attention on some word of the tally. mpmath
-    encloses
-    nothing, so a difference within its rounding does not count.
+    encloses nothing, so a difference within its rounding does not count.
     """
     tolerance = ROUNDING if engine == MPMATH else Fraction(0)
     return _Search(program, tally, tolerance).void

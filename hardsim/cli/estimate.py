@@ -55,8 +55,7 @@ adds to it.
 # Words.
 EASY, ALONE, PROBE = 50_000, 25, 128
 """Number of symbols of all words up to which a run is certainly quick; factor by which that number is smaller if
-words
-are run one by one; number of symbols of a given word up to which it is certainly quick.
+words are run one by one; number of symbols of a given word up to which it is certainly quick.
 """
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
 """Lengths at which words are timed, until one word takes longer than PATIENCE; long words take most of the time."""
@@ -146,8 +145,7 @@ def announce(name: str, cost: Cost | None, workers: int, done: int = 0) -> None:
 
 def duration(seconds: float) -> str:
     """Return a number of seconds in words, rounded to whole units: the largest of days, hours and minutes of which
-    there are
-    at least two, otherwise seconds.
+    there are at least two, otherwise seconds.
     """
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
@@ -351,8 +349,7 @@ def _quick(subject: Target, max_n: int, run: Run, words: int) -> bool:
 
 def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float], float]:
     """Return a function from size to seconds: the line through the first and the last timed size, which never
-    falls and is
-    never below 0.
+    falls and is never below 0.
     """
     rise = max(0.0, seconds[-1] - seconds[0])
     slope = rise / (sizes[-1] - sizes[0]) if sizes[-1] > sizes[0] else 0.0

@@ -296,8 +296,8 @@ class Classes(Sites):
 
     def least(self, value: Value, domain: Domain) -> Fraction | None:
         """Return a lower bound at the points of a domain whose size is larger than `beyond`; None if comparing
-        coefficients gives none. The bound is that of `lower`, or
-        follows from a multiple of the size that the value is at least.
+        coefficients gives none. The bound is that of `lower`, or follows from a multiple of the size that the value
+        is at least.
         """
         found = ratios.lower(value, domain)
         share = ratios.lower(Ratio.of(value) / self.size, domain) if self.beyond else None

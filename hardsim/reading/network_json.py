@@ -48,8 +48,7 @@ LARGEST = 2**24
 """The greatest number of entries of one sparse matrix, zeros included."""
 LARGEST_SUM = 2 * LARGEST
 """The greatest number of entries, zeros included, of all sparse matrices together: a short file could otherwise
-request
-any memory.
+request any memory.
 """
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",

@@ -586,8 +586,7 @@ def _state(module: Any, what: str) -> Iterable[tuple[str, NDArray[Any]]]:
 
 def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
     """Yield ("weight", array [rows, d]) of an embedding, unembedding or table of positions, and ("bias", array) if
-    there is
-    a bias.
+    there is a bias.
     """
     if not hasattr(value, "state_dict"):
         yield "weight", _array(value, f"the {name}")

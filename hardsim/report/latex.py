@@ -35,8 +35,7 @@ PREAMBLE = r"""\documentclass[10pt]{article}
 TITLE, END = "\\title{%s}\n\\author{}\\date{}\n\\maketitle\n", "\\end{document}\n"
 LONG_TOKEN, MOST_ROWS, MOST_MARKS = 16, 40, 6
 """Largest number of characters of a token of code in which no line may break; largest number of rows of a table,
-because
-no page breaks inside a table; largest number of marks on an axis.
+because no page breaks inside a table; largest number of marks on an axis.
 """
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",

@@ -20,8 +20,7 @@ RIGHT = {
 """Meaning of each reference, by its name."""
 LONG, LONGEST = 60, 2000
 """A word of more than LONG symbols is also printed as runs. One of more than LONGEST symbols is printed only as
-runs, if
-these have at most LONG characters.
+runs, if these have at most LONG characters.
 """
 
 

@@ -186,8 +186,7 @@ def types_text(case: WorstCase) -> str:
 
 def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -> None:
     """Print a row for each formula and regime that has a proof, if these are at least two. External networks have
-    none: only
-    their words are tried.
+    none: only their words are tried.
     """
     rows = []
     for result in results:

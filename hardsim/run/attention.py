@@ -126,8 +126,7 @@ class WordHead(Generic[T]):
 
     def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
         """Return for each column of `values` the column of attended values by query position. Uniform means of
-        exact values
-        are exact.
+        exact values are exact.
         """
         if not self.head.scores:
             seen = [np.flatnonzero(row).tolist() for row in self.seen]

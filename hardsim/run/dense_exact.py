@@ -55,8 +55,7 @@ class DenseForward:
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
         """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
-        with those
-        around the word, are `tokens`.
+        with those around the word, are `tokens`.
         """
         with self.arithmetic.precision():
             x = self._embedded(n, tokens)
@@ -205,8 +204,7 @@ class DenseForward:
 
 def sees(mask: Mask, query: int, key: int) -> bool:
     """Return True if the query at one position sees the key at another. Every query sees its own position; FUTURE
-    hides
-    the later keys, PAST the earlier ones, NONE no key.
+    hides the later keys, PAST the earlier ones, NONE no key.
     """
     return mask is Mask.NONE or query == key or (key < query) == (mask is Mask.FUTURE)
 
@@ -221,8 +219,7 @@ def _sums(left: list[Row], right: list[Row]) -> list[Row]:
 
 class DenseBalls:
     """A network run in balls with as many bits as an answer needs: the first attempt has the larger of 96 and
-    `least`, and
-    the number doubles until the answer is settled, up to `limit`, or four times `least` if that is more.
+    `least`, and the number doubles until the answer is settled, up to `limit`, or four times `least` if that is more.
     """
 
     def __init__(self, network: Network, limit: int = LIMIT_BITS, least: int = 0) -> None:

@@ -703,8 +703,7 @@ class FloatAttention:
 
 def mean_factor(slip: Floats) -> Floats:
     """Return the factor by which the spread of the values bounds the error of their mean, by query, from rho; 1 if
-    rho
-    allows no better bound.
+    rho allows no better bound.
     """
     grown = growth(slip + 2 * U * -FLOOR)
     tau = outward(grown + EXP_ERROR * (1 + grown)) + LEFT_OUT
@@ -723,8 +722,7 @@ def exponentials(logits: Floats, hidden: Floats | None) -> Floats:
 
 def beside(parts: Sequence[tuple[Dense, Dense | None]]) -> tuple[Floats, Floats | None]:
     """Return the midpoints of matrices joined side by side, and of their biases: 0 for a matrix without a bias,
-    None if no
-    matrix has one.
+    None if no matrix has one.
     """
     if not parts:
         return np.zeros((0, 0)), None

@@ -342,7 +342,7 @@ class HeadPass:
         return translate[codes]
 
     def _references(self, parts: Sequence[_Part], present: Sequence[int], place: slice) -> Floats:
-        """Return the largest constant among the classes that a query sees, exactly: (words or 1, queries)."""
+        """Return the largest rounded number that a class of visible keys adds to a query's logits: (words or 1, queries)."""
         if len(present) == 1:
             return self._classes[present[0]][0][None, place]
         best = np.full((1, place.stop - place.start), -np.inf)

@@ -122,8 +122,7 @@ class Fork:
 
 def fork(symbols: Integers) -> Fork | None:
     """Return the fork of a batch of words, (words, n), at the length of prefixes that costs least; None if sharing
-    prefixes
-    does not pay.
+    prefixes does not pay.
 
     Only neighbouring words are compared, so equal prefixes count once if they follow each other. With D(m) distinct
     prefixes of length m, running the positions k + 1 to m of all of them costs D(m) ((m - k) + COPY k) + STAGE, in

@@ -79,9 +79,8 @@ class LayerFacts:
     """The facts about one layer.
 
     `values` are the least and largest attended forms, by (head, output coordinate). `margins` are, by hidden
-    unit, the
-    least of max(-z, z - 1) over its inputs z (negative if some z lies strictly between 0 and 1), and `tops` the
-    largest z.
+    unit, the least of max(-z, z - 1) over its inputs z (negative if some z lies strictly between 0 and 1), and `tops`
+    the largest z.
     """
 
     heads: dict[str, HeadFacts]

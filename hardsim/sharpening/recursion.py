@@ -282,8 +282,8 @@ def solve(
 
 def grid(place: int) -> Fraction:
     """Return the temperature at a place of the grid of temperatures that are tried. The grid has STEPS
-    temperatures from
-    each power of two (included) to the next (excluded), and grows with the place; place 0 is the temperature 1.
+    temperatures from each power of two (included) to the next (excluded), and grows with the place; place 0 is the
+    temperature 1.
     """
     power, mantissa = divmod(place, STEPS)
     return Fraction(2) ** power * Fraction(STEPS + mantissa, STEPS)

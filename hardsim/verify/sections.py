@@ -127,7 +127,9 @@ NODES = {
     "at least": row(text, many(LITERAL), many(COUNT), integer),
     "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
 }
-"""Shapes of the nodes of a formula by operator; a `letters` node may have any number of symbols."""
+"""Shapes of the nodes of a formula by operator, without `letters` (any number of symbols, so `node` makes its shape)
+and without those of OVER_PROPOSITIONS.
+"""
 OVER_PROPOSITIONS = {"true": row(text, row()), "holds": row(text, row(), text)}
 """Nodes that stand for `letters` if symbols are sets of propositions: all sets, or all sets with one proposition."""
 
