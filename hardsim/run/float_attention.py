@@ -342,7 +342,9 @@ class HeadPass:
         return translate[codes]
 
     def _references(self, parts: Sequence[_Part], present: Sequence[int], place: slice) -> Floats:
-        """Return the largest rounded number that a class of visible keys adds to a query's logits: (words or 1, queries)."""
+        """Return the largest rounded number that a class of visible keys adds to the logits of a query: (words or 1,
+        queries).
+        """
         if len(present) == 1:
             return self._classes[present[0]][0][None, place]
         best = np.full((1, place.stop - place.start), -np.inf)
