@@ -132,7 +132,7 @@ def test_means_are_those_of_a_word(name: str) -> None:
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("float8_e4m3", "float16")]
 
 
-@pytest.mark.sweep(every=4)
+@pytest.mark.sweep(every=8)
 @pytest.mark.parametrize("form", ["bfloat16", *SLOW])
 @pytest.mark.parametrize(("name", "regime"), PAIRS)
 def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, form: str) -> None:
@@ -174,6 +174,7 @@ def test_what_matters_at_the_end_is_computed_at_the_end_alone() -> None:
         assert all((out in structure.at_the_end) == end for out in structure.reads)
 
 
+@pytest.mark.slow
 def test_look_ups_that_are_alike_may_matter_at_different_positions() -> None:
     """One count is compared everywhere, the other at the last position: they must not share rows."""
     for text in ("H(#L[a] <= 2) & #L[b] >= 2", "H(#L[b] <= 3) & #L[a] = 3"):
