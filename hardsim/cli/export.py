@@ -87,7 +87,7 @@ def _to_file(request: Request) -> None:
                 data, most, runs = fill_file(made, request.dtype, request.max_n, length, request.seed)
                 with _no_stream():
                     target.write(data)
-                _result_text(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
+                _keep_and_print(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
 
 
 def _file(output: str) -> Sink:
@@ -130,7 +130,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
                     current.remark(given.name, None, message)
                 with uninterrupted(), refusing_at(target):
                     folder.commit()
-                _result_text(
+                _keep_and_print(
                     current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs
                 )
 
@@ -160,7 +160,7 @@ def _made(current: Session, given: Input) -> Export:
     return made
 
 
-def _result_text(
+def _keep_and_print(
     current: Session,
     made: Export,
     given: Input,

@@ -402,8 +402,8 @@ A proof over the real numbers says nothing about arithmetic that rounds. This co
 export` writes it (model.py), with every number and the result of every operation rounded to a format. For each format
 it lists the length up to which every such evaluation, under the assumptions that are printed, answers every word right;
 the least length of a word that was found wrong when model.py is emulated, with that word; the head that fails first;
-and what fixes it: --accumulate float32 (which is what PyTorch does), a larger --beta, or a wider format. With the fix
-that length is safe if sums are from the left; for a network that is checked word by word, that word is right.
+and a change that fixes the failure: --accumulate float32 (as PyTorch does), a larger --beta, or a wider format. With
+the change that length is safe if sums are from the left; for a network checked word by word, that word is right.
 
 Formulas whose heads look for the nearest position are checked on all words of a length at once. Other networks are
 checked word by word, on every word of the lengths that have at most --exhaustive words, as long as that does not take

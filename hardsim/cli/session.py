@@ -317,7 +317,7 @@ class Session:
                 first, *place = remark.split("\n") if remark in given.warnings else [remark]
                 # A verdict depends on the alphabet that was taken and on how a word was read: --quiet hides neither.
                 silent = remark in given.remarked and remark not in readings
-                tell = partial(_result_text, note if silent else warn, place)
+                tell = partial(_remark_at, note if silent else warn, place)
                 self.remark(given.name, None, remark, f"{given.name}: {first}", tell)
         for remark in unused(self.command, self.request, given, len(self.names) > 1):
             self._once(given.name, remark)
@@ -636,7 +636,7 @@ def check_source(request: Request, needed: bool = True) -> None:
         raise InputError(message, hint)
 
 
-def _result_text(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
+def _remark_at(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
     """Print a remark, with the lines of text that it concerns."""
     tell(text, *place)
 

@@ -67,7 +67,7 @@ def test_a_regime_is_known_by_its_weights(text: str, regime: str) -> None:
     try:
         made = compile_formula(parse_text(text, "x"), ModelOptions(regime=regime))
     except hardsim.errors.Unsupported:
-        pytest.skip("no construction")
+        pytest.skip("this regime has no construction for the formula")
     first, *others = regimes_of(made.program, made.budget.temperature)
     assert first == regime
     assert {*others} <= ({"temperature", "causal-temperature"} if regime == "none" else set())
@@ -214,7 +214,7 @@ def test_what_nobody_edited_has_no_remark(tmp_path: Path, hard: bool, regime: st
     try:
         path = weights(tmp_path, lambda document: None, hard, text, regime)
     except hardsim.errors.Unsupported:
-        pytest.skip("no construction")
+        pytest.skip("this regime has no construction for the formula")
     given = read_input(str(path))
     assert given.made is not None
     assert (given.remarked, given.made.confirmed, given.made.regime) == ((), True, regime)

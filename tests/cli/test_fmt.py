@@ -131,7 +131,7 @@ def test_the_difference_is_shown_line_by_line(
 def test_patch_makes_of_the_difference_what_write_makes(hardsim: Cli, tmp_path: Path) -> None:
     patch = shutil.which("patch")
     if patch is None:
-        pytest.skip("there is no patch")
+        pytest.skip("the program `patch` is not installed")
     text = "".join(f"// {number}\n" for number in range(20)).join(["alphabet: a b\n", "a  S\tb\n"])
     path = written(tmp_path / "x.ltl", text)
     outcome = hardsim("fmt", "--check", path).exits(1)

@@ -41,7 +41,7 @@ def content(path: Path) -> str:
 def test_a_picture_is_the_one_that_its_command_draws(command: list[str], tmp_path: Path) -> None:
     made = gallery.draw(command, tmp_path, SHARED)
     if made is None:
-        pytest.skip("the network lies beside the project")
+        pytest.skip("the network is in the shared test data, which is not here")
     assert content(made) == content(gallery.GALLERY / made.name)
 
 
