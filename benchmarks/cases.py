@@ -11,16 +11,16 @@ from pathlib import Path
 from benchmarks.dense import DensePass
 from benchmarks.naive import NaivePass
 from benchmarks.timing import Answers, Pass
-from hardsim.checking.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
-from hardsim.checking.open import read_input
-from hardsim.checking.result import BALL, Answer, Word
-from hardsim.checking.result import MPMATH as MP
-from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.checking.words import sample_words
+from hardsim.campaign.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
+from hardsim.campaign.result import BALL, Answer, Word
+from hardsim.campaign.result import MPMATH as MP
+from hardsim.campaign.theorem26 import plan_length, prepare_words
+from hardsim.campaign.words import sample_words
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions, Subject
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.table import BEGIN, grid, into_page
-from hardsim.checking.critical import beta_text, critical
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import Unsupported
 from hardsim.lang.ltl_parser import parse_text
+from hardsim.measuring.critical import beta_text, critical
 from hardsim.program.regimes import PROVEN
 from hardsim.report.bound import brief
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions, Subject
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "critical.json"

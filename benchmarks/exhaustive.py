@@ -10,15 +10,15 @@ from benchmarks.cases import ROOT, SEED
 from benchmarks.checks import Check
 from benchmarks.commands import HARDSIM, run
 from benchmarks.results import Figure, Results, Target
-from hardsim.checking.engines import hard_answers
-from hardsim.checking.open import read_input
-from hardsim.checking.subject import ModelOptions
-from hardsim.checking.words import sample_words
+from hardsim.campaign.engines import hard_answers
+from hardsim.campaign.words import sample_words
 from hardsim.hard.batch_hard import BatchHard
 from hardsim.hard.exact import ExactModel, require_promises
 from hardsim.hard.lanes import Booleans
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.semantics import Oracle
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 
 GROUP = "exhaustive"
 BINARY = "benchmarks/flipflop_bits.ltl"

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.handmade import Case
-from hardsim.checking.expected import ExpectedOutputs, by_position, unjudged
-from hardsim.checking.external import External
 from hardsim.lang.regex.automaton import Automaton, Word
 from hardsim.network.dense import Activation, Network, NetworkHead, Norm
 from hardsim.network.numbers import Mask
+from hardsim.targets.expected import ExpectedOutputs, by_position, unjudged
+from hardsim.targets.external import External
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.checking.external import External
-from hardsim.checking.open import of_network
-from hardsim.checking.result import Word
-from hardsim.checking.specification import read_specification
+from hardsim.campaign.result import Word
 from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
+from hardsim.targets.external import External
+from hardsim.targets.open import of_network
+from hardsim.targets.specification import read_specification
 
 Floats = NDArray[np.float64]
 

@@ -30,11 +30,11 @@ import numpy as np
 from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, margins
 from benchmarks.handmade import Case, cases
 from benchmarks.table import BEGIN, grid, into_page
-from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.external import External
-from hardsim.checking.open import read_input
-from hardsim.checking.result import CheckResult, Verdict, Word
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.check import CheckOptions, check_subject
+from hardsim.campaign.result import CheckResult, Verdict, Word
+from hardsim.targets.external import External
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"

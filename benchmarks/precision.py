@@ -22,13 +22,13 @@ from statistics import median_high
 from textwrap import fill
 
 from benchmarks.table import BEGIN, around, grid, into_page
-from hardsim.checking.export import export_of
-from hardsim.checking.open import read_input
-from hardsim.checking.precision import ARITHS, precision_of
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import HardsimError
+from hardsim.measuring.export import export_of
+from hardsim.precision.safe_lengths import ARITHS, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import runs_of
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMULAS = ROOT / "formulas"

@@ -8,14 +8,14 @@ from time import process_time
 from benchmarks.commands import HARDSIM, ROOT, Finished, run
 from benchmarks.declare import model, tokens
 from benchmarks.results import Figure, Results, Target
-from hardsim.checking.open import compile_formula, read_input
-from hardsim.checking.prove import prove_subject
-from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.result import Verdict
 from hardsim.errors import Unsupported
 from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
+from hardsim.proving.prove import prove_subject
+from hardsim.targets.open import compile_formula, read_input
+from hardsim.targets.subject import ModelOptions
 
 GROUP = "prover"
 FILE = "formulas/flipflop.ltl"

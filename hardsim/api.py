@@ -42,53 +42,16 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
-from hardsim.checking import bound as bounds
-from hardsim.checking import critical as criticals
-from hardsim.checking import prove as proving
-from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
-from hardsim.checking.campaign import CheckOptions, Progress, default_workers, tried_of
-from hardsim.checking.campaign import check_options_of as requested_of
-from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.checking.crews import crews
-from hardsim.checking.critical import CriticalResult
-from hardsim.checking.engines import few_digits
-from hardsim.checking.equiv import EquivOptions, EquivResult, compare
-from hardsim.checking.evaluate import compiled_text, evaluate
-from hardsim.checking.execution import BACKENDS
-from hardsim.checking.export import GOALS, ExportResult, export_of, fill_file, fill_folder
-from hardsim.checking.external import External, NetworkJudge
-from hardsim.checking.failures import evaluated_apart
-from hardsim.checking.functions import PythonReference
-from hardsim.checking.head_patterns import HeadsResult, heads_of, network_alone
-from hardsim.checking.labels import SAYS
-from hardsim.checking.language import accepted_language, language, observed_words, require_affordable, words_result
-from hardsim.checking.open import (
-    KINDS,
-    REGEX,
-    SUFFIXES,
-    Input,
-    Semantics,
-    about_alphabet,
-    expand_paths,
-    of_document,
-    of_formula,
-    of_network,
-    of_stored,
-    read_expression,
-    read_input,
-    read_with,
-    reference_of_input,
-)
-from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, of_python, plain_text, require_one_regime, unknown
-from hardsim.checking.precision import PrecisionResult, ariths_of, precision_of
-from hardsim.checking.proof_before_words import NO_PROOF, check_with_proof
-from hardsim.checking.proof_files import WRITTEN, written_down
-from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
-from hardsim.checking.specification import SPEC
-from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
-from hardsim.checking.trace import TraceResult, trace_network, trace_of
-from hardsim.checking.unused import equiv_unused, options_given, require_file_made, unused, unused_by
+from hardsim.campaign.check import CheckOptions, Progress, default_workers, tried_of
+from hardsim.campaign.check import check_options_of as requested_of
+from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
+from hardsim.campaign.crews import crews
+from hardsim.campaign.engines import few_digits
+from hardsim.campaign.evaluate import compiled_text, evaluate
+from hardsim.campaign.failures import evaluated_apart
+from hardsim.campaign.options import ALL, DEFAULTS, Judge, Request, of_python, plain_text, require_one_regime, unknown
+from hardsim.campaign.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
+from hardsim.campaign.workers import BACKENDS
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
     HardsimError,
@@ -108,8 +71,22 @@ from hardsim.lang.unread_files import naming
 from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
+from hardsim.measuring import bound as bounds
+from hardsim.measuring import critical as criticals
+from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.measuring.critical import CriticalResult
+from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
+from hardsim.measuring.export import GOALS, ExportResult, export_of, fill_file, fill_folder
+from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
+from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
+from hardsim.measuring.trace import TraceResult, trace_network, trace_of
 from hardsim.network.dense import JudgedAt
+from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.program.regimes import REGIMES
+from hardsim.proving import prove as proving
+from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
+from hardsim.proving.proof_files import WRITTEN, written_down
+from hardsim.proving.prove import ProofResult
 from hardsim.reading.folder import network_of
 from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
@@ -118,7 +95,30 @@ from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
 from hardsim.report.maps import drawn, require_map
+from hardsim.report.unused_options import equiv_unused, options_given, require_file_made, unused, unused_by
 from hardsim.run.float_trust import reasons
+from hardsim.targets.external import External, NetworkJudge
+from hardsim.targets.labels import SAYS
+from hardsim.targets.open import (
+    KINDS,
+    REGEX,
+    SUFFIXES,
+    Input,
+    Semantics,
+    about_alphabet,
+    expand_paths,
+    of_document,
+    of_formula,
+    of_network,
+    of_stored,
+    read_expression,
+    read_input,
+    read_with,
+    reference_of_input,
+)
+from hardsim.targets.python_reference import PythonReference
+from hardsim.targets.specification import SPEC
+from hardsim.targets.subject import At, ModelOptions, Subject, Target, digest
 from hardsim.visible import visible
 
 __all__ = [

@@ -12,9 +12,9 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from hardsim.api import Model
-from hardsim.checking.open import of_network
 from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
+from hardsim.targets.open import of_network
 
 AT_THE_END = Readout()
 

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hardsim.checking.certificate import certificate, certificate_text
-from hardsim.checking.open import read_input
-from hardsim.checking.subject import ModelOptions
+from hardsim.proving.certificate import certificate, certificate_text
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 from hardsim.verify import checker_of, digests, rejection, verify
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, SCHEMA_VERSION
 

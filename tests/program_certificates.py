@@ -15,9 +15,9 @@ from typing import Any
 
 from flint import arb, ctx
 
-from hardsim.checking.certificate import certificate_text
-from hardsim.checking.program_certificate import program_certificate
-from hardsim.checking.prove import prove_attention, prove_every_length
+from hardsim.proving.certificate import certificate_text
+from hardsim.proving.program_certificate import program_certificate
+from hardsim.proving.prove import prove_attention, prove_every_length
 from hardsim.verify import digests, verify
 from hardsim.verify.program_sections import PROGRAM_CLAIM
 from hardsim.verify.sections import FORMAT, SCHEMA_VERSION

@@ -9,12 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hardsim.checking.campaign import CheckOptions, Judge
-from hardsim.checking.engines import MARGIN
-from hardsim.checking.evaluate import evaluate
-from hardsim.checking.open import Accepts, compile_formula, read_input
-from hardsim.checking.result import AUTO, MPMATH, Evaluation, Word
-from hardsim.checking.subject import ModelOptions, Subject, own_predicates
+from hardsim.campaign.check import CheckOptions, Judge
+from hardsim.campaign.engines import MARGIN
+from hardsim.campaign.evaluate import evaluate
+from hardsim.campaign.result import AUTO, MPMATH, Evaluation, Word
 from hardsim.errors import Unsupported
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import FormulaFile
@@ -22,9 +20,11 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.transformer import Transformer
 from hardsim.program.regimes import PROVEN
-from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove
-from hardsim.proof.result import Proof
+from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.network import prove
+from hardsim.proof.shared.result import Proof
+from hardsim.targets.open import Accepts, compile_formula, read_input
+from hardsim.targets.subject import ModelOptions, Subject, own_predicates
 from tests.attention_models import Document, write
 
 FORMULAS = Path(__file__).parents[1] / "formulas"

@@ -25,8 +25,8 @@ import pytest
 import hardsim
 from hardsim import api
 from hardsim.api import Model, spoken
-from hardsim.checking.options import DEFAULTS
-from hardsim.checking.result import CheckResult, Evaluation
+from hardsim.campaign.options import DEFAULTS
+from hardsim.campaign.result import CheckResult, Evaluation
 from hardsim.cli.app import run
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
@@ -892,19 +892,19 @@ def test_threads_take_turns(since: Model, name: str, monkeypatch: pytest.MonkeyP
 
 def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        interrupt(patched, "hardsim.checking.campaign.Judge.__call__", 2)
+        interrupt(patched, "hardsim.campaign.check.Judge.__call__", 2)
         result = raised(Interrupted, since.check, max_n=5).result
     assert isinstance(result, CheckResult)
     assert (result.partial, result.words, result.verdict) == (True, 3 + 9, hardsim.Verdict.CERTIFIED)
     with monkeypatch.context() as patched:
-        interrupt(patched, "hardsim.checking.bound.Reporter.__call__", 1)
+        interrupt(patched, "hardsim.measuring.bound.Reporter.__call__", 1)
         report = raised(Interrupted, since.bound, max_n=3).result
     assert (report.partial, [row.n for row in report.lengths]) == (True, [1])
     with monkeypatch.context() as patched:
-        interrupt(patched, "hardsim.checking.prove.prove_subject")
+        interrupt(patched, "hardsim.proving.prove.prove_subject")
         raised(KeyboardInterrupt, since.prove)
     with monkeypatch.context() as patched:
-        interrupt(patched, "hardsim.checking.subject.Subject.oracles", 1)
+        interrupt(patched, "hardsim.targets.subject.Subject.oracles", 1)
         found = raised(Interrupted, since.words).result
     # Lengths run one after the other; of the words a, b, c the second is accepted.
     assert (found.partial, list(found), found.tried) == (True, [("b",)], 2)

@@ -10,10 +10,10 @@ from itertools import groupby
 
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.result import AUTO, MPMATH
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.result import AUTO, MPMATH
 from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions
 from tests.conformance import ROWS, At, Row
 from tests.subjects import judge_of
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.pretty import format_formula
 from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions
 from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.strategies import all_words, formulas
 from tests.subjects import agree

@@ -20,12 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hardsim
-from hardsim.checking.critical import Bracket
-from hardsim.checking.head_patterns import HeadLeast, HeadTie
-from hardsim.checking.result import Evaluation, Mapped, Mismatch, Parting, Shown, TemperatureRange, Tie, WordsResult
-from hardsim.checking.subject import Subject
+from hardsim.campaign.result import Evaluation, Mapped, Mismatch, Parting, Shown, TemperatureRange, Tie, WordsResult
+from hardsim.measuring.critical import Bracket
+from hardsim.measuring.head_patterns import HeadLeast, HeadTie
 from hardsim.network.transformer import Transformer
-from hardsim.proof.decay import HeadDecay, ProgramArgument
+from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
 from hardsim.records import (
     LONGEST_REPR,
     Count,
@@ -49,6 +48,7 @@ from hardsim.report.document import RANDOM, RESULTS, Document
 from hardsim.report.notices import InputRead, Note
 from hardsim.report.schema import described, docstrings_of, schema
 from hardsim.report.schema import text as schema_text
+from hardsim.targets.subject import Subject
 from hardsim.visible import OBEYED
 from tests.documents import SCHEMA, VALIDATOR, exact, valid
 from tests.mistakes import raised

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
-from hardsim.proof.lattice import DenominatorName, IsolatedZero, NumberSpan, Share
-from hardsim.proof.program import HeadLaw, Law, LayerLaw, ProgramLaw
-from hardsim.proof.ratios import NAMES, Ratio, Value
-from hardsim.proof.rows import Row
-from hardsim.proof.types import Source, TypedColumns
+from hardsim.proof.programs.lattice import DenominatorName, IsolatedZero, NumberSpan, Share
+from hardsim.proof.programs.program import HeadLaw, Law, LayerLaw, ProgramLaw
+from hardsim.proof.programs.rows import Row
+from hardsim.proof.programs.types import Source, TypedColumns
+from hardsim.proof.shared.ratios import NAMES, Ratio, Value
 from tests.mutants.judge import evaluate
 
 Word = tuple[str, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-from hardsim.checking.interrupts import answer_signals, interruptible, leave_signals
+from hardsim.campaign.interrupts import answer_signals, interruptible, leave_signals
 
 INTERRUPTED = 130
 

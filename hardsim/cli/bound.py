@@ -6,20 +6,19 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
-from hardsim.checking import bound as bounds
-from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
-from hardsim.checking.campaign import CheckOptions, default_workers
-from hardsim.checking.crews import Crews, crews
-from hardsim.checking.critical import UNUSED, CriticalResult, critical, require_critical
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.options import Request
-from hardsim.checking.result import Verdict
-from hardsim.checking.subject import Subject
+from hardsim.campaign.check import CheckOptions, default_workers
+from hardsim.campaign.crews import Crews, crews
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import Verdict
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
+from hardsim.measuring import bound as bounds
+from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
 from hardsim.report.bound import (
     gaps_counted,
     print_bound,
@@ -33,6 +32,7 @@ from hardsim.report.bound import (
 from hardsim.report.check import named
 from hardsim.report.plot import draw, format_of, require_drawable
 from hardsim.report.screen import Screen
+from hardsim.targets.subject import Subject
 
 
 def command(request: Request) -> None:

@@ -7,23 +7,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hardsim.checking.campaign import CheckOptions, check_options_of, default_workers
-from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.checking.crews import Crews, crews
-from hardsim.checking.external import External
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.options import ALL, Request
-from hardsim.checking.proof_before_words import check_with_proof
-from hardsim.checking.result import AUTO, MPMATH, UNASKED, CheckResult, Verdict
-from hardsim.checking.subject import Subject, Target
+from hardsim.campaign.check import CheckOptions, check_options_of, default_workers
+from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
+from hardsim.campaign.crews import Crews, crews
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import ALL, Request
+from hardsim.campaign.result import AUTO, MPMATH, UNASKED, CheckResult, Verdict
 from hardsim.cli.estimate import announce, bar, check_cost
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
+from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.report.check import Listing, print_check, print_list, print_unproved, print_verdict
 from hardsim.report.screen import Screen
+from hardsim.targets.external import External
+from hardsim.targets.subject import Subject, Target
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 

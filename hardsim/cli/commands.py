@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from hardsim.checking.options import Request
+from hardsim.campaign.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import all_options, flag, plainly, signed, taking

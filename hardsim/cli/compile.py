@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.evaluate import compiled_document
-from hardsim.checking.open import read_expression, read_input
-from hardsim.checking.options import Request, require_one_regime
-from hardsim.checking.result import CompileResult
-from hardsim.checking.subject import Subject, digest
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.evaluate import compiled_document
+from hardsim.campaign.options import Request, require_one_regime
+from hardsim.campaign.result import CompileResult
 from hardsim.cli.estimate import announce, check_cost
 from hardsim.cli.session import check_source, session
 from hardsim.errors import InputError
 from hardsim.files import Sink, is_directory
 from hardsim.reading.tensors import is_network_folder
 from hardsim.report.check import model_line
+from hardsim.targets.open import read_expression, read_input
+from hardsim.targets.subject import Subject, digest
 
 
 def command(request: Request) -> None:

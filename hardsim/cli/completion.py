@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from glob import escape, glob
 from typing import Any
 
-from hardsim.checking.options import ALL, FORMATS
-from hardsim.checking.result import ENGINES
+from hardsim.campaign.options import ALL, FORMATS
+from hardsim.campaign.result import ENGINES
 from hardsim.examples import SUFFIXES, example_names
 from hardsim.program.regimes import REGIMES
 
@@ -37,7 +37,7 @@ class Completion:
     def values(self) -> tuple[str, ...]:
         """Return all values of an option that has only a few."""
         if self.name == "backend":
-            from hardsim.checking.execution import BACKENDS
+            from hardsim.campaign.workers import BACKENDS
 
             return BACKENDS
         few = {"regime": (*REGIMES, ALL), "engine": ENGINES, "format": FORMATS}

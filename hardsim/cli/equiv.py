@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from hardsim.checking.equiv import EquivOptions, compare
-from hardsim.checking.open import Semantics
-from hardsim.checking.options import Request
-from hardsim.checking.result import Verdict
-from hardsim.checking.unused import equiv_unused
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import Verdict
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
+from hardsim.measuring.equiv import EquivOptions, compare
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
+from hardsim.report.unused_options import equiv_unused
+from hardsim.targets.open import Semantics
 
 
 def command(request: Request) -> None:

@@ -20,24 +20,24 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
-from hardsim.checking import campaign
-from hardsim.checking.campaign import CheckOptions, Progress, count_requested
-from hardsim.checking.execution import Answer, Shard
-from hardsim.checking.external import External
-from hardsim.checking.result import AUTO, FLOAT64, Word
-from hardsim.checking.search import BATCH as SEARCH_BATCH
-from hardsim.checking.search import Start, waves
-from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import Subject, Target
-from hardsim.checking.tally import Tally
-from hardsim.checking.words import count_words
+from hardsim.campaign import check as campaign
+from hardsim.campaign.check import CheckOptions, Progress, count_requested
+from hardsim.campaign.result import AUTO, FLOAT64, Word
+from hardsim.campaign.search import BATCH as SEARCH_BATCH
+from hardsim.campaign.search import Start, waves
+from hardsim.campaign.tally import Tally
+from hardsim.campaign.theorem26 import plan_length, prepare_words
+from hardsim.campaign.words import count_words
+from hardsim.campaign.workers import Answer, Shard
 from hardsim.cli.streams import hushed, note
 from hardsim.errors import HardsimError, Undecided
 from hardsim.report.numbers import count, plural
+from hardsim.targets.external import External
+from hardsim.targets.subject import Subject, Target
 from hardsim.visible import visible
 
 if TYPE_CHECKING:
-    from hardsim.checking.bound import BoundOptions, BoundSubject
+    from hardsim.measuring.bound import BoundOptions, BoundSubject
 
 LONG = 60.0
 """Number of seconds above which a run is announced as long."""
@@ -265,7 +265,7 @@ def _search_seconds(judge: Callable[[Shard], tuple[None, Tally]], n: int, budget
 
 def bound_cost(target: BoundSubject, options: CheckOptions, expected: BoundOptions) -> Cost | None:
     """Return the cost of a bound report with its search for temperatures, or None if it is small."""
-    from hardsim.checking.bound import GRID, Reporter
+    from hardsim.measuring.bound import GRID, Reporter
 
     def run(words: list[Word]) -> None:
         n = len(words[0])
@@ -393,7 +393,7 @@ def _batches(subject: Target, options: CheckOptions, n: int, run: Run) -> tuple[
 
 def announce_proof(subject: Subject, min_n: int, max_n: int) -> None:
     """Print, before the proof of a formula, how long it will take if that is long."""
-    from hardsim.proof import network
+    from hardsim.proof.formulas import network
 
     every = 1 if network.one_for_all(subject.model, subject.program, None) else max_n - min_n + 1
     sites = max_n if every == 1 else network.positions(min_n, max_n)
@@ -422,7 +422,7 @@ def proof_seconds(subject: Subject, max_n: int, every: int, sites: int) -> float
 
 def timed_proof(subject: Subject, min_n: int, max_n: int) -> float:
     """Return the number of seconds that it takes to prove some short lengths."""
-    from hardsim.checking.prove import prove_subject
+    from hardsim.proving.prove import prove_subject
 
     heads = subject.formula is None
     return min(seconds_of(lambda: prove_subject(subject, max_n, heads, 0, min_n=min_n)) for _ in range(TIMES))
@@ -432,7 +432,7 @@ def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
     """Print, before the proof of a model or program, how long it will take if that is long: one length and half of it
     are timed.
     """
-    from hardsim.checking.prove import EVERY, longest, prove_length
+    from hardsim.proving.prove import EVERY, longest, prove_length
 
     reach = longest(subject, max_n)
     easy = EASY_STRUCTURE if subject.by_structure else EASY_WORDS
@@ -469,7 +469,7 @@ def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:
     """
     if max_n <= EASY_CERTIFICATE:
         return
-    from hardsim.checking.certificate import certificate
+    from hardsim.proving.certificate import certificate
 
     try:
         taken = seconds_of(certificate, subject, TIMED_CERTIFICATE)

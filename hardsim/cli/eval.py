@@ -7,14 +7,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import starmap
 
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.evaluate import evaluate, evaluate_together
-from hardsim.checking.external import External, NetworkJudge
-from hardsim.checking.failures import apart
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.open import Input, about_alphabet
-from hardsim.checking.options import Request
-from hardsim.checking.result import (
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.evaluate import evaluate, evaluate_together
+from hardsim.campaign.failures import apart
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import (
     AUTO,
     FLOAT64,
     MPMATH,
@@ -25,7 +23,6 @@ from hardsim.checking.result import (
     Word,
     WordError,
 )
-from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
@@ -34,6 +31,9 @@ from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
 from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, print_evaluations, print_oracle_words
 from hardsim.report.network import print_outputs
+from hardsim.targets.external import External, NetworkJudge
+from hardsim.targets.open import Input, about_alphabet
+from hardsim.targets.subject import Subject
 
 STDIN = "-"
 

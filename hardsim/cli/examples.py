@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hardsim.checking.open import Input, read_input
-from hardsim.checking.options import Request
+from hardsim.campaign.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.examples import ExampleResult, example_file, example_files, example_name, example_path
 from hardsim.report.notices import InputRead
 from hardsim.report.screen import Field, columns
+from hardsim.targets.open import Input, read_input
 
 
 def command(request: Request) -> None:

@@ -8,8 +8,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.export import (
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.options import Request, require_one_regime, unknown
+from hardsim.cli.estimate import announce, check_cost
+from hardsim.cli.folders import draft_of, free_directory, refusing_at
+from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.streams import note
+from hardsim.errors import InputError
+from hardsim.files import LARGEST_FILE, STDOUT, Sink, is_directory
+from hardsim.measuring.export import (
     EXACT,
     GOALS,
     Export,
@@ -20,20 +28,12 @@ from hardsim.checking.export import (
     fill_file,
     fill_folder,
 )
-from hardsim.checking.interrupts import uninterrupted
-from hardsim.checking.open import Input
-from hardsim.checking.options import Request, require_one_regime, unknown
-from hardsim.checking.subject import digest
-from hardsim.cli.estimate import announce, check_cost
-from hardsim.cli.folders import draft_of, free_directory, refusing_at
-from hardsim.cli.session import Session, check_source, session
-from hardsim.cli.streams import note
-from hardsim.errors import InputError
-from hardsim.files import LARGEST_FILE, STDOUT, Sink, is_directory
 from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.report.numbers import plural
+from hardsim.targets.open import Input
+from hardsim.targets.subject import digest
 from hardsim.writing.onnx import DTYPES, require_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 

@@ -9,10 +9,9 @@ from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.options import Request
-from hardsim.checking.result import FormatResult
-from hardsim.checking.subject import digest
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import FormatResult
 from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
@@ -23,6 +22,7 @@ from hardsim.lang.words import unprintable
 from hardsim.report.difference import difference, print_difference
 from hardsim.report.notices import InputRead
 from hardsim.report.screen import Screen
+from hardsim.targets.subject import digest
 
 OPTION = "--write"
 

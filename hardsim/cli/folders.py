@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hardsim.checking.interrupts import interruptible, uninterrupted
+from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.errors import InputError
 from hardsim.files import Folder
 

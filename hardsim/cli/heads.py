@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hardsim.checking.campaign import Progress, tried_of
-from hardsim.checking.external import External
-from hardsim.checking.head_patterns import heads_of, network_alone
-from hardsim.checking.interrupts import uninterrupted
-from hardsim.checking.options import Request
+from hardsim.campaign.check import Progress, tried_of
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.options import Request
 from hardsim.cli.estimate import Bar, bar
 from hardsim.cli.session import Session, session
+from hardsim.measuring.head_patterns import heads_of, network_alone
 from hardsim.report.head_tables import print_heads
+from hardsim.targets.external import External
 
 
 def command(request: Request) -> None:

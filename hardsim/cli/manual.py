@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hardsim.checking.options import MODEL, TRIED
+from hardsim.campaign.options import MODEL, TRIED
 
 INPUT, CREW = "json expression alphabet props dialect", "dps workers backend scheduler"
 """Options for the input of a command, and options for the arithmetic and the processes that try words."""

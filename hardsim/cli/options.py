@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from hardsim.checking.options import DEFAULTS, LARGEST_LENGTH, PARSERS, Request
+from hardsim.campaign.options import DEFAULTS, LARGEST_LENGTH, PARSERS, Request
 from hardsim.cli import streams
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import Manual

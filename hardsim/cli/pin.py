@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from contextlib import closing
 from os.path import basename
 
-from hardsim.checking.interrupts import uninterrupted
-from hardsim.checking.open import Accepts, Input, expand_paths
-from hardsim.checking.options import Request
-from hardsim.checking.result import Mismatch, Word
-from hardsim.checking.subject import digest
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import Mismatch, Word
 from hardsim.cli.session import Session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
@@ -20,6 +18,8 @@ from hardsim.lang.ast import Example, MapExample, ProgramExample
 from hardsim.lang.corpus import line_of
 from hardsim.lang.pin import example_line, read_file, with_example
 from hardsim.lang.valuations import MENTIONED
+from hardsim.targets.open import Accepts, Input, expand_paths
+from hardsim.targets.subject import digest
 
 OPTION = "--pin"
 SUFFIXES = (".ltl", ".srasp", ".cr")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.export import export_of
-from hardsim.checking.interrupts import uninterrupted
-from hardsim.checking.open import Input
-from hardsim.checking.options import ALL, Request
-from hardsim.checking.precision import PrecisionResult, Report, ariths_of, precision_of
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.options import ALL, Request
 from hardsim.cli.estimate import Bar, announce, bar, check_cost, patient
 from hardsim.cli.session import Session, session
+from hardsim.measuring.export import export_of
+from hardsim.precision.safe_lengths import PrecisionResult, Report, ariths_of, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
+from hardsim.targets.open import Input
+from hardsim.targets.subject import ModelOptions
 
 SLOW = "this takes long: lengths are checked one by one, format by format"
 SHORT = 64

@@ -7,24 +7,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from hardsim.checking import prove as proving
-from hardsim.checking.campaign import check_options_of
-from hardsim.checking.external import External
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.options import Request
-from hardsim.checking.proof_before_words import NO_PROOF, check_with_proof
-from hardsim.checking.proof_files import WRITTEN, written_down
-from hardsim.checking.prove import UNUSED, ProofResult, plan_proof, require_provable
-from hardsim.checking.result import Verdict
-from hardsim.checking.subject import Subject
-from hardsim.checking.unused import require_file_made
+from hardsim.campaign.check import check_options_of
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import Verdict
 from hardsim.cli.check import result_text
 from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
+from hardsim.proving import prove as proving
+from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
+from hardsim.proving.proof_files import WRITTEN, written_down
+from hardsim.proving.prove import UNUSED, ProofResult, plan_proof, require_provable
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
+from hardsim.report.unused_options import require_file_made
+from hardsim.targets.external import External
+from hardsim.targets.subject import Subject
 
 
 def command(request: Request) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from hardsim.checking.options import DEFAULTS, PARSERS, Request
+from hardsim.campaign.options import DEFAULTS, PARSERS, Request
 from hardsim.cli import streams
 from hardsim.cli.report import (
     COMMAND,

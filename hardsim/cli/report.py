@@ -18,15 +18,10 @@ from typing import Any
 
 import typer
 
-from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
-from hardsim.checking.campaign import CheckOptions, default_workers
-from hardsim.checking.crews import Crews, crews
-from hardsim.checking.external import External
-from hardsim.checking.interrupts import uninterrupted
-from hardsim.checking.open import expand_paths, read_input, read_with
-from hardsim.checking.options import ALL, Request
-from hardsim.checking.prove import ProofResult, confirmed, plan_proof
-from hardsim.checking.subject import Subject
+from hardsim.campaign.check import CheckOptions, default_workers
+from hardsim.campaign.crews import Crews, crews
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.options import ALL, Request
 from hardsim.cli import streams
 from hardsim.cli.check import Work
 from hardsim.cli.estimate import bar
@@ -39,13 +34,18 @@ from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
+from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.program.file import definitions
+from hardsim.proving.prove import ProofResult, confirmed, plan_proof
 from hardsim.report import latex, page
 from hardsim.report.check import Listing
 from hardsim.report.notices import Failure
 from hardsim.report.parts import Making, Part
 from hardsim.report.plot import require_drawable
 from hardsim.report.screen import Screen
+from hardsim.targets.external import External
+from hardsim.targets.open import expand_paths, read_input, read_with
+from hardsim.targets.subject import Subject
 from hardsim.version import __version__
 
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1

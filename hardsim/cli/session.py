@@ -14,23 +14,10 @@ from typing import Any, cast
 
 import typer
 
-from hardsim.checking.engines import few_digits
-from hardsim.checking.external import External
-from hardsim.checking.interrupts import interruptible, settle_signals, uninterrupted
-from hardsim.checking.open import (
-    GivenReference,
-    Input,
-    declares,
-    expand_paths,
-    read_expression,
-    read_input,
-    read_with,
-    reference_of_input,
-)
-from hardsim.checking.options import ALL, JSON, TEXT, Request
-from hardsim.checking.result import Verdict, Word
-from hardsim.checking.subject import Subject
-from hardsim.checking.unused import options_given, unused, unused_by
+from hardsim.campaign.engines import few_digits
+from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
+from hardsim.campaign.options import ALL, JSON, TEXT, Request
+from hardsim.campaign.result import Verdict, Word
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.manual import COMMANDS
@@ -46,7 +33,20 @@ from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
 from hardsim.report.summary import RunSummary, counted
+from hardsim.report.unused_options import options_given, unused, unused_by
 from hardsim.run.float_trust import reasons
+from hardsim.targets.external import External
+from hardsim.targets.open import (
+    GivenReference,
+    Input,
+    declares,
+    expand_paths,
+    read_expression,
+    read_input,
+    read_with,
+    reference_of_input,
+)
+from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"
 ENDINGS = {

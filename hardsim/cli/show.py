@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from hardsim.checking.external import External
-from hardsim.checking.open import Input
-from hardsim.checking.options import Request
-from hardsim.checking.subject import Subject
+from hardsim.campaign.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.reading.folder import restated
 from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model_report import describe, print_model
 from hardsim.report.network import describe_network, print_network
+from hardsim.targets.external import External
+from hardsim.targets.open import Input
+from hardsim.targets.subject import Subject
 
 SHORT_LENGTH = 8
 """Length at which bounds and precision are shown, besides --max-n; no length above --max-n is shown."""

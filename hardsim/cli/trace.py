@@ -6,20 +6,20 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from hardsim.checking.external import External
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.open import about_alphabet
-from hardsim.checking.options import Request, require_one_regime
-from hardsim.checking.subject import Subject
-from hardsim.checking.trace import TraceResult, trace_network, trace_of
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import Request, require_one_regime
 from hardsim.cli.eval import network_words, words_of_request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
+from hardsim.measuring.trace import TraceResult, trace_network, trace_of
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
+from hardsim.targets.external import External
+from hardsim.targets.open import about_alphabet
+from hardsim.targets.subject import Subject
 
 
 def command(request: Request) -> None:

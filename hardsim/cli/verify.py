@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from hardsim.checking.certificate import (
+from hardsim.campaign.options import Request
+from hardsim.cli.session import ResultText, check_source, session
+from hardsim.cli.streams import say
+from hardsim.errors import InputError
+from hardsim.files import read_bytes
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.unread_files import naming
+from hardsim.proving.certificate import (
     Compared,
     VerifyResult,
     check_formula,
@@ -17,18 +24,11 @@ from hardsim.checking.certificate import (
     node_lines,
     span_of,
 )
-from hardsim.checking.open import read_expression, read_input
-from hardsim.checking.options import Request
-from hardsim.checking.program_certificate import check_network
-from hardsim.checking.subject import Subject
-from hardsim.cli.session import ResultText, check_source, session
-from hardsim.cli.streams import say
-from hardsim.errors import InputError
-from hardsim.files import read_bytes
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.unread_files import naming
+from hardsim.proving.program_certificate import check_network
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
+from hardsim.targets.open import read_expression, read_input
+from hardsim.targets.subject import Subject
 from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, read, rejection
 from hardsim.verify import verify as verify_document
 from hardsim.verify.arithmetic import require

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from hardsim.checking.interrupts import interruptible, uninterrupted
-from hardsim.checking.language import accepted_language, language, observed_words, require_affordable, words_result
-from hardsim.checking.open import Input
-from hardsim.checking.options import ALL, Request
-from hardsim.checking.result import ModelFacts, Word
-from hardsim.checking.subject import Subject
+from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.options import ALL, Request
+from hardsim.campaign.result import ModelFacts, Word
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.lang.words import written_word
+from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
+from hardsim.targets.open import Input
+from hardsim.targets.subject import Subject
 
 
 def command(request: Request) -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
-from hardsim.checking.open import Input, Members
-from hardsim.checking.result import InputName, Length, Title, count
+from hardsim.campaign.result import InputName, Length, Title, count
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.records import Count, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
 from hardsim.report.model_report import alphabet_line
 from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
+from hardsim.targets.open import Input, Members
 
 OTHERS = "any other"
 """The name, in tables, of the class of symbols that the expression does not mention."""

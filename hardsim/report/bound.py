@@ -7,13 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 
-from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
-from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
-from hardsim.checking.general_rate import RATE as THEOREM
-from hardsim.checking.general_rate import GeneralRate
-from hardsim.checking.result import Verdict, Word, printed_lengths
+from hardsim.campaign.result import Verdict, Word, printed_lengths
 from hardsim.lang.words import written_word
-from hardsim.proof.result import HeadProof
+from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
+from hardsim.measuring.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
+from hardsim.measuring.general_rate import RATE as THEOREM
+from hardsim.measuring.general_rate import GeneralRate
+from hardsim.proof.shared.result import HeadProof
 from hardsim.report.check import (
     bound_text,
     is_stored,

@@ -14,9 +14,8 @@ from typing import Protocol
 
 from rich.cells import cell_len
 
-from hardsim.checking.bound import BoundHead, BoundResult
-from hardsim.checking.divergence import command_line
-from hardsim.checking.result import (
+from hardsim.campaign.divergence import LONGEST_TRACED, command_line
+from hardsim.campaign.result import (
     AUTO,
     FLOAT64,
     NOT_DECIDED,
@@ -40,9 +39,9 @@ from hardsim.checking.result import (
     printed_lengths,
     values_text,
 )
-from hardsim.checking.trace import LONGEST_TRACED
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
+from hardsim.measuring.bound import BoundHead, BoundResult
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.report.network import print_judged, print_margins
 from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text

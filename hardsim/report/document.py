@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
-from hardsim.checking.bound import BoundResult
-from hardsim.checking.certificate import VerifyResult
-from hardsim.checking.critical import CriticalResult
-from hardsim.checking.equiv import EquivResult
-from hardsim.checking.export import ExportResult
-from hardsim.checking.head_patterns import HeadsResult
-from hardsim.checking.precision import PrecisionResult
-from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
-from hardsim.checking.trace import TraceResult
+from hardsim.campaign.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
 from hardsim.examples import ExampleResult
+from hardsim.measuring.bound import BoundResult
+from hardsim.measuring.critical import CriticalResult
+from hardsim.measuring.equiv import EquivResult
+from hardsim.measuring.export import ExportResult
+from hardsim.measuring.head_patterns import HeadsResult
+from hardsim.measuring.trace import TraceResult
+from hardsim.precision.safe_lengths import PrecisionResult
+from hardsim.proving.certificate import VerifyResult
+from hardsim.proving.prove import ProofResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
 from hardsim.report.model_report import ModelReport

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.equiv import EquivLength, EquivResult
-from hardsim.checking.result import printed_lengths
+from hardsim.campaign.result import printed_lengths
+from hardsim.measuring.equiv import EquivLength, EquivResult
 from hardsim.report.check import STYLES, print_headline
 from hardsim.report.numbers import answer_text, count, tried_text
 from hardsim.report.screen import Screen, columns

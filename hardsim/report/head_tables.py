@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.head_patterns import NONE, HeadPattern, HeadsResult
-from hardsim.checking.result import count, plural
+from hardsim.campaign.result import count, plural
+from hardsim.measuring.head_patterns import NONE, HeadPattern, HeadsResult
 from hardsim.records import short
 from hardsim.report.numbers import NOTHING, output_text
 from hardsim.report.screen import Screen, columns

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import ceil, floor, log10
 
-from hardsim.checking.bound import BoundResult
+from hardsim.measuring.bound import BoundResult
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table
 from hardsim.report.numbers import NOTHING, short
 from hardsim.report.parts import AGAIN, DECIMALS, Making, Part

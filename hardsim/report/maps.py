@@ -14,10 +14,10 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
-from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
+from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.records import at_most, short
 from hardsim.report.plot import DOTS, FORMATS, format_of, picture, require_drawable
 from hardsim.visible import visible

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from hardsim.checking.engines import head_bounds
-from hardsim.checking.labels import SAYS
-from hardsim.checking.result import (
+from hardsim.campaign.engines import head_bounds
+from hardsim.campaign.result import (
     HeadResult,
     LayerNumber,
     Length,
 )
-from hardsim.checking.subject import Subject, SubjectRecord
 from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_held
 from hardsim.lang.vocabulary import joined_names
 from hardsim.program.file import program_json
@@ -24,6 +22,8 @@ from hardsim.report.check import model_line, titles
 from hardsim.report.numbers import at_least, at_most, plural
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.run.mp import digits_needed
+from hardsim.targets.labels import SAYS
+from hardsim.targets.subject import Subject, SubjectRecord
 
 PROGRAM = '{"$ref": "#/$defs/program"}'
 """JSON schema of a program, which is the schema of .ahat.json files."""

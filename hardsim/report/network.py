@@ -13,8 +13,7 @@ from typing import Annotated
 
 from rich.cells import cell_len
 
-from hardsim.checking.external import External
-from hardsim.checking.result import (
+from hardsim.campaign.result import (
     MOST_ROWS,
     CheckResult,
     Evaluation,
@@ -35,6 +34,7 @@ from hardsim.reading.tensors import TakenSetting
 from hardsim.records import Natural, Positive, Record, one_of, short
 from hardsim.report.numbers import NOTHING, tried_text
 from hardsim.report.screen import Screen, columns
+from hardsim.targets.external import External
 from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=on word")

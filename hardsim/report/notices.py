@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hardsim.checking.result import InputDigest, InputName, Regime
+from hardsim.campaign.result import InputDigest, InputName, Regime
 from hardsim.lang.valuations import MOST_LISTED, Alphabet, Valuations
 from hardsim.records import Record, one_of
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hardsim.checking.result import answer_text as answer_text
-from hardsim.checking.result import count as count
-from hardsim.checking.result import output_text as output_text
-from hardsim.checking.result import plural as plural
+from hardsim.campaign.result import answer_text as answer_text
+from hardsim.campaign.result import count as count
+from hardsim.campaign.result import output_text as output_text
+from hardsim.campaign.result import plural as plural
 from hardsim.records import NOTHING as NOTHING
 from hardsim.records import at_least as at_least
 from hardsim.records import at_most as at_most

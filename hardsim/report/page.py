@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from hardsim.checking.bound import BoundResult
+from hardsim.measuring.bound import BoundResult
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table
 from hardsim.report.parts import AGAIN, DECIMALS, Making, Part
 from hardsim.report.plot import draw

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hardsim.checking.bound import BoundResult
-from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult
+from hardsim.campaign.result import CheckResult
 from hardsim.lang.valuations import Alphabet, Valuations, alphabet_text
+from hardsim.measuring.bound import BoundResult
+from hardsim.proving.prove import ProofResult
 from hardsim.report.blocks import Block, Blocks, Table, blocks_of
 from hardsim.report.bound import print_bound
 from hardsim.report.check import model_line, named, print_check, titles

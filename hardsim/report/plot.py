@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import Any
 from warnings import catch_warnings, filterwarnings
 
-from hardsim.checking.bound import BoundLength, BoundResult
 from hardsim.errors import InputError
+from hardsim.measuring.bound import BoundLength, BoundResult
 from hardsim.version import install_hint
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from hardsim.checking.precision import FormatRow, PrecisionResult
-from hardsim.checking.result import plural
+from hardsim.campaign.result import plural
+from hardsim.precision.safe_lengths import FormatRow, PrecisionResult
 from hardsim.report.check import model_line
 from hardsim.report.numbers import NOTHING, count
 from hardsim.report.screen import Screen, columns

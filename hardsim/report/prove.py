@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from hardsim.checking.confirmation import Confirmation
-from hardsim.checking.divergence import command_for
-from hardsim.checking.prove import LengthProof, ProofResult
-from hardsim.checking.result import CheckResult, span_text
-from hardsim.proof.decay import HeadDecay, ProgramArgument
-from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
+from hardsim.campaign.divergence import command_for
+from hardsim.campaign.result import CheckResult, span_text
+from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
+from hardsim.proof.shared.result import HeadArgument, HeadProof, Proof, WorstCase
+from hardsim.proving.confirmation import Confirmation
+from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.report.check import (
     STYLES,
     answers,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.trace import TraceHead, TraceResult
 from hardsim.lang.words import shown_word
+from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.records import at_most, short
 from hardsim.report.check import model_line, print_evaluations
 from hardsim.report.network import print_outputs

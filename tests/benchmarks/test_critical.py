@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.critical import MARK, RESULTS, ROWS, CriticalRow, Row, bracket_of, read_results, render, root, squares
 from benchmarks.table import END
-from hardsim.checking.critical import FINE, WIDTH
+from hardsim.measuring.critical import FINE, WIDTH
 from hardsim.program.regimes import PROVEN
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,11 +17,11 @@ from benchmarks.faults import Change, Planter, Pool, Sampler, margins, outputs
 from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
 from benchmarks.planted import MARK, RESULTS, WAYS, Outcome, first_wrong, read_results, render
 from benchmarks.table import END
-from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.external import External
-from hardsim.checking.result import Verdict
+from hardsim.campaign.check import CheckOptions, check_subject
+from hardsim.campaign.result import Verdict
 from hardsim.run.dense_exact import DenseForward
 from hardsim.run.mp import MpArithmetic
+from hardsim.targets.external import External
 from tests.dense_networks import made
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,10 +23,10 @@ from benchmarks.precision import (
     written,
 )
 from benchmarks.table import END
-from hardsim.checking.export import Export, export_of, folder_files
-from hardsim.checking.open import read_input
-from hardsim.checking.precision import ARITHS
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.measuring.export import Export, export_of, folder_files
+from hardsim.precision.safe_lengths import ARITHS
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.running import encoded_word, torch_runner
 from tests.format_evaluation import Plainly
 

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from hardsim.checking import execution
-from hardsim.checking.execution import Answer, DaskCrew, Job, Shard, unreachable
+from hardsim.campaign import workers
+from hardsim.campaign.workers import Answer, DaskCrew, Job, Shard, unreachable
 from hardsim.errors import InputError, WorkerFailure
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
 from tests.clusters import PATIENCE, Cluster, awaited, gone, living, local_cluster, words_done, workers_of
@@ -155,8 +155,8 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
     script.write_text(
         "import sys\n"
         "from distributed import LocalCluster\n"
-        "from hardsim.checking.execution import DaskCrew, Job, Shard\n"
-        "from hardsim.checking.crews import quiet\n"
+        "from hardsim.campaign.workers import DaskCrew, Job, Shard\n"
+        "from hardsim.campaign.crews import quiet\n"
         "from hardsim.errors import WorkerFailure\n"
         "from tests.cli.test_backend import deadly\n"
         "if __name__ == '__main__':\n"
@@ -200,7 +200,7 @@ def test_what_cannot_be_used_is_one_error_at_once(
 def test_an_extra_that_is_missing_says_what_to_install(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "find_spec", lambda name: None)
+    monkeypatch.setattr(workers, "find_spec", lambda name: None)
     for backend in ("dask", "ray"):
         extra = ("--scheduler", "tcp://127.0.0.1:1") if backend == "dask" else ()
         hardsim("check", since, "--backend", backend, *extra).exits(2).says(f"pip install '.[{backend}]'")
@@ -223,13 +223,13 @@ def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pyte
 
 @pytest.mark.slow
 def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution, "__version__", "9.9.9")
+    monkeypatch.setattr(workers, "__version__", "9.9.9")
     raised(InputError, DaskCrew, cluster.address, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d")
 
 
 @pytest.mark.slow
 def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution, "REACH", 2.0)
+    monkeypatch.setattr(workers, "REACH", 2.0)
     with local_cluster(str(tmp_path)) as found, DaskCrew(found.address) as crew:
         results = crew.run(Job(slow, ()), (Shard(n, (("a",),)) for n in range(1000)))
         assert next(results) == 0

@@ -260,7 +260,7 @@ def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
 def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The estimate would call the search, too.
     monkeypatch.setattr("hardsim.cli.bound.bound_cost", lambda *arguments: None)
-    interrupt(monkeypatch, "hardsim.checking.bound.Hunter.search", 1)  # length 1 has nothing to search for
+    interrupt(monkeypatch, "hardsim.measuring.bound.Hunter.search", 1)  # length 1 has nothing to search for
     outcome = hardsim("bound", model, model, "--max-n", "4", "--json", "-")
     result = outcome.exits(130).says(f"the report on {model} is partial").result
     assert (result["partial"], [length["n"] for length in result["lengths"]]) == (True, [1, 2])
@@ -436,8 +436,8 @@ def test_a_bound_after_a_head_that_failed_is_void(hardsim: Any, command: str, op
 
 
 def test_a_void_bound_is_not_drawn(hardsim: Any, tmp_path: Path) -> None:
-    from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
-    from hardsim.checking.campaign import CheckOptions
+    from hardsim.campaign.check import CheckOptions
+    from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
     from tests.subjects import shipped
 
     subject = shipped("tomita_3.ltl", regime="none")

@@ -13,13 +13,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.result import CheckResult
-from hardsim.checking.subject import Subject
+from hardsim.campaign.check import CheckOptions, check_subject
+from hardsim.campaign.result import CheckResult
 from hardsim.cli import streams
 from hardsim.errors import InvariantError, Undecided
 from hardsim.examples import formulas_directory
 from hardsim.program.regimes import PROVEN
+from hardsim.targets.subject import Subject
 from tests.attention_models import some_a_by_words, write
 from tests.cli.conftest import interrupt, written
 from tests.documents import exact
@@ -58,7 +58,7 @@ def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pyte
     def undecided(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         raise Undecided("no answer within 7 seconds")
 
-    monkeypatch.setattr("hardsim.checking.proof_before_words.check_subject", undecided)
+    monkeypatch.setattr("hardsim.proving.proof_before_words.check_subject", undecided)
     assert hardsim("check", since).refused(code=3).err == f"error: {since}: no answer within 7 seconds\n"
 
 
@@ -105,7 +105,7 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
 def test_every_input_runs_and_the_worst_code_wins(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, code: int
 ) -> None:
-    from hardsim.checking import proof_before_words
+    from hardsim.proving import proof_before_words
 
     def faulty(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         if "undecided" in subject.name:
@@ -128,7 +128,7 @@ def test_every_input_runs_and_the_worst_code_wins(
 
 
 def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 2)  # 3 words of length 1, 9 of length 2
+    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally", 2)  # 3 words of length 1, 9 of length 2
     outcome = hardsim("check", since, since, "--max-n", "3", "--engine", "mpmath", "--json", "-")
     result = outcome.exits(130).says("partial").result
     assert (result["partial"], result["words"], outcome.json["exit_code"]) == (True, 12, 130)
@@ -141,7 +141,7 @@ def test_a_defect_is_exit_code_4_without_traceback(
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("hardsim.checking.proof_before_words.check_subject", fail)
+    monkeypatch.setattr("hardsim.proving.proof_before_words.check_subject", fail)
     outcome = hardsim("check", since).refused("test_check.py:", "Please report", code=4).unsaid("Traceback")
     assert outcome.err.startswith(f"internal error on {since}: {type(error).__name__}")
     monkeypatch.setenv("HARDSIM_DEBUG", "1")
@@ -203,7 +203,7 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
 
     monkeypatch.setattr("hardsim.cli.estimate.seconds_of", timed)
     with monkeypatch.context() as patch:
-        patch.setattr("hardsim.checking.proof_before_words.check_subject", Mock(side_effect=Undecided("stopped")))
+        patch.setattr("hardsim.proving.proof_before_words.check_subject", Mock(side_effect=Undecided("stopped")))
         outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000", "--workers", "1")
     # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
     assert "29,523 words of up to 9 symbols: about " in outcome.err
@@ -257,7 +257,7 @@ def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
 
 def undecidable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make float64 undecided on all words of length 2."""
-    from hardsim.checking.engines import FloatEngine
+    from hardsim.campaign.engines import FloatEngine
 
     real = FloatEngine.batch
 

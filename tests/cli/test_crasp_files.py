@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import hardsim as python
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.open import compile_formula, read_input
-from hardsim.checking.proof_before_words import check_with_proof
-from hardsim.checking.prove import confirmed, prove_subject
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.check import CheckOptions
 from hardsim.errors import Contradiction, InputError, Remark, Unsupported
 from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
+from hardsim.proving.proof_before_words import check_with_proof
+from hardsim.proving.prove import confirmed, prove_subject
+from hardsim.targets.open import compile_formula, read_input
+from hardsim.targets.subject import ModelOptions
 from tests.cli.conftest import Cli, unfolded
 from tests.crasp_definitions import Tree, programs
 from tests.strategies import all_words

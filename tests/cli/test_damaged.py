@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.checkpoint import Known, to_plain
-from hardsim.checking.tally import Tally
+from hardsim.campaign.checkpoint import Known, to_plain
+from hardsim.campaign.tally import Tally
 from tests.cli.conftest import Cli
 from tests.damage import damaged, text_of
 

@@ -31,8 +31,8 @@ import pytest
 import yaml
 
 from docs.site import hooks, notebook, options
-from hardsim.checking.options import FORMATS
-from hardsim.checking.result import ENGINES, Verdict
+from hardsim.campaign.options import FORMATS
+from hardsim.campaign.result import ENGINES, Verdict
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
 from hardsim.lang.vocabulary import FORMULAS

@@ -358,7 +358,7 @@ def test_a_full_disk(hardsim: Cli, untouched: None, monkeypatch: pytest.MonkeyPa
 def test_interrupted(
     hardsim: Cli, untouched: None, monkeypatch: pytest.MonkeyPatch, goal: str, place: str, output: str
 ) -> None:
-    room = "cli" if place == "export_of" else "checking"
+    room = "cli" if place == "export_of" else "measuring"
     interrupt(monkeypatch, f"hardsim.{room}.export.{place}")
     found = hardsim("export", "since.ltl", "--to", goal, "-o", output)
     assert (found.code, found.out) == (130, "")

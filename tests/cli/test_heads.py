@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import hardsim as api
-from hardsim.checking.head_patterns import HeadPattern, HeadsResult
 from hardsim.errors import InputError, Interrupted
+from hardsim.measuring.head_patterns import HeadPattern, HeadsResult
 from tests.cli.conftest import Cli, interrupt
 from tests.external import hooked_folder, mean_of_a, model_of
 from tests.mistakes import raised
@@ -85,7 +85,7 @@ def test_before_the_first_word_there_is_nothing(hardsim: Cli, net: Path, monkeyp
 
 
 def test_without_trust_in_float64_nothing_is_reported(hardsim: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hardsim.checking.head_patterns.distrust", lambda: "rounding is off")
+    monkeypatch.setattr("hardsim.measuring.head_patterns.distrust", lambda: "rounding is off")
     outcome = hardsim("heads", net).exits(3)
     outcome.says("rounding is off")
     assert outcome.out == ""

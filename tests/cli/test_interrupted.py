@@ -11,17 +11,17 @@ from tests.cli.conftest import Cli, interrupt
 
 PLACES = {
     "check": (
-        "hardsim.checking.proof_before_words.prove_subject",
-        "hardsim.checking.campaign.plan_words",
-        "hardsim.checking.campaign.Judge.tally",
+        "hardsim.proving.proof_before_words.prove_subject",
+        "hardsim.campaign.check.plan_words",
+        "hardsim.campaign.check.Judge.tally",
     ),
-    "eval": ("hardsim.checking.evaluate.evaluated",),
+    "eval": ("hardsim.campaign.evaluate.evaluated",),
     "bound": (
-        "hardsim.checking.campaign.words_of",
-        "hardsim.checking.campaign.prepare_words",
-        "hardsim.checking.bound.Reporter.__call__",
+        "hardsim.campaign.check.words_of",
+        "hardsim.campaign.check.prepare_words",
+        "hardsim.measuring.bound.Reporter.__call__",
     ),
-    "prove": ("hardsim.checking.prove.prove", "hardsim.checking.prove._refute"),
+    "prove": ("hardsim.proving.prove.prove", "hardsim.proving.prove._refute"),
 }
 
 
@@ -46,7 +46,7 @@ def test_a_check_reports_what_it_found(
 
 
 def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.checking.engines.WordEngine.answer")
+    interrupt(monkeypatch, "hardsim.campaign.engines.WordEngine.answer")
     outcome, whole = (hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-") for _ in range(2))
     assert outcome.json["exit_code"] == 130
     assert (outcome.result["verdict"], outcome.result["partial"]) == ("REFUTED", True)
@@ -56,7 +56,7 @@ def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypat
 
 
 def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally")
+    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally")
     document = hardsim("check", since, since, "--regime", "all", "--max-n", "2", "--json", "-").json
     assert [result["partial"] for result in document["results"]] == [True]
 
@@ -67,7 +67,7 @@ def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch
     path = formulas_directory() / "majority_ties.ahat.json"
     monkeypatch.setattr("hardsim.cli.check.check_cost", lambda *arguments: None)
     monkeypatch.setattr("hardsim.cli.check.announce", lambda *arguments: None)
-    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", after=6)
+    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally", after=6)
     outcome = hardsim("check", path, "--max-n", "7", "--json", "-").exits(130).says("the result of", "partial")
     result = outcome.result
     assert (outcome.json["exit_code"], result["partial"]) == (130, True)
@@ -116,7 +116,7 @@ def test_a_bound_report_is_partial(
 
 @pytest.mark.parametrize("place", ["prove_network", "prove_general"])
 def test_a_least_beta_is_not_claimed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    interrupt(monkeypatch, f"hardsim.checking.critical.{place}", 3)
+    interrupt(monkeypatch, f"hardsim.measuring.critical.{place}", 3)
     outcome = hardsim("bound", since, "--critical", "--max-n", "1")
     outcome.exits(130, "every length: no proof was tried, because the search was interrupted")
     assert "right at beta" not in outcome.out.replace("right\nat beta", "")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checking.words import count_words, count_words_upto
+from hardsim.campaign.words import count_words, count_words_upto
 from hardsim.cli import estimate, eval
 from hardsim.cli.estimate import Foresight
 from hardsim.examples import formulas_directory

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from hardsim.checking.campaign import CheckOptions, check_subject, wrong_on
-from hardsim.checking.result import CheckResult, Mismatch, Verdict
-from hardsim.checking.subject import Target
+from hardsim.campaign.check import CheckOptions, check_subject, wrong_on
+from hardsim.campaign.result import CheckResult, Mismatch, Verdict
+from hardsim.targets.subject import Target
 from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.external import hooked_folder
 from tests.reading.folders import DATA
@@ -237,9 +237,9 @@ def test_a_run_can_be_resumed(
     hardsim: Cli, net: Path, most: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "kept"
-    monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
+    monkeypatch.setattr("hardsim.campaign.checkpoint.INTERVAL", 0.0)
     with monkeypatch.context() as patch:
-        interrupt(patch, "hardsim.checking.external.NetworkJudge.tally", after=5)
+        interrupt(patch, "hardsim.targets.external.NetworkJudge.tally", after=5)
         hardsim("check", net, "--against", most, "--resume", kept).exits(130, "PARTIAL")
     again = hardsim("check", net, "--against", most, "--resume", kept, "--json", "-")
     whole = hardsim("check", net, "--against", most, "--json", "-")

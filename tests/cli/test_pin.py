@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.proof_before_words import check_with_proof
 from hardsim.cli.pin import SUFFIXES
 from hardsim.errors import InputError
 from hardsim.lang.ast import Example, MapExample
@@ -17,6 +16,7 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pin import with_example
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.proving.proof_before_words import check_with_proof
 from tests.attention_models import some_a, write
 from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.mistakes import raised
@@ -162,7 +162,7 @@ def test_the_permissions_are_kept_and_a_link_is_followed(hardsim: Cli, tmp_path:
 
 def test_an_interrupted_check_pins_what_it_found(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "since.ltl", "alphabet: a b c\na S b\n")
-    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 2)
+    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally", 2)
     hardsim("check", path, "--regime", "none", "--max-n", "4", "--pin").exits(130).says(
         "pinned as an example: reject: bc"
     )
@@ -264,7 +264,7 @@ def test_a_proof_of_shorter_words_says_nothing_of_a_pinned_one(hardsim: Cli, tmp
 def test_a_pinned_word_without_an_answer_leaves_a_check_undecided(
     hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hardsim.checking import tally
+    from hardsim.campaign import tally
 
     path = written(tmp_path / "since.ltl", f"alphabet: a b c\naccept: {LONG}\na S b\n")
     work = tally.Tally.of
@@ -289,10 +289,10 @@ def test_a_check_is_resumed_among_its_pinned_words(
     whole = hardsim(*requested, "--json", "-").exits(1).result
     for after in range(1, 4):
         kept = tmp_path / f"{after}.run"
-        monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
-        monkeypatch.setattr("hardsim.checking.checkpoint.SHARE", 0)
+        monkeypatch.setattr("hardsim.campaign.checkpoint.INTERVAL", 0.0)
+        monkeypatch.setattr("hardsim.campaign.checkpoint.SHARE", 0)
         with monkeypatch.context() as patched:
-            interrupt(patched, "hardsim.checking.campaign.Judge.tally", after)
+            interrupt(patched, "hardsim.campaign.check.Judge.tally", after)
             hardsim(*requested, "--resume", kept).exits(130)
         assert hardsim(*requested, "--resume", kept, "--json", "-").exits(1).result == whole
 

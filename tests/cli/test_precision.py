@@ -20,7 +20,7 @@ def rows(hardsim: Cli, *arguments: Any, code: int = 0) -> dict[str, Any]:
 
 
 def test_the_report_in_words(hardsim: Cli, since: Path) -> None:
-    """With beta 8, bfloat16 is first wrong at length 52: see `tests/formats/test_bounds.py`."""
+    """With beta 8, bfloat16 is first wrong at length 52: see `tests/precision/test_bounds.py`."""
     outcome = hardsim("precision", since, "--beta", "8", "--max-n", "60")
     outcome.clean(
         "every word of length 1 to 60, computed as in model.py",
@@ -163,7 +163,7 @@ def test_lengths_beyond_what_words_can_be_counted_to(hardsim: Cli, since: Path) 
 def test_an_interrupt_keeps_the_formats_that_are_done(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupt(monkeypatch, "hardsim.checking.precision.safe_to", 2)
+    interrupt(monkeypatch, "hardsim.precision.safe_lengths.safe_to", 2)
     outcome = hardsim("precision", since, "--max-n", "12", "--json", "-")
     assert outcome.code == 130
     document = json.loads(outcome.out)
@@ -185,7 +185,7 @@ def test_a_long_run_is_spoken_of(hardsim: Cli, since: Path, monkeypatch: pytest.
 def test_lengths_that_would_take_too_long_are_left_out(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.formats.bounds.WORK", 10_000)
+    monkeypatch.setattr("hardsim.precision.bounds.WORK", 10_000)
     found = rows(hardsim, since, "--max-n", "200", "--arith", "float16", code=3)["float16"]
     assert 10 < found["safe_to"] < 100
     assert (found["fails_at"], found["closed"], found["mends"]) == (None, False, [])

@@ -16,14 +16,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim.checking.bound import BoundOptions, bound_subject
-from hardsim.checking.campaign import CheckOptions, Progress, count_requested
-from hardsim.checking.execution import Shard
-from hardsim.checking.external import External, judging
-from hardsim.checking.open import of_network, read_input
-from hardsim.checking.search import Start
-from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.checking.tally import Tally
+from hardsim.campaign.check import CheckOptions, Progress, count_requested
+from hardsim.campaign.search import Start
+from hardsim.campaign.tally import Tally
+from hardsim.campaign.workers import Shard
 from hardsim.cli import estimate
 from hardsim.cli.estimate import (
     Bar,
@@ -38,6 +34,10 @@ from hardsim.cli.estimate import (
 )
 from hardsim.errors import InputError
 from hardsim.lang.regex.regex_parser import parse_regex
+from hardsim.measuring.bound import BoundOptions, bound_subject
+from hardsim.targets.external import External, judging
+from hardsim.targets.open import of_network, read_input
+from hardsim.targets.subject import ModelOptions, Subject
 from tests.cli.conftest import Cli
 from tests.external import mean_of_a
 from tests.mistakes import raised
@@ -173,7 +173,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, subject: External, seconds: Callabl
 
         return run
 
-    monkeypatch.setattr("hardsim.checking.campaign.network_judge", judge)
+    monkeypatch.setattr("hardsim.campaign.check.network_judge", judge)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: now)
 
 
@@ -212,7 +212,7 @@ def test_a_search_that_fails_has_no_estimate(monkeypatch: pytest.MonkeyPatch) ->
 
         return run
 
-    monkeypatch.setattr("hardsim.checking.campaign.network_judge", fails)
+    monkeypatch.setattr("hardsim.campaign.check.network_judge", fails)
     assert check_cost(external(), CheckOptions(max_n=64)) is None
 
 
@@ -227,7 +227,7 @@ def test_a_large_network_is_timed_on_fewer_words(monkeypatch: pytest.MonkeyPatch
     subject, options = external(), CheckOptions(max_n=6)
     words = count_requested(subject, options)
     assert estimate._easy(subject, options, 6 * words)
-    monkeypatch.setattr("hardsim.checking.campaign.QUICK_PRODUCTS", 6 * words * subject.facts.parameters - 1)
+    monkeypatch.setattr("hardsim.campaign.check.QUICK_PRODUCTS", 6 * words * subject.facts.parameters - 1)
     assert not estimate._easy(subject, options, 6 * words)
     assert estimate._easy(since(), options, 6 * words)  # a compiled network is small
 

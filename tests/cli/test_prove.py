@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.engines import FloatEngine
-from hardsim.checking.prove import LengthProof
-from hardsim.checking.subject import Subject
+from hardsim.campaign.engines import FloatEngine
 from hardsim.program.assemble import assemble
-from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove
-from hardsim.proof.result import LinkProof, Proof
+from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.network import prove
+from hardsim.proof.shared.result import LinkProof, Proof
+from hardsim.proving.prove import LengthProof
 from hardsim.reading.network_json import network_json
+from hardsim.targets.subject import Subject
 from tests.attention_models import HEAD, majority, sided, some_a_by_words, with_head, write
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
@@ -202,7 +202,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
         assert links[0] is not None
         return replace(found, network=links[0], meaning=links[1])
 
-    monkeypatch.setattr("hardsim.checking.prove.prove", believe)
+    monkeypatch.setattr("hardsim.proving.prove.prove", believe)
 
 
 def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
@@ -260,7 +260,7 @@ def test_two_proofs_that_contradict_each_other_are_exit_code_4(
     def believe(*arguments: Any) -> Proof:
         return replace(prove_general(*arguments), network=LinkProof("claim"))
 
-    monkeypatch.setattr("hardsim.checking.prove.prove_general", believe)
+    monkeypatch.setattr("hardsim.proving.prove.prove_general", believe)
     outcome = hardsim("prove", since, "--all-n", "--beta", "1")
     outcome.refused("every word of every length was proved, but not length 1 to 64: the word b c contradicts", code=4)
     # No word is tried: the bound of the head fails.
@@ -313,7 +313,7 @@ def test_a_form_that_one_argument_alone_knows_is_no_contradiction(
     def unfamiliar(*arguments: Any) -> Proof:
         return Proof(LinkProof("claim", "the scores are of no form that is known"), None, span=(1, 4))
 
-    monkeypatch.setattr("hardsim.checking.prove.prove", unfamiliar)
+    monkeypatch.setattr("hardsim.proving.prove.prove", unfamiliar)
     outcome = hardsim("prove", since, "--all-n", "--max-n", "4", "--no-tables")
     outcome.exits(3, "for lack of generality: the scores are of no form that is known; 120 words were tried and")
 
@@ -321,7 +321,7 @@ def test_a_form_that_one_argument_alone_knows_is_no_contradiction(
 def test_a_limit_of_the_prover_is_the_reason_that_is_given(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.proof.facts.LIMIT", 1)
+    monkeypatch.setattr("hardsim.proof.formulas.facts.LIMIT", 1)
     hardsim("prove", since, "--max-n", "4", "--no-tables").exits(
         3,
         "UNDECIDED ",
@@ -335,7 +335,7 @@ def test_undecided_words_decide_nothing_and_are_counted(
 ) -> None:
     nothing = lambda self, words: ([(False, None)] * len(words), np.zeros(len(words)))  # noqa: E731
     monkeypatch.setattr(FloatEngine, "decisions", nothing)
-    monkeypatch.setattr("hardsim.checking.confirmation.IN_BALLS", 3)
+    monkeypatch.setattr("hardsim.proving.confirmation.IN_BALLS", 3)
     hardsim("prove", since, "--max-n", "2").exits(
         0, "12 words were also run, every one of length 1 to 2: each answer is as proved; on 9 of them no"
     )
@@ -346,11 +346,11 @@ def test_undecided_words_decide_nothing_and_are_counted(
 def test_an_interruption_after_a_proof_leaves_it_printed(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
+    interrupt(monkeypatch, "hardsim.campaign.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--regime", "all", "--max-n", "5")
     outcome.exits(130, "no word was run (interrupted: not all planned words were run)").says("interrupted")
     assert outcome.told_text.count("every word of length 1 to 5") == 1
-    interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
+    interrupt(monkeypatch, "hardsim.campaign.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--max-n", "5", "--json", "-")
     assert (outcome.json["exit_code"], outcome.result["confirmed"]["partial"]) == (130, True)
 
@@ -358,7 +358,7 @@ def test_an_interruption_after_a_proof_leaves_it_printed(
 def test_nothing_is_proved_where_floats_are_rounded_otherwise(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.proof.network.arithmetic_fault", lambda: "floats are rounded upwards here")
+    monkeypatch.setattr("hardsim.proof.formulas.network.arithmetic_fault", lambda: "floats are rounded upwards here")
     outcome = hardsim("prove", since, "--max-n", "3", "--no-tables")
     outcome.exits(3, "UNDECIDED", "The prover rounds in float64, and floats are rounded upwards here")
 
@@ -536,7 +536,7 @@ def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
         assert subject.schedule is not None
         return LengthProof(n, "every word", network=assemble(subject.program, subject.schedule)), None
 
-    monkeypatch.setattr("hardsim.checking.prove.prove_length", believe)
+    monkeypatch.setattr("hardsim.proving.prove.prove_length", believe)
     hardsim("prove", model, "--tau", "1", "--max-n", "3").refused(
         "was proved for words of length 2, but the word a b contradicts it",
         "hard attention: accept; softmax: reject (temperature 1)",
@@ -558,7 +558,7 @@ def test_a_proof_of_a_model_that_takes_long_is_announced(
     path = program(tmp_path, SOME_A)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", read)
     # Lengths 8 and 16 take a second each, so the estimate is a second for each of the 64.
-    monkeypatch.setattr("hardsim.checking.prove.prove_attention", interrupted)
+    monkeypatch.setattr("hardsim.proving.prove.prove_attention", interrupted)
     outcome = hardsim("prove", path)
     outcome.exits(130).says("a proof of lengths up to 64 takes about 64 seconds. Ctrl-C ends it without a verdict")
     assert "takes about" not in hardsim("prove", path, "--max-n", "50").err

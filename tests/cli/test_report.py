@@ -276,7 +276,7 @@ def test_a_directory_that_is_gone(hardsim: Any, tmp_path: Path, since: Path, rep
 @pytest.mark.parametrize(
     "place",
     [
-        "hardsim.checking.proof_before_words.check_subject",
+        "hardsim.proving.proof_before_words.check_subject",
         "hardsim.cli.report.plan_proof",
         "hardsim.cli.report.bound_report",
     ],

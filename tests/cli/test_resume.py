@@ -14,7 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim.checking.checkpoint import Checkpoint
+from hardsim.campaign.checkpoint import Checkpoint
 from tests.cli.conftest import COMMAND, SINCE, Cli, ended, interrupt, last_words
 from tests.clusters import words_done
 
@@ -45,7 +45,7 @@ def test_killed_at_random_moments_it_ends_the_same(inputs: list[Path], tmp_path:
 
 KILLED = """
 import os, signal
-from hardsim.checking.checkpoint import Checkpoint, Memory
+from hardsim.campaign.checkpoint import Checkpoint, Memory
 from hardsim.cli.app import main
 Checkpoint.due = True
 keep, times = Memory.keep, iter(range(3))
@@ -79,8 +79,8 @@ def test_a_complete_file_gives_the_same_report_at_once(
     first = hardsim("check", since, "--regime", "all", "--resume", path)
 
     never = Mock(side_effect=AssertionError("nothing is to be run"))
-    monkeypatch.setattr("hardsim.checking.proof_before_words.check_subject", never)
-    monkeypatch.setattr("hardsim.checking.proof_before_words.prove_subject", never)
+    monkeypatch.setattr("hardsim.proving.proof_before_words.check_subject", never)
+    monkeypatch.setattr("hardsim.proving.proof_before_words.prove_subject", never)
     again = hardsim("check", since, "--regime", "all", "--resume", path, "--workers", "3")
     assert (again.code, again.out) == (first.code, first.out)
 
@@ -169,7 +169,7 @@ sys.stdin.read()
 @pytest.fixture
 def begun(since: Path, tmp_path: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the file of an interrupted check."""
-    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", 1)
+    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally", 1)
     hardsim("check", since, "--max-n", "3", "--resume", tmp_path / "run").exits(130)
     monkeypatch.undo()
     return tmp_path / "run"
@@ -184,7 +184,7 @@ def test_a_file_that_another_process_holds_stops_this_run_alone(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
-        monkeypatch.setattr("hardsim.checking.checkpoint.PATIENCE", 0.1)
+        monkeypatch.setattr("hardsim.campaign.checkpoint.PATIENCE", 0.1)
         for more in ([], ["--json", "-"], ["--quiet"]):
             hardsim(*arguments, *more).refused(f"--resume {begun}: another process is using this file", "Wait until")
         assert begun.read_bytes() == before

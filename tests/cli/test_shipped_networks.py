@@ -12,8 +12,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from formulas.networks.train import PLANS, SPECIAL, Plan, initial
-from hardsim.checking.open import read_input
 from hardsim.examples import NETWORKS, formulas_directory
+from hardsim.targets.open import read_input
 
 FOLDER = formulas_directory() / NETWORKS
 WRONG = {

@@ -153,9 +153,9 @@ def test_a_run_is_resumed_only_if_nothing_was_changed(
         "alphabet: a b\nas(i) := psum_j[j <= i] (Q_a(j) ? 2 : 0)\nm(i) := as(i) >= pos(i)\noutput: m\n",
     )
     written(here / "p.spec", "network: net\nalphabet: a b\nprogram: p.srasp\n")
-    monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
+    monkeypatch.setattr("hardsim.campaign.checkpoint.INTERVAL", 0.0)
     with monkeypatch.context() as patch:
-        interrupt(patch, "hardsim.checking.external.NetworkJudge.tally", after=3)
+        interrupt(patch, "hardsim.targets.external.NetworkJudge.tally", after=3)
         hardsim("check", "p.spec", "--resume", "kept").exits(130, "PARTIAL")
     vocabulary, program = here / "net" / "vocab.json", here / "p.srasp"
     for path in (vocabulary, program):

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.obstacles import IN_ORDER, LONGEST, TRIED, obstacles
-from hardsim.checking.open import read_input
-from hardsim.checking.prove import ProofResult
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.obstacles import IN_ORDER, LONGEST, TRIED, obstacles
 from hardsim.examples import formulas_directory
+from hardsim.proving.prove import ProofResult
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 from tests.attention_models import HEAD, Document, majority, shares, sided, some_a, with_head, write
 
 DIFFER = f"head {HEAD} ties: on `ab` the tied positions carry 1 and 0, so no temperature helps"

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import read_input
-from hardsim.checking.subject import ModelOptions
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.errors import InvariantError
 from hardsim.hard import hardmax as ways
@@ -26,6 +24,8 @@ from hardsim.network.integers import SAFE, Exact, Integers
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Head, Kind, Program, Weighting
 from hardsim.program.regimes import REGIMES, expression
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 
 SHIPPED = Path(__file__).resolve().parents[2] / "formulas"
 Table = list[list[Fraction]]

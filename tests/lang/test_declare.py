@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions
 from tests.strategies import all_words
 from tests.subjects import agree, general_proof
 

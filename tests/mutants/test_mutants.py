@@ -22,10 +22,10 @@ from typing import Any
 import pytest
 
 from hardsim import parse
-from hardsim.checking.open import compile_srasp, store_program
 from hardsim.cli.app import run
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.targets.open import compile_srasp, store_program
 from hardsim.verify import verify
 from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix

@@ -22,8 +22,8 @@ import pytest
 from hardsim.errors import HardsimError
 from hardsim.program.file import program_json
 from hardsim.program.hard_attention import Program
-from hardsim.proof.program import law_of
-from hardsim.proof.result import NotProved
+from hardsim.proof.programs.program import law_of
+from hardsim.proof.shared.result import NotProved
 from tests.mutants import programs
 from tests.mutants.judge import Judge, evaluate
 from tests.mutants.mutate import Document

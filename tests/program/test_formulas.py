@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.checking.open import compile_formula, read_input
-from hardsim.checking.sharpening import scaled
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.campaign.theorem26 import scaled
 from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
@@ -26,6 +24,8 @@ from hardsim.program.file import AhatFile, ahat_json, named_predicates
 from hardsim.program.hard_attention import Affine, Kind, Weighting
 from hardsim.program.regimes import PROVEN
 from hardsim.sharpening.measure import measure
+from hardsim.targets.open import compile_formula, read_input
+from hardsim.targets.subject import ModelOptions, Subject
 from tests.hard_runs import outputs_of
 from tests.program.test_file import read, written
 from tests.sources import load

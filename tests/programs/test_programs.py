@@ -14,14 +14,14 @@ from fractions import Fraction
 import pytest
 
 from hardsim.api import load
-from hardsim.checking.campaign import Judge
-from hardsim.checking.open import compile_srasp
-from hardsim.checking.result import Answer, Verdict
-from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import Subject
-from hardsim.checking.tally import Tally
+from hardsim.campaign.check import Judge
+from hardsim.campaign.result import Answer, Verdict
+from hardsim.campaign.tally import Tally
+from hardsim.campaign.theorem26 import plan_length, prepare_words
 from hardsim.lang import ast
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.targets.open import compile_srasp
+from hardsim.targets.subject import Subject
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
 from tests.programs.shipped import DIRECTORY, NAMES, balanced, expected, long_words, program_of, words_of
 from tests.sources import load_program

@@ -12,7 +12,6 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.columns import PositionFunction, PredicateColumn
@@ -20,6 +19,7 @@ from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import LengthTable, Matrix, PositionTable, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.targets.subject import Subject
 from tests.networks import put, scaled
 from tests.proof.perturb import perturbed, with_one
 

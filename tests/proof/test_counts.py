@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.network.numbers import Rational
-from hardsim.proof.head_argument import number_error, table_errors, wrong_sign
-from hardsim.proof.ratios import common
-from hardsim.proof.sites import Sites
+from hardsim.proof.formulas.head_argument import number_error, table_errors, wrong_sign
+from hardsim.proof.formulas.sites import Sites
+from hardsim.proof.shared.ratios import common
 
 
 def weights(rate: Fraction, visible: int, count: int) -> list[float]:

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checking.prove import confirmed, prove_every_length
-from hardsim.checking.result import Verdict
-from hardsim.checking.subject import Subject
+from hardsim.campaign.result import Verdict
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
-from hardsim.proof.decay import GRID, DecayClaim, Fading, above, argue, below
-from hardsim.proof.program import law_of, number
-from hardsim.proof.ratios import Ratio, Value
-from hardsim.proof.result import NotProved
+from hardsim.proof.programs.decay import GRID, DecayClaim, Fading, above, argue, below
+from hardsim.proof.programs.program import law_of, number
+from hardsim.proof.shared.ratios import Ratio, Value
+from hardsim.proof.shared.result import NotProved
+from hardsim.proving.prove import confirmed, prove_every_length
 from hardsim.sharpening.recursion import error_bounds
+from hardsim.targets.subject import Subject
 from tests.subjects import FORMULAS, known, program_of, shipped
 
 QUICK = ("dyck2", "sort", "ab_plus", "parity", "flipflop")

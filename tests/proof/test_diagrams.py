@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from hardsim.proof import facts as module
-from hardsim.proof.facts import Diagrams, TooLarge, clip
+from hardsim.proof.formulas import facts as module
+from hardsim.proof.formulas.facts import Diagrams, TooLarge, clip
 
 
 def test_equal_functions_are_equal_numbers() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.checking.prove import prove_subject
-from hardsim.checking.result import Verdict
-from hardsim.checking.subject import Subject
+from hardsim.campaign.result import Verdict
 from hardsim.lang.semantics import Oracle
+from hardsim.proving.prove import prove_subject
 from hardsim.run.float64 import FloatForward
 from hardsim.run.soft import SoftModel, rounded
+from hardsim.targets.subject import Subject
 from tests.sources import load
 from tests.subjects import FORMULAS, in_regimes
 

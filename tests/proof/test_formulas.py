@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.proof.result import Proof
+from hardsim.proof.shared.result import Proof
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions
 from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.sources import load
 from tests.strategies import formulas

@@ -9,8 +9,6 @@ from math import exp, isclose
 
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.network.numbers import Mask
@@ -18,9 +16,11 @@ from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Weighting
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
-from hardsim.proof import meaning
-from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove
+from hardsim.proof.formulas import meaning
+from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.network import prove
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions, Subject, own_predicates
 from tests.networks import edited_head
 from tests.proof.test_perturbed import perturbations, refuting_word, subjects
 from tests.subjects import compiled, general_proof, known

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, SourceError
 from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable, parse_arith
 from hardsim.lang.desugar import desugar
@@ -24,11 +23,12 @@ from hardsim.network.transformer import LengthTable, Matrix, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Program, ProgramLayer, Unit
 from hardsim.program.regimes import PROVEN
-from hardsim.proof.arrays import Running, above, ball, exp_lower, exp_upper, share
-from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove, prove_network
-from hardsim.proof.ratios import NoRatio, Ratio, ratio_of
-from hardsim.proof.sites import Classes, SiteClass, Sites
+from hardsim.proof.formulas.arrays import Running, above, ball, exp_lower, exp_upper, share
+from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.network import prove, prove_network
+from hardsim.proof.formulas.sites import Classes, SiteClass, Sites
+from hardsim.proof.shared.ratios import NoRatio, Ratio, ratio_of
+from hardsim.targets.subject import Subject, own_predicates
 from tests.networks import edited_head, put
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects

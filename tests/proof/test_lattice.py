@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.proof.lattice import (
+from hardsim.proof.programs.lattice import (
     HALF,
     Domains,
     NumberSpan,
@@ -30,9 +30,9 @@ from hardsim.proof.lattice import (
     remainder,
     times_step,
 )
-from hardsim.proof.program import number
-from hardsim.proof.ratios import Ratio, Value, chain
-from hardsim.proof.result import NotProved
+from hardsim.proof.programs.program import number
+from hardsim.proof.shared.ratios import Ratio, Value, chain
+from hardsim.proof.shared.result import NotProved
 
 RATIONALS = st.fractions(-3, 3, max_denominator=4)
 EVERYWHERE = [chain(["i", "n"], [0, 0])]

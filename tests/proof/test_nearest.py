@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask
-from hardsim.proof.arrays import Columns
-from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
-from hardsim.proof.sites import Sites
+from hardsim.proof.formulas.arrays import Columns
+from hardsim.proof.formulas.nearest import LocalType, NearestReading, head_worst_case
+from hardsim.proof.formulas.sites import Sites
 
 F = Fraction
 

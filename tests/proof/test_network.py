@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.campaign import Judge
+from hardsim.campaign.check import Judge
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import Matrix, Transformer
 from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.proof.network import prove, prove_network, sites_up_to
+from hardsim.proof.formulas.network import prove, prove_network, sites_up_to
 from tests.networks import edited_head, put, scaled
 from tests.subjects import compiled, judge_of, known
 

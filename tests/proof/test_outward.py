@@ -9,7 +9,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.proof.arrays import EXP_ERROR, RANGE, above, ball, exp_lower, exp_upper, exponential
+from hardsim.proof.formulas.arrays import EXP_ERROR, RANGE, above, ball, exp_lower, exp_upper, exponential
 
 
 def exact(x: float) -> arb:

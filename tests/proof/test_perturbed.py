@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.semantics import Oracle
 from hardsim.network.transformer import Transformer
-from hardsim.proof.network import prove
+from hardsim.proof.formulas.network import prove
 from hardsim.run.soft import SoftModel, rounded
+from hardsim.targets.subject import Subject
 from tests.proof.perturb import perturbed
 from tests.subjects import in_regimes
 

@@ -21,10 +21,10 @@ from hardsim.lang.arith import parse_arith
 from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
-from hardsim.proof.places import every_length
-from hardsim.proof.program import ProgramLaw, law_of, number
-from hardsim.proof.ratios import Ratio
-from hardsim.proof.result import NotProved
+from hardsim.proof.programs.places import every_length
+from hardsim.proof.programs.program import ProgramLaw, law_of, number
+from hardsim.proof.shared.ratios import Ratio
+from hardsim.proof.shared.result import NotProved
 from hardsim.sharpening.measure import LengthFacts, measure
 from tests.mistakes import raised
 from tests.simulations import models, tieless

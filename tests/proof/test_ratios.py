@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask, Rational
-from hardsim.proof.ratios import NoRatio, Ratio, chain, line, lower, positive, ratio_of, upper
-from hardsim.proof.result import NotProved
-from hardsim.proof.sites import Classes, Free, SiteClass, Sites
+from hardsim.proof.formulas.sites import Classes, Free, SiteClass, Sites
+from hardsim.proof.shared.ratios import NoRatio, Ratio, chain, line, lower, positive, ratio_of, upper
+from hardsim.proof.shared.result import NotProved
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions
 
 LENGTHS = 9
 TEXTS = (

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.checking.open import compile_formula, read_input
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ltl_parser import parse_text
@@ -20,12 +18,14 @@ from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead
 from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import PROVEN
-from hardsim.proof import general, smt
-from hardsim.proof.general import prove_general
-from hardsim.proof.ratios import Ratio
-from hardsim.proof.result import NotProved
-from hardsim.proof.smt import Writer, smt_text, writer
-from hardsim.proof.state import BooleanHead
+from hardsim.proof.formulas import general, smt
+from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.smt import Writer, smt_text, writer
+from hardsim.proof.formulas.state import BooleanHead
+from hardsim.proof.shared.ratios import Ratio
+from hardsim.proof.shared.result import NotProved
+from hardsim.targets.open import compile_formula, read_input
+from hardsim.targets.subject import ModelOptions
 from tests.solver import answers, by_kind
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"

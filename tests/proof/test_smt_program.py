@@ -13,19 +13,19 @@ from random import Random
 
 import pytest
 
-from hardsim.checking.subject import Subject
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.transformer import AttentionHead, FeedForward, Matrix
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
-from hardsim.proof.decay import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
-from hardsim.proof.lattice import NumberSpan, times
-from hardsim.proof.places import World
-from hardsim.proof.program import Law, LayerLaw, ProgramLaw, law_of
-from hardsim.proof.result import NotProved
-from hardsim.proof.rows import Row
-from hardsim.proof.smt import text_of
-from hardsim.proof.smt_program import ProgramWriter, program_text, program_writer
+from hardsim.proof.formulas.smt import text_of
+from hardsim.proof.programs.decay import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
+from hardsim.proof.programs.lattice import NumberSpan, times
+from hardsim.proof.programs.places import World
+from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw, law_of
+from hardsim.proof.programs.rows import Row
+from hardsim.proof.programs.smt_program import ProgramWriter, program_text, program_writer
+from hardsim.proof.shared.result import NotProved
+from hardsim.targets.subject import Subject
 from tests.mistakes import raised
 from tests.simulations import random_model
 from tests.solver import answers, by_kind

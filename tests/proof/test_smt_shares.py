@@ -12,10 +12,10 @@ import pytest
 
 from hardsim.lang.arith import parse_arith
 from hardsim.program.hard_attention import Encoding
-from hardsim.proof.lattice import IsolatedZero, NumberSpan, Share, times
-from hardsim.proof.program import LayerLaw, Spans
-from hardsim.proof.rows import ProductRule, Row
-from hardsim.proof.smt_program import ProgramWriter
+from hardsim.proof.programs.lattice import IsolatedZero, NumberSpan, Share, times
+from hardsim.proof.programs.program import LayerLaw, Spans
+from hardsim.proof.programs.rows import ProductRule, Row
+from hardsim.proof.programs.smt_program import ProgramWriter
 from tests.proof.test_smt_program import Change, layers, of_program, of_subject, rows, solutions, solved
 from tests.solver import answers
 from tests.subjects import known, shipped

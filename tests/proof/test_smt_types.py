@@ -13,12 +13,12 @@ import pytest
 
 from hardsim.network.numbers import Rational
 from hardsim.network.transformer import Matrix
-from hardsim.proof.lattice import times
-from hardsim.proof.program import LayerLaw
-from hardsim.proof.rows import Row
-from hardsim.proof.smt import Query, text_of
-from hardsim.proof.smt_program import ProgramWriter
-from hardsim.proof.types import RULE
+from hardsim.proof.formulas.smt import Query, text_of
+from hardsim.proof.programs.lattice import times
+from hardsim.proof.programs.program import LayerLaw
+from hardsim.proof.programs.rows import Row
+from hardsim.proof.programs.smt_program import ProgramWriter
+from hardsim.proof.programs.types import RULE
 from tests.proof.test_smt_program import of_subject, solved
 from tests.solver import answers
 from tests.subjects import program_of, subject_of

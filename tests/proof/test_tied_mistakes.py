@@ -15,8 +15,8 @@ import pytest
 
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.hard_attention import Head, ProgramLayer
-from hardsim.proof import lattice, program, rows, shares, types
-from hardsim.proof.lattice import (
+from hardsim.proof.programs import lattice, program, rows, shares, types
+from hardsim.proof.programs.lattice import (
     Denominator,
     Domains,
     IsolatedZero,
@@ -28,10 +28,10 @@ from hardsim.proof.lattice import (
     positive,
     times,
 )
-from hardsim.proof.places import Seen, World
-from hardsim.proof.ratios import Ratio, Value
-from hardsim.proof.rows import Difference, Row, ScoreRows
-from hardsim.proof.types import TypedRows
+from hardsim.proof.programs.places import Seen, World
+from hardsim.proof.programs.rows import Difference, Row, ScoreRows
+from hardsim.proof.programs.types import TypedRows
+from hardsim.proof.shared.ratios import Ratio, Value
 from tests.proof.test_ties import law_of_seed
 from tests.tied_truth import Wrong
 

@@ -21,12 +21,12 @@ from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
-from hardsim.proof import types
-from hardsim.proof.lattice import NumberSpan
-from hardsim.proof.program import law_of, number
-from hardsim.proof.result import NotProved
-from hardsim.proof.rows import Row
-from hardsim.proof.types import RULE, TypedRows, TypeTable, combined, free
+from hardsim.proof.programs import types
+from hardsim.proof.programs.lattice import NumberSpan
+from hardsim.proof.programs.program import law_of, number
+from hardsim.proof.programs.rows import Row
+from hardsim.proof.programs.types import RULE, TypedRows, TypeTable, combined, free
+from hardsim.proof.shared.result import NotProved
 from hardsim.sharpening.measure import measure
 from tests.mistakes import raised
 from tests.proof.test_program import contain, mutants

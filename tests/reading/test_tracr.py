@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.checking.result import Verdict
+from hardsim.campaign.result import Verdict
 from hardsim.errors import InputError
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.srasp_parser import parse_program

@@ -11,9 +11,9 @@ from shutil import copytree
 import pytest
 
 import hardsim
-from hardsim.checking.open import expand_paths, read_input
 from hardsim.errors import InputError
 from hardsim.reading.training import is_state
+from hardsim.targets.open import expand_paths, read_input
 from tests.mistakes import raised
 from tests.reading.folders import DATA
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
-from hardsim.checking.result import Growth, ModelFacts, Tie, Verdict, Violation
+from hardsim.campaign.result import Growth, ModelFacts, Tie, Verdict, Violation
+from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.report.bound import (
     gap_row,
     gaps_counted,

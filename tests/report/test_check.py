@@ -9,7 +9,7 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from hardsim.checking.result import (
+from hardsim.campaign.result import (
     CheckResult,
     CompileResult,
     EvalResult,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.result import HeadResult, Opened
-from hardsim.checking.subject import Subject
+from hardsim.campaign.result import HeadResult, Opened
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
+from hardsim.targets.subject import Subject
 from tests.documents import valid, validator_of
 from tests.report.screens import printed
 

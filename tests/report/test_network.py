@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.checking.result import CheckResult, JudgedLength, MarginTrend, Mismatch, ModelFacts, Verdict
+from hardsim.campaign.result import CheckResult, JudgedLength, MarginTrend, Mismatch, ModelFacts, Verdict
 from hardsim.report.check import Listing, print_check, print_verdict
 from hardsim.report.screen import Screen
 from tests.documents import valid

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 import hardsim
-from hardsim.checking.open import read_input
-from hardsim.checking.subject import ModelOptions
 from hardsim.cli.report import definitions_of
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table, blocks_of
 from hardsim.report.check import print_check
@@ -18,6 +16,8 @@ from hardsim.report.page import blocks, text
 from hardsim.report.parts import Part
 from hardsim.report.prove import print_every_length
 from hardsim.report.screen import MATHS, columns
+from hardsim.targets.open import read_input
+from hardsim.targets.subject import ModelOptions
 from tests.cli.conftest import unfolded
 from tests.pages import Page
 from tests.report.screens import printed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.result import Word
-from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import Subject
+from hardsim.campaign.result import Word
+from hardsim.campaign.theorem26 import plan_length, prepare_words
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
+from hardsim.targets.subject import Subject
 
 
 def network_of(subject: Subject, words: Sequence[Word]) -> Transformer:

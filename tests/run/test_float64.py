@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided, Unsupported
 from hardsim.lang.pretty import format_formula
 from hardsim.network.integers import Exact
@@ -26,6 +25,7 @@ from hardsim.run.float64 import BatchTrace, FloatForward, affine, ranked
 from hardsim.run.float_rows import Views
 from hardsim.run.soft import SoftModel, SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
+from hardsim.targets.subject import Subject
 from tests.counting_strategies import counting_formulas
 from tests.networks import (
     ALPHABET,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.words import sample_words
+from hardsim.campaign.words import sample_words
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.semantics import Oracle
 from hardsim.network.numbers import Mask

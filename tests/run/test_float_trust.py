@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.checking import execution
-from hardsim.checking.execution import Job, LocalCrew, Shard
+from hardsim.campaign import workers
+from hardsim.campaign.workers import Job, LocalCrew, Shard
 from hardsim.cli.app import run
 from hardsim.run import float_trust
 from hardsim.run.float_trust import arithmetic_fault, distrust, exp_fault, hear, reasons
@@ -179,4 +179,4 @@ def test_what_a_worker_finds_reaches_its_parent() -> None:
 
 
 def test_the_answer_of_a_worker_comes_with_what_it_found() -> None:
-    assert execution.work(Job(result_text, ()).parcel(), Shard(3, (("a",),))) == (3, ("wrong here",))
+    assert workers.work(Job(result_text, ()).parcel(), Shard(3, (("a",),))) == (3, ("wrong here",))

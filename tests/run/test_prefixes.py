@@ -12,7 +12,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
@@ -22,6 +21,7 @@ from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_rows import Views, mean
 from hardsim.run.prefixes import causal, fork, join
 from hardsim.run.soft import SoftModel
+from hardsim.targets.subject import Subject
 from tests.run.test_float64 import assert_contains
 from tests.subjects import compiled
 

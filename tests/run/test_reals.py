@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.evaluate import evaluate
-from hardsim.checking.result import Answer
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.evaluate import evaluate
+from hardsim.campaign.result import Answer
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.reals import Real

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checking.subject import Subject
 from hardsim.program.hard_attention import Head, Kind
 from hardsim.program.regimes import REGIMES, expression
 from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.run.ball import bound_of
+from hardsim.targets.subject import Subject
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
 from tests.networks import context, number, softmax
 from tests.subjects import compiled as subject

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.checking.certificate import certificate, certificate_text, check_model
-from hardsim.checking.program_certificate import program_certificate
-from hardsim.checking.prove import prove_attention, prove_every_length, prove_subject
-from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.lang.arith import in_python, parse_arith
+from hardsim.proving.certificate import certificate, certificate_text, check_model
+from hardsim.proving.program_certificate import program_certificate
+from hardsim.proving.prove import prove_attention, prove_every_length, prove_subject
+from hardsim.targets.subject import Subject
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import FAR, GRID, Rejected, distance, exp_up_to, too_large, worst
 from hardsim.verify.decay import Law, Recursion

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checking.certificate import certificate, check_formula, check_model
-from hardsim.checking.open import compile_formula, read_input
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import InputError, Undecided
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
+from hardsim.proving.certificate import certificate, check_formula, check_model
+from hardsim.targets.open import compile_formula, read_input
+from hardsim.targets.subject import ModelOptions
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected
 from hardsim.verify.every_length import ALTERNATING, CLASSES, NUMBER, TABLE, of_x, ramp

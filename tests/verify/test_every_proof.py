@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 
 from hardsim.api import Model, load
-from hardsim.checking.certificate import certificate, certificate_text
-from hardsim.checking.evaluate import compiled_text
-from hardsim.checking.open import of_document
-from hardsim.checking.options import Request
-from hardsim.checking.program_certificate import check_network, program_certificate
-from hardsim.checking.proof_files import written_down
-from hardsim.checking.prove import plan_proof, prove_attention
-from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.campaign.evaluate import compiled_text
+from hardsim.campaign.options import Request
+from hardsim.campaign.result import Verdict
 from hardsim.errors import InputError, SourceError, Undecided
 from hardsim.program.regimes import REGIMES
+from hardsim.proving.certificate import certificate, certificate_text
+from hardsim.proving.program_certificate import check_network, program_certificate
+from hardsim.proving.proof_files import written_down
+from hardsim.proving.prove import plan_proof, prove_attention
+from hardsim.targets.open import of_document
+from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, ONE, Rejected, above, falls, worst, worst_of_all
 from tests.certificate_definitions import false_on

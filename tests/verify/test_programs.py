@@ -19,12 +19,12 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.certificate import lengths_of, span_of
-from hardsim.checking.program_certificate import check_network, program_certificate
-from hardsim.checking.prove import prove_attention, prove_every_length
 from hardsim.cli.verify import CertifiedTarget, check
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
+from hardsim.proving.certificate import lengths_of, span_of
+from hardsim.proving.program_certificate import check_network, program_certificate
+from hardsim.proving.prove import prove_attention, prove_every_length
 from hardsim.verify import checker_of, verify
 from hardsim.verify.arithmetic import MINUTE, WORK, Rejected
 from hardsim.verify.program_sections import CHECKED

@@ -19,18 +19,18 @@ from typing import Any, cast
 
 import pytest
 
-from hardsim.checking.program_certificate import program_facts, program_json
-from hardsim.checking.sharpening import constant
+from hardsim.campaign.theorem26 import constant
 from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program, Weighting
-from hardsim.proof import program as derivation
-from hardsim.proof import shares as known_shares
-from hardsim.proof.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
-from hardsim.proof.program import Law, LayerLaw, ProgramLaw, law_of
-from hardsim.proof.ratios import Ratio, simplest
-from hardsim.proof.result import NotProved
-from hardsim.proof.rows import ScoreRows
+from hardsim.proof.programs import program as derivation
+from hardsim.proof.programs import shares as known_shares
+from hardsim.proof.programs.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
+from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw, law_of
+from hardsim.proof.programs.rows import ScoreRows
+from hardsim.proof.shared.ratios import Ratio, simplest
+from hardsim.proof.shared.result import NotProved
+from hardsim.proving.program_certificate import program_facts, program_json
 from hardsim.verify import rejection, verify
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.program_certificate import _Facts, program_certificate, program_json
-from hardsim.checking.prove import prove_every_length
-from hardsim.checking.subject import Subject
 from hardsim.lang.arith import parse_arith
 from hardsim.program.assemble import assemble
-from hardsim.proof.program import law_of
-from hardsim.proof.result import NotProved
+from hardsim.proof.programs.program import law_of
+from hardsim.proof.shared.result import NotProved
+from hardsim.proving.program_certificate import _Facts, program_certificate, program_json
+from hardsim.proving.prove import prove_every_length
+from hardsim.targets.subject import Subject
 from hardsim.verify import types, verify
 from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.ratios import Ratio, Value

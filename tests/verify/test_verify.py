@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.checking.certificate import certificate, certificate_text, check_formula, check_labels, check_model
-from hardsim.checking.open import compile_formula, read_expression, read_input
-from hardsim.checking.prove import prove_subject
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
+from hardsim.proving.certificate import certificate, certificate_text, check_formula, check_labels, check_model
+from hardsim.proving.prove import prove_subject
+from hardsim.targets.open import compile_formula, read_expression, read_input
+from hardsim.targets.subject import ModelOptions
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected, exp
 from hardsim.verify.expressions import evaluate, expression

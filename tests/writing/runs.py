@@ -10,13 +10,13 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from hardsim.checking.export import Export, export_of
-from hardsim.checking.open import Input, of_network, read_input
-from hardsim.checking.result import Word
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.result import Word
 from hardsim.lang.arith import parse_arith
+from hardsim.measuring.export import Export, export_of
 from hardsim.network.dense import Network
 from hardsim.network.transformer import Transformer
+from hardsim.targets.open import Input, of_network, read_input
+from hardsim.targets.subject import ModelOptions
 from hardsim.writing.layout import Answer, ExportLayout, transformer_layout
 from hardsim.writing.onnx import OUTPUTS, TOKENS, onnx_bytes
 

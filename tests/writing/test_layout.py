@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hardsim.checking.export import Export, exact_runner
 from hardsim.errors import OutOfRange, Unsupported
 from hardsim.examples import formulas_directory
 from hardsim.lang.arith import parse_arith
@@ -21,6 +20,7 @@ from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import members_of
+from hardsim.measuring.export import Export, exact_runner
 from hardsim.network.dense import Activation, Network, Norm, Readout
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import FeedForward, Layer, LengthTable, Matrix, Transformer

@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hardsim.checking.export import Export, exact_runner, export_of, folder_files, run_folder
-from hardsim.checking.open import read_expression
-from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.examples import formulas_directory
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.semantics import Oracle
+from hardsim.measuring.export import Export, exact_runner, export_of, folder_files, run_folder
 from hardsim.network.dense import Activation, Network, Norm, Readout
 from hardsim.network.transformer import LengthTable, Transformer
 from hardsim.program.regimes import REGIMES
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import read_folder
+from hardsim.targets.open import read_expression
+from hardsim.targets.subject import ModelOptions
 from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
 from tests.dense_networks import made

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.result import MPMATH
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.campaign.result import MPMATH
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_ltl.operators import SIZES
 from hardsim.errors import InvariantError, Unsupported
@@ -19,6 +17,8 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PROVEN, REGIMES, expression
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions, Subject
 from tests.hard_runs import hard_run
 from tests.strategies import all_words
 from tests.subjects import agree, evaluations

@@ -7,13 +7,13 @@ from typing import get_args
 
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.result import MPMATH
-from hardsim.checking.subject import ModelOptions
+from hardsim.campaign.result import MPMATH
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.targets.open import compile_formula
+from hardsim.targets.subject import ModelOptions
 from tests.strategies import PAST_BINARY, PAST_UNARY, all_words
 from tests.subjects import agree, evaluations, known
 

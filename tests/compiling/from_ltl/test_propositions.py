@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from hardsim.checking.engines import HardRunner
-from hardsim.checking.open import compile_formula, of_document, store_program, store_text
-from hardsim.checking.result import MPMATH
-from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.checking.words import sample_words
+from hardsim.campaign.engines import HardRunner
+from hardsim.campaign.result import MPMATH
+from hardsim.campaign.words import sample_words
 from hardsim.errors import InputError, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
@@ -24,6 +22,8 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.lang.valuations import Valuations, everything
 from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.targets.open import compile_formula, of_document, store_program, store_text
+from hardsim.targets.subject import ModelOptions, Subject
 from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
 from tests.strategies import all_words, formulas
 from tests.subjects import agree, general_proof, proof_of

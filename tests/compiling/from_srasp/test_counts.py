@@ -8,7 +8,7 @@ from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.srasp.srasp_parser import parse_program
-from hardsim.proof.program import law_of
+from hardsim.proof.programs.program import law_of
 from hardsim.sharpening.measure import measure
 from tests.compiling.from_srasp.harness import agree, words_to
 from tests.mistakes import raised

@@ -1,0 +1,703 @@
+"""The answers of exact hard attention and of the softmax network on words of one length, with the errors between them.
+
+Hard attention runs once on a batch. The network runs in certified float64 on whole batches, or in balls or mpmath word
+by word; `auto` is float64, with balls for the words that it cannot decide. Measured numbers are given as lower and
+upper bounds, which are equal in mpmath, since it gives no enclosures. Bounds may be floats, which Python compares with
+rationals exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from math import inf, isinf, nextafter
+from sys import float_info
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.campaign.result import AUTO, BALL, FLOAT64, MPMATH, Answer, HeadResult, Word, settled
+from hardsim.errors import Undecided
+from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
+from hardsim.hard.exact import ExactModel, HardTrace
+from hardsim.network.integers import Exact, largest, widened
+from hardsim.network.numbers import ONE, Rational
+from hardsim.network.transformer import Terms, Transformer
+from hardsim.program.hard_attention import Head, Program
+from hardsim.program.sharpness import Budget
+from hardsim.run.arithmetic import Column, Value, linear
+from hardsim.run.ball import bound_of, lower, upper
+from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
+from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.float_trust import distrust
+from hardsim.run.mp import ACCURATE_DIGITS, digits_needed, exact
+from hardsim.run.soft import LOG_2, SoftModel, SoftTrace
+from hardsim.run.unrounded import unrounded_output
+from hardsim.targets.subject import Subject
+
+S = TypeVar("S")
+Measured: TypeAlias = Any
+"""A measured number: a Fraction or a float (they have no common base class)."""
+Bounds: TypeAlias = tuple[Measured, Measured]
+Span: TypeAlias = tuple[Floats, Floats]
+"""Lower and upper bounds of a number, one of each for each word."""
+Place: TypeAlias = tuple[str] | tuple[str, str] | tuple[int, int, str]
+"""The key of a measured number: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard attention
+over all positions. `(head, coordinate)` is the error of what a head writes; `(layer, 0, coordinate)` that of a
+coordinate after a layer's attention, and `(layer, 1, coordinate)` after the layer. Layers count from 0."""
+OUTPUT, UNROUNDED, MARGIN, SUM = ("output",), ("unrounded",), ("margin",), ("sum",)
+"""Keys of numbers: the output of an acceptor, the output before it is rounded, the margin, and the largest error of the
+sums of looked-up counts."""
+AFTER = 1
+"""The number, in keys of errors, for the values that a layer's hidden units have written."""
+
+FLOAT_DIGITS = 15
+"""Decimal digits of float64."""
+WHOLE = 2**52
+"""Bound for exact integers: those below it, and their differences, are exact in float64."""
+ROUNDING = Fraction(1, 2**64)
+"""Rounding error that is granted to mpmath, which gives no enclosures, before an error exceeds its bound."""
+CELLS = 1 << 20
+"""Most scores of one head (words times squares of their positions) in a batch of the exact run."""
+BATCH = 4096
+
+
+def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
+    """Yield the words of one length in batches of at most BATCH words whose scores fit into memory; `positions` is the
+    length as read."""
+    # The scores of a head are positions^2 numbers a word.
+    size, left = max(1, min(BATCH, CELLS // (positions * positions))), iter(words)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+# ---- hard attention ----
+
+
+@dataclass
+class Hard:
+    """A run of exact hard attention on words of one length, by a formula's program bit by bit, or by any program.
+    `answers` has one for each word. Numbers have the shape (words or 1, positions); `gaps` has, by name of the head,
+    the least score gap over all words of each head that has one."""
+
+    trace: BatchHardTrace | HardTrace
+    answers: list[Answer]
+    gaps: Mapping[str, Fraction]
+
+    @staticmethod
+    def of(subject: Subject, program: Program, trace: BatchHardTrace | HardTrace) -> Hard:
+        """Return the answers and gaps of a run."""
+        if isinstance(trace, BatchHardTrace):
+            return Hard(trace, trace.accepted.tolist(), trace.gaps)
+        least = {name: rows.least() for layer in trace.layers for name, rows in layer.rows.items()}
+        gaps = {name: gap for name, gap in least.items() if gap is not None}
+        return Hard(trace, hard_answers(subject, program, trace), gaps)
+
+    def attended(self, head: str, out: str) -> Exact:
+        """Return the values that a head wrote to the coordinate `out`. In the program of a formula every coordinate is
+        written once."""
+        if isinstance(self.trace, BatchHardTrace):
+            return self.trace.numbers(out)
+        return next(layer.results[head][out] for layer in self.trace.layers if head in layer.results)
+
+    def final(self, name: str) -> Exact:
+        """Return the values of a coordinate after the last step of the run."""
+        return self.trace.numbers(name) if isinstance(self.trace, BatchHardTrace) else self.trace.columns[name]
+
+    def stages(self) -> Iterator[tuple[int, int, Mapping[str, Exact]]]:
+        """Yield the residual stream after each step, as (layer from 0, stage, values): stage 0 is attention, 1 the
+        whole layer."""
+        for number, layer in enumerate(self.trace.layers if isinstance(self.trace, HardTrace) else ()):
+            yield number, 0, layer.attended
+            yield number, 1, layer.columns
+
+
+def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[Answer]:
+    """Return the answers of exact hard attention, word by word: a truth value of an acceptor (None: neither), otherwise
+    a tuple with the outputs at the symbols, without blanks (None: not exactly one output is selected, or no integer).
+    """
+    if subject.acceptor:
+        place = program.reading_index(trace.n)
+        column = trace.columns[program.output]
+        return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
+    # Index of the first symbol: a beginning of sequence at position 0 has no output.
+    first, level = 1 - program.first, subject.threshold
+    if program.integers:
+        column, n = trace.columns[program.output], trace.n
+        # An integer output is stored as the integer over n, the length as run.
+        scaled = [[Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))]
+        return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
+    columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
+    found: list[Answer] = []
+    for word in range(columns[0][1].whole.shape[0]):
+        rows = [(symbol, column.values(word)[first:]) for symbol, column in columns]
+        sides = [(symbol, [None if value == level else value > level for value in row]) for symbol, row in rows]
+        found.append(subject.symbols(sides))
+    return found
+
+
+class HardRunner:
+    """Exact hard attention for a subject, ready to run; formulas run bit by bit."""
+
+    def __init__(self, subject: Subject, program: Program | None = None) -> None:
+        self.subject = subject
+        self.program = program or subject.program
+        self._model = BatchHard(self.program) if subject.formula is not None else ExactModel(self.program)
+
+    def trace(self, prepared: Sequence[Word]) -> HardTrace:
+        """Run words of one length with the scores of every row measured."""
+        return (self._model if isinstance(self._model, ExactModel) else ExactModel(self.program)).run(prepared)
+
+    def run(self, prepared: Sequence[Word]) -> Hard:
+        """Return the exact run of words of one length, given in the form that the program reads (`prepared`).
+
+        Raises:
+            InvariantError: if a formula's head breaks a promise.
+        """
+        model = self._model
+        trace = model.run(model.symbols(prepared)) if isinstance(model, BatchHard) else model.run(prepared)
+        return Hard.of(self.subject, self.program, trace)
+
+    def answer(self, word: Word) -> Answer:
+        """Return the answer of hard attention on a word."""
+        return self.answers([word])[0]
+
+    def answers(self, words: Sequence[Word]) -> list[Answer]:
+        """Return the answers of hard attention on words of one length."""
+        prepared = [self.subject.prepared(word) for word in words]
+        size = len(prepared[0]) + self.program.bos
+        return [answer for batch in batches(prepared, size) for answer in self.run(batch).answers]
+
+
+# ---- softmax ----
+
+
+@dataclass(frozen=True, slots=True)
+class SoftAnswer:
+    """The answer of the network on one word, with measured numbers.
+
+    `decided` is True if `answer` is certain. For a network that rounds, `answer` is True for an output of exactly 1,
+    False for 0, and None for any other. `engine` is the arithmetic that found the answer, `digits` its decimal digits.
+    """
+
+    decided: bool
+    answer: Answer
+    engine: str
+    digits: int
+    numbers: Mapping[Place, Bounds] = field(default_factory=dict)
+
+    def middle(self, place: Place) -> Fraction | None:
+        """Return a measured number, or the middle of its bounds; None if the number was not measured."""
+        bounds = self.numbers.get(place)
+        return None if bounds is None else (Fraction(bounds[0]) + Fraction(bounds[1])) / 2
+
+
+def undecided(engine: str, digits: int) -> SoftAnswer:
+    """Return the result of an engine that could not decide a word."""
+    return SoftAnswer(False, None, engine, digits)
+
+
+@dataclass
+class BatchAnswers:
+    """The answers of the network on words of one length, with measured numbers by key: bounds of all words.
+
+    `alone` holds, by number of the word, the answers of words that were run one by one in another arithmetic; they
+    replace the other entries.
+    """
+
+    decided: Booleans
+    answers: list[Answer]
+    numbers: dict[Place, Span] = field(default_factory=dict)
+    alone: dict[int, SoftAnswer] = field(default_factory=dict)
+
+    @staticmethod
+    def of(count: int) -> BatchAnswers:
+        """Return `count` undecided answers."""
+        return BatchAnswers(np.zeros(count, dtype=np.bool_), [None] * count)
+
+    def one(self, place: int) -> SoftAnswer:
+        """Return the answer on the word number `place`."""
+        if place in self.alone:
+            return self.alone[place]
+        if not self.decided[place]:
+            return undecided(FLOAT64, FLOAT_DIGITS)
+        numbers = {what: (float(low[place]), float(high[place])) for what, (low, high) in self.numbers.items()}
+        return SoftAnswer(True, self.answers[place], FLOAT64, FLOAT_DIGITS, numbers)
+
+    def part(self, place: int) -> BatchAnswers:
+        """Return the answers on the word number `place`, as a batch of one."""
+        numbers = {what: (low[[place]], high[[place]]) for what, (low, high) in self.numbers.items()}
+        alone = {0: self.alone[place]} if place in self.alone else {}
+        return BatchAnswers(self.decided[[place]], [self.answers[place]], numbers, alone)
+
+    def put(self, what: Place, places: Integers, span: Span) -> None:
+        """Store the bounds of a number on the words numbered `places`; on words without bounds it is 0."""
+        size = len(self.answers)
+        for kept, new in zip(self.numbers.setdefault(what, (np.zeros(size), np.zeros(size))), span, strict=True):
+            kept[places] = new
+
+    def settle(self, place: int, answer: SoftAnswer) -> None:
+        """Replace the answer on the word number `place` by that of another arithmetic."""
+        self.alone[place] = answer
+        self.decided[place] = answer.decided
+        self.answers[place] = answer.answer
+
+
+class Watched:
+    """The list of values whose errors are measured: what every head writes, every clip `2 (sum + 1) - 1/2` of looked-up
+    counts, and what hidden units write for later heads. With `streams`, every coordinate is measured after every
+    step."""
+
+    def __init__(self, program: Program, network: Transformer, streams: bool) -> None:
+        self.index = {name: number for number, name in enumerate(network.coordinates)}
+        self.heads = [(head, out) for head in program.heads for out, _ in head.values]
+        self.streams = program.coordinates if streams else ()
+        self.written: list[frozenset[str]] = []
+        """The coordinates that each step writes, two entries for each layer: what its attention writes, then what its
+        hidden units and biases write."""
+        for layer in program.layers:
+            units = (out for unit in layer.units for out, _ in unit.outs)
+            self.written.append(frozenset(out for head in layer.heads for out, _ in head.values))
+            self.written.append(frozenset((*units, *(out for out, _ in layer.biases))))
+        # A program under a budget writes each coordinate in one layer: its value at the end is the one that heads read.
+        self.read = () if streams else tuple(written_for_heads(program))
+        clips = [unit for layer in program.layers for unit in layer.units if unit.counts]
+        self.sums = [tuple(pair for pair in clip.pre.terms if pair[0] != ONE) for clip in clips]
+
+    def errors(
+        self,
+        trace: Any,
+        hard: Hard,
+        combine: Callable[[Terms], Any],
+        distance: Callable[[Any, Exact, bool], S],
+        half: Callable[[list[S]], S],
+    ) -> dict[Place, S]:
+        """Return the errors of a run, of one word or of a batch, by key.
+
+        Args:
+            trace: the run of the network.
+            hard: the exact run of the same words.
+            combine: the function that returns a linear form of the columns at the end of the run.
+            distance: the function that returns the largest distance of a column from hard values; its last argument is
+                True if the values are a mean.
+            half: the function that returns half the largest of some distances.
+        """
+        found: dict[Place, S] = {}
+        for head, out in self.heads:
+            column = trace.attended[head.name].get(self.index[out])
+            expected = hard.attended(head.name, out)
+            found[head.name, out] = distance(combine(()) if column is None else column, expected, head.uniform)
+        if self.streams:
+            before: Sequence[Any] = ()
+            latest: dict[str, S] = {}
+            steps = (step for layer in trace.layers for step in layer)
+            for (number, stage, hards), soft, written in zip(hard.stages(), steps, self.written, strict=True):
+                # The places are the same whatever runs a word: what nothing changed may be the same object, or not.
+                for name in self.streams if not before else filter(written.__contains__, self.streams):
+                    index = self.index[name]
+                    if not before or soft[index] is not before[index]:
+                        latest[name] = distance(soft[index], hards[name], False)
+                    found[number, stage, name] = latest[name]
+                before = soft
+        for number, name in self.read:
+            found[number, AFTER, name] = distance(trace.columns[self.index[name]], hard.final(name), False)
+        forms = [(tuple((self.index[name], value) for name, value in terms), terms) for terms in self.sums]
+        sums = [distance(combine(form), hard.trace.sum(terms), False) for form, terms in forms]
+        return found | ({SUM: half(sums)} if sums else {})
+
+
+def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
+    """Yield the coordinates that hidden units write and on which a later head depends, each with its layer (from 0)."""
+    # From the last layer backwards: a coordinate is needed if a head after it reads it, or a hidden unit whose output
+    # is.
+    needed: set[str] = set()
+    found: list[tuple[int, str]] = []
+    for number, layer in reversed(tuple(enumerate(program.layers))):
+        for unit in layer.units:
+            outs = [out for out, _ in unit.outs if out in needed]
+            found += [(number, out) for out in outs]
+            needed.update(name for name, _ in unit.pre.terms if outs)
+        needed.update(name for head in layer.heads for name in head.reads)
+    yield from dict.fromkeys(reversed(found))
+
+
+class WordEngine:
+    """Balls or mpmath, one word after the other. Balls give rigorous bounds, with as many bits as each word needs;
+    mpmath gives its number as both bounds."""
+
+    def __init__(self, subject: Subject, network: Transformer, watched: Watched, engine: str, dps: int | None) -> None:
+        self.subject, self.network, self.watched, self.engine = subject, network, watched, engine
+        bits = 0 if dps is None else int(dps / LOG_2) + 1
+        self.soft = SoftModel(
+            network, "mpmath" if engine == MPMATH else "ball", rounds=subject.exact, least=bits, dps=dps
+        )
+        if subject.exact:
+            self.soft.limit = max(self.soft.limit, 4 * bits)
+
+    def run(self, word: Word, open_: bool = True) -> SoftTrace:
+        """Run the network on a word as it is read. If `open_`, the precision is raised until the answer is settled.
+
+        Raises:
+            Undecided: if the answer is not settled at the largest precision.
+        """
+        if self.subject.exact:
+            return self.soft.run(word)
+        return self.soft.run(word, self.subject.is_settled if open_ else lambda trace: True)
+
+    def decision(self, word: Word) -> tuple[bool, Answer]:
+        """Return True and the answer on a word as it is read, or False and None if no answer is reached."""
+        try:
+            return True, self.subject.soft_answer(self.run(word).trace)
+        except Undecided:
+            return False, None
+
+    def answer(self, word: Word, hard: Hard, place: int) -> SoftAnswer:
+        """Return the network's answer on a word as it is read (undecided if it reaches none), with its errors against
+        exact hard attention; `place` is the number of the word in the exact run."""
+        try:
+            # Where hard attention decides nothing no precision would make softmax agree with it.
+            found = self.run(word, settled(hard.answers[place]) or self.subject.exact)
+        except Undecided:
+            return undecided(self.engine, int(self.soft.limit * LOG_2))
+        with found.precision():
+            try:
+                numbers = self._measured(found, hard, place)
+            except Undecided:  # some number has no bound at all
+                if self.engine == MPMATH:
+                    raise
+                return undecided(self.engine, found.digits)
+            return SoftAnswer(True, self.subject.soft_answer(found.trace), self.engine, found.digits, numbers)
+
+    def _measured(self, found: SoftTrace, hard: Hard, place: int) -> dict[Place, Bounds]:
+        trace, ends = found.trace, dict[Place, Value | None]()
+        if self.subject.exact:
+            ends = {UNROUNDED: unrounded_output(found.forward, trace), MARGIN: trace.least_margin}
+        if self.subject.acceptor:
+            ends[OUTPUT] = trace.output(self.network)
+        return {what: self._ends(value) for what, value in ends.items() if value is not None} | self.watched.errors(
+            trace,
+            hard,
+            lambda form: linear(found.arithmetic, form, trace.columns),
+            lambda soft, expected, _: self._distance(
+                soft, expected.values(place if len(expected.whole) > 1 else 0), found
+            ),
+            lambda sums: (max(low for low, _ in sums) / 2, max(high for _, high in sums) / 2),
+        )
+
+    def _ends(self, value: Value) -> Bounds:
+        return (exact(value),) * 2 if self.engine == MPMATH else (lower(value), upper(value))
+
+    def _distance(self, column: Column, expected: Sequence[Rational], found: SoftTrace) -> Bounds:
+        """Return lower and upper bounds of the largest distance of a column from one word's hard values over all
+        positions."""
+        number, known = found.arithmetic.number, Fraction(0)
+        numbers: list[Any] = []
+        for value, hard in zip(column.values, expected, strict=True):
+            if isinstance(value, int | Fraction):
+                known = max(known, abs(Fraction(value) - hard))
+            else:
+                numbers.append(abs(value - (hard if isinstance(hard, int) else number(hard))))
+        if not numbers:
+            return known, known
+        low, high = self._ends(found.arithmetic.ranked(numbers, 1))
+        if self.engine == MPMATH and not self.subject.exact:
+            # mpmath gives one number for both bounds; an error below its own rounding must not count as beyond a
+            # bound.
+            low -= ROUNDING
+        return max(low, known), max(high, known)
+
+
+class FloatEngine:
+    """Certified float64, a batch at a time. A number without a finite bound leaves its word undecided."""
+
+    def __init__(self, subject: Subject, network: Transformer, watched: Watched) -> None:
+        self.subject, self.watched = subject, watched
+        self.floats = FloatForward(network)
+
+    def passes(self, prepared: Sequence[Word]) -> Iterator[tuple[BatchTrace, Integers]]:
+        """Yield traces, each with pairs of a row in the trace and the number of its word; nothing where float64 is not
+        to be trusted in this process."""
+        if distrust() is None and not self.watched.streams and self.subject.exact:
+            yield from self.floats.passes(prepared)
+        elif distrust() is None:
+            places = np.arange(len(prepared))
+            yield self.floats.trace(prepared), np.stack([places, places], axis=1)
+
+    def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
+        """Return the network's answers on words of one length, with their errors against exact hard attention on the
+        same words."""
+        found = BatchAnswers.of(len(prepared))
+        with np.errstate(all="ignore"):
+            for trace, rows in self.passes(prepared):
+                answers, sure = self.answers(trace, len(prepared[0]))
+                kept = rows[sure[rows[:, 0]]]
+                if len(kept):
+                    for row, place in kept.tolist():
+                        found.decided[place], found.answers[place] = True, answers[row]
+                    for what, span in self._measured(trace, kept[:, 0], kept[:, 1], hard).items():
+                        found.put(what, kept[:, 1], span)
+            # A number without bounds leaves the word to balls, even if its answer is certain.
+            for low, high in found.numbers.values():
+                found.decided &= np.isfinite(low) & np.isfinite(high)
+        return found
+
+    def decisions(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], Floats]:
+        """Return for each word (True, answer), or (False, None) if float64 does not decide it; and for each word its
+        approximate distance from another answer: -inf where it is not a number, 0 where no run of float64 is to be
+        trusted."""
+        result: list[tuple[bool, Answer]] = [(False, None)] * len(prepared)
+        margins = np.zeros(len(prepared))
+        for trace, rows in self.passes(prepared):
+            answers, sure = self.answers(trace, len(prepared[0]))
+            here = self._margins(trace, len(prepared[0]))
+            margins[rows[:, 1]] = here[rows[:, 0]]
+            for row, place in rows.tolist():
+                if sure[row]:
+                    result[place] = True, answers[row]
+        return result, margins
+
+    def answers(self, trace: BatchTrace, n: int) -> tuple[list[Answer], Booleans]:
+        """Return the answers on a batch of words of length n, and True for each that is certain."""
+        if self.subject.acceptor:
+            return _sides(trace.accepted, trace.rejected).tolist(), trace.decided
+        first, level = 1 - self.subject.program.first, self.subject.threshold
+        if self.subject.program.integers:
+            rows = _nearest(trace.columns[self.subject.output], n, first)
+            spread = np.broadcast_to(rows, (trace.words, n)).tolist()
+            return [tuple(row) for row in spread], np.array([None not in row for row in spread], dtype=np.bool_)
+        sides: list[tuple[str, list[list[bool | None]]]] = []
+        with np.errstate(all="ignore"):
+            for symbol, name in self.subject.program.outputs:
+                block = trace.columns[self.subject.index[name]]
+                side = _sides(above(block, level), below(block, level))[:, first:]
+                sides.append((symbol, np.broadcast_to(side, (trace.words, n)).tolist()))
+        words = range(trace.words)
+        answers = [self.subject.symbols([(symbol, rows[word]) for symbol, rows in sides]) for word in words]
+        return list(answers), np.array([settled(answer) for answer in answers], dtype=np.bool_)
+
+    def _margins(self, trace: BatchTrace, n: int) -> Floats:
+        subject, program = self.subject, self.subject.program
+        with np.errstate(all="ignore"):
+            margin = np.full(trace.words, np.inf) if trace.margin is None else (trace.margin[0] + trace.margin[1]) / 2
+            if not subject.exact:
+                place = program.reading_index(n)
+                read = slice(place, place + 1) if subject.acceptor else slice(1 - program.first, None)
+                outs = [subject.output] if subject.acceptor else [subject.index[name] for name in program.answers]
+                level, _ = rounded(subject.threshold)
+                for out in outs:
+                    mid = trace.columns[out].mid[:, read]
+                    away = np.abs(mid - level)
+                    if program.integers:
+                        # Distance from the middle between two integers over n, where the nearest one changes.
+                        away = 1 / (2 * n) - np.abs(mid - np.rint(mid * n) / n)
+                    margin = np.minimum(margin, away.min(axis=1))
+        return np.where(np.isnan(margin), -np.inf, margin)
+
+    def _measured(self, trace: BatchTrace, rows: Integers, places: Integers, hard: Hard) -> dict[Place, Span]:
+        """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace: by key,
+        lower and upper bounds in the order of these words."""
+
+        def distance(block: Block, expected: Exact, mean: bool) -> Span:
+            # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
+            if mean and _same(block, rows, expected, places):
+                return np.zeros(len(rows)), np.zeros(len(rows))
+            return _far(block, rows, expected, places)
+
+        def half(sums: list[Span]) -> Span:
+            low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))
+            return low, high
+
+        bounds: dict[Place, Span | None] = {OUTPUT: trace.output} if self.subject.acceptor else {}
+        if self.subject.exact:
+            bounds |= {UNROUNDED: trace.unrounded, MARGIN: trace.margin}
+        found = {what: (span[0][rows], span[1][rows]) for what, span in bounds.items() if span is not None}
+        return found | self.watched.errors(trace, hard, trace.combine, distance, half)
+
+
+def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
+    """Return, for each word and position from index `first` on, the integer that n times the column is certainly
+    nearest to; None where no integer is certain. The shape is (words or 1, positions less `first`)."""
+    with np.errstate(all="ignore"):
+        scaled = block.mid[:, first:] * n
+        whole = np.rint(scaled)
+        # the product and the difference are off by a rounding each, of numbers no larger than |scaled| + 1
+        off = np.abs(scaled - whole) + outward(n * block.radius[:, first:] + 4 * U * (np.abs(scaled) + 1))
+        sure = np.isfinite(scaled) & (np.abs(scaled) < WHOLE) & (outward(off) < 1 / 2)
+        integers = np.where(sure, whole, 0).astype(np.int64)
+    return np.where(sure, integers.astype(object), np.array(None))
+
+
+def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
+    """Return True where `over`, False where `under`, and None where neither is true."""
+    return np.where(over, True, np.where(under, False, np.array(None)))
+
+
+def _some(array: NDArray[Any], rows: Integers) -> NDArray[Any]:
+    """Return the given rows (ascending) of an array. An array that has one row for all words, in shape or in memory,
+    gives that single row."""
+    # A broadcast array: all its rows are one row in memory.
+    if not array.strides[0]:
+        return array[:1]
+    return array if len(array) in {1, len(rows)} else array[rows]
+
+
+def _same(block: Block, rows: Integers, expected: Exact, places: Integers) -> bool:
+    """Return True if a mean is known to equal the hard one exactly, on every word."""
+    hard = _some(expected.whole, places)
+    if block.static is not None:
+        known = block.static
+        bound = max(expected.size * known.unit, known.size * expected.unit, known.unit, expected.unit)
+        return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * expected.unit).all())
+    if block.ratio is None:
+        return False
+    totals, counts = (part.astype(np.int64) for part in block.ratio)
+    mine = _some(totals, rows)
+    bound = max(expected.size * int(counts.max()), largest(mine) * expected.unit, expected.unit)
+    return bool((widened(hard, bound) * counts == widened(mine, bound) * expected.unit).all())
+
+
+def _far(block: Block, rows: Integers, expected: Exact, places: Integers) -> Span:
+    """Return bounds of the largest distance between a block and hard values over all positions: one lower and one upper
+    bound for each word."""
+    whole, mid = _some(expected.whole, places), _some(block.mid, rows)
+    integers = block.rad is None and not block.places
+    small = max(expected.size, expected.unit) < WHOLE
+    if integers and small and (mid * expected.unit == whole).all():  # products that are rounded are larger than both
+        return np.zeros(len(rows)), np.zeros(len(rows))
+    plain = small and expected.unit == 1
+    hard, off = (whole, None) if plain else quotients(whole, expected.unit)
+    distance = np.abs(mid - hard)
+    if integers and plain:
+        most = np.broadcast_to(np.max(distance, axis=1), len(rows))  # differences of integers
+        return most, most
+    radius, something = 2 * U * (np.abs(hard) + distance), distance != 0
+    for part in (off, None if block.rad is None else _some(block.rad, rows)):
+        if part is not None:
+            radius = radius + part
+            something = something | (part != 0)
+    radius = outward(radius) * something  # where it is False all terms are finite
+    low, high = np.max(distance - radius, axis=1), np.max(distance + radius, axis=1)
+    return np.broadcast_to(np.maximum(low, 0.0), len(rows)), np.broadcast_to(high, len(rows))
+
+
+class SoftEngine:
+    """The softmax network of a subject, at one length or all, in the arithmetic of an `--engine`.
+
+    Args:
+        network: the subject's own, or at one length the one that a plan gives.
+        program: the program whose exact run errors are measured against.
+        budget: the source of the error that theory allows each head. A word is run in balls if float64 cannot decide if
+            its errors are within these. None: every coordinate is measured after every step.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        network: Transformer,
+        program: Program,
+        engine: str = AUTO,
+        dps: int | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.subject, self.network, self.engine = subject, network, engine
+        watched = Watched(program, network, streams=budget is None)
+        self.words = WordEngine(subject, network, watched, MPMATH if engine == MPMATH else BALL, dps)
+        self.floats = None if engine in (BALL, MPMATH) else FloatEngine(subject, network, watched)
+        self._program, self._budget = program, budget
+        self._allowed: dict[int, dict[Place, float]] = {}
+
+    def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
+        """Return the network's answers on words of one length as they are read.
+
+        Raises:
+            Undecided: if the engine is float64, and this process does not round as its bounds assume.
+        """
+        if self.engine == FLOAT64 and (reason := distrust()) is not None:
+            raise Undecided(reason)
+        if self.floats is None:
+            found, left = BatchAnswers.of(len(prepared)), np.ones(len(prepared), dtype=np.bool_)
+        else:
+            found = self.floats.batch(prepared, hard)
+            # Balls decide what float64 leaves open, one word at a time.
+            left = ~self._resolved(found, len(prepared[0]))
+        for place in np.flatnonzero(left).tolist() if self.engine != FLOAT64 else ():
+            found.settle(place, self.words.answer(prepared[place], hard, place))
+        return found
+
+    def decisions(self, prepared: Sequence[Word]) -> list[tuple[bool, Answer]]:
+        """Return (True, answer) for each word of one length, as it is read, or (False, None) if no answer is reached.
+        Float64 goes first, then balls."""
+        return self.margins(prepared)[0]
+
+    def margins(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
+        """Return the decisions on words, as `decisions` does, and the approximate distance of each from another answer
+        (0 where float64 is not used or not to be trusted)."""
+        if self.floats is None:
+            return [self.words.decision(word) for word in prepared], [0.0] * len(prepared)
+        found, margins = self.floats.decisions(prepared)
+        if self.engine != FLOAT64:
+            found = [one if one[0] else self.words.decision(word) for one, word in zip(found, prepared, strict=True)]
+        return found, margins.tolist()
+
+    def _resolved(self, found: BatchAnswers, n: int) -> Booleans:
+        """Return True for each word that float64 settles: its answer is certain and, under a budget, for each error of
+        a head it is certain that it is within its bound, or that it exceeds it."""
+        resolved = found.decided.copy()
+        if self._budget is not None and n not in self._allowed:
+            bounds = [(head, float_at_most(allowed_error(self._budget, head, n))) for head in self._program.heads]
+            self._allowed[n] = {(head.name, out): bound for head, bound in bounds for out, _ in head.values}
+        for place, bound in self._allowed.get(n, {}).items():
+            if place in found.numbers:
+                low, high = found.numbers[place]
+                resolved &= (high <= bound) | (low > bound)
+        return resolved
+
+
+def float_at_most(value: Fraction) -> float:
+    """Return the largest float that is not above a number: the largest finite one beyond the range of float64, -inf
+    below it."""
+    near, off = rounded(value)
+    if isinf(off):
+        return -inf if value < 0 else float_info.max
+    return near if Fraction(near) <= value else nextafter(near, -inf)
+
+
+# ---- errors that theory allows under a budget ----
+
+
+def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
+    """Return the largest error, rounded up, that theory allows what a head writes at length n."""
+    bound = bound_of(budget.error_bound, head, n)
+    assert bound is not None
+    return bound
+
+
+def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
+    """Return, by name of the head, the declaration and bound of every head of a subject with a budget at length n,
+    before any word is run: its error is 0."""
+
+    def bounds(head: Head, layer: int) -> HeadResult:
+        # A single position has no two scores, so no gap.
+        promised = head.promised(n) if n > 1 else None
+        declared, allowed = None if promised is None else min(promised), allowed_error(subject.budget, head, n)
+        paper = bound_of(subject.budget.paper_bound, head, n)
+        return HeadResult(head.name, layer, head.purpose, head.theorem, Fraction(0), allowed, None, declared, paper)
+
+    layers = enumerate(subject.program.layers, start=1)
+    return {head.name: bounds(head, number) for number, layer in layers for head in layer.heads}
+
+
+def few_digits(network: Transformer, max_n: int, dps: int | None, engine: str) -> str | None:
+    """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`; otherwise
+    None."""
+    if engine != MPMATH or dps is None:
+        return None
+    needed = digits_needed(network, max_n)
+    text = (
+        f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to 10^-{ACCURATE_DIGITS} "
+        f"at length {max_n}: the results of mpmath may be rounding errors"
+    )
+    return text if dps < needed else None

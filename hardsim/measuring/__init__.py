@@ -1,0 +1,1 @@
+"""Measurements of networks: bounds, critical temperatures, heads, traces, comparisons."""

@@ -1,0 +1,269 @@
+"""The comparison of two files (`equiv`): do both give the same answers? At every length where both have an automaton,
+else on the words tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+
+from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting, words_tried
+from hardsim.campaign.interrupts import to_the_report, uninterrupted
+from hardsim.campaign.result import (
+    Answer,
+    InputDigest,
+    InputKind,
+    InputName,
+    Length,
+    Partial,
+    Possible,
+    Reach,
+    Seed,
+    Verdict,
+    Word,
+    count,
+    verdict_summary,
+)
+from hardsim.campaign.words import Effort, count_words, count_words_upto, plan_words, planned_count
+from hardsim.errors import Undecided
+from hardsim.lang.valuations import Numbering
+from hardsim.records import Natural, Record
+from hardsim.targets.open import Members, Semantics
+
+Report = Callable[[int, int, int], None]
+"""A callback with the current length, the number of words done, and the number of all words."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EquivLength(Record):
+    """One length of a comparison, with the words tried."""
+
+    n: Length
+    words: Natural
+    """Number of words tried."""
+    possible: Possible
+    exhaustive: bool
+    """True if all words of the length were tried."""
+    accepted: Natural
+    """Number of words that both files accept."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EquivResult(Record):
+    """Result of the comparison of two files. After an interruption it covers the words tried until then."""
+
+    input: InputName
+    sha256: InputDigest
+    kind: InputKind
+    other: InputName
+    other_sha256: InputDigest
+    other_kind: InputKind
+    seed: Seed
+    max_n: Length
+    """Largest length of the words tried; two automata are compared at every length."""
+    exhaustive_limit: Natural
+    """Largest number of words of a length of which every word is tried."""
+    samples: Natural | None
+    """Random words per sampled length, for either file; null: 20 up to length 16, 4 beyond."""
+    lengths: tuple[EquivLength, ...]
+    """Results for the words tried, one for each length; empty where automata were compared."""
+    verdict: Verdict
+    """PROVED: the same answers at every length. CERTIFIED: on the words tried. REFUTED: a word has different
+    answers."""
+    reach: Reach
+    word: Word | None
+    """Shortest word with different answers, or the shortest found; null: no such word was found."""
+    answer: Answer = None
+    """Answer of the first file on that word; null without such a word."""
+    other_answer: Answer = None
+    """Answer of the other file on that word; null without such a word."""
+    partial: Partial = False
+
+    @property
+    def summary(self) -> str:
+        """The line that names the verdict, both inputs and the reach of the verdict."""
+        return verdict_summary(self.verdict, f"{self.input}, {self.other}", self.reach, self.word)
+
+    @property
+    def same(self) -> bool:
+        """True if no word with different answers was found."""
+        return self.word is None
+
+
+@dataclass(frozen=True, slots=True)
+class EquivOptions:
+    """Options that choose the words (see `CheckOptions`)."""
+
+    max_n: int = 8
+    exhaustive: int = 2**16
+    samples: int | None = None
+    seed: int = 0
+
+
+def compare(left: Semantics, right: Semantics, options: EquivOptions, report: Report | None = None) -> EquivResult:
+    """Compare the answers of two files. A KeyboardInterrupt ends the comparison with a result that is marked partial.
+
+    Raises:
+        InputError: if their alphabets are different sets.
+    """
+    right.require_alphabet(left.name, left.alphabet)
+    right = right.over(left.alphabet)
+    work = _Automata(left, right) if _automata(left, right) else _Words(left, right, options, report)
+
+    def result(partial: bool) -> EquivResult:
+        verdict, reach = work.verdict()
+        return EquivResult(
+            input=left.name,
+            sha256=left.sha256,
+            kind=left.kind,
+            other=right.name,
+            other_sha256=right.sha256,
+            other_kind=right.kind,
+            seed=options.seed,
+            max_n=options.max_n,
+            exhaustive_limit=options.exhaustive,
+            samples=options.samples,
+            lengths=tuple(work.lengths),
+            verdict=verdict,
+            reach=reach,
+            word=work.word,
+            answer=None if work.word is None else left.oracle(work.word),
+            other_answer=None if work.word is None else right.oracle(work.word),
+            partial=partial,
+        )
+
+    return to_the_report(work.run, result)
+
+
+def _automata(left: Semantics, right: Semantics) -> bool:
+    return isinstance(left.oracle, Members) and isinstance(right.oracle, Members)
+
+
+class _Automata:
+    """The comparison of two automata, which covers every length."""
+
+    def __init__(self, left: Semantics, right: Semantics) -> None:
+        assert isinstance(left.oracle, Members)
+        assert isinstance(right.oracle, Members)
+        self.left, self.right = left.oracle.automaton, right.oracle.automaton
+        self.lengths: list[EquivLength] = []
+        self.word: Word | None = None
+        self.reason: str | None = "nothing was compared"
+
+    def run(self) -> None:
+        """Look for a word that only one automaton accepts, among all pairs of states that a word can lead to."""
+        try:
+            self.word, self.reason = self.left.difference(self.right), None
+        except Undecided as error:
+            self.reason = str(error)
+
+    def verdict(self) -> tuple[Verdict, str]:
+        """Return the verdict and its reach."""
+        if self.reason is not None:
+            return Verdict.UNDECIDED, self.reason
+        if self.word is not None:
+            return Verdict.REFUTED, f"they differ on a word of length {len(self.word)}, the shortest"
+        states = " and ".join(count(len(one.moves)) for one in (self.left, self.right))
+        return Verdict.PROVED, f"they are the same on every word of every length, by their automata of {states} states"
+
+
+class _Words:
+    """The comparison of two oracles on words, the shortest first."""
+
+    def __init__(self, left: Semantics, right: Semantics, options: EquivOptions, report: Report | None) -> None:
+        self.sides, self.options, self.report = (left, right), options, report
+        self.alphabet = left.alphabet
+        self.places = Numbering(left.alphabet)
+        self.lengths: list[EquivLength] = []
+        self.word: Word | None = None
+        self.done = 0
+        examples = dict.fromkeys(chain(left.examples, right.examples))
+        longer = sorted((word for word in examples if len(word) > options.max_n), key=len)
+        self.examples = tuple(examples)
+        self.pinned = {n: tuple(words) for n, words in groupby(longer, len)}
+        self.total = sum(map(self._planned, range(1, options.max_n + 1))) + len(longer)
+
+    def run(self) -> None:
+        """Try the words of one length after the other, up to the first difference."""
+        for n in (*range(1, self.options.max_n + 1), *self.pinned):
+            words = self._words(n)
+            tried = accepted = 0
+            left = iter(words)
+            while self.word is None and (some := list(islice(left, max(1, min(BATCH, BATCH_SYMBOLS // n))))):
+                one, other = (side.oracle.many(some) for side in self.sides)
+                differing = [word for word, a, b in zip(some, one, other, strict=True) if a != b]
+                with uninterrupted():  # a length is noted whole
+                    self.word = min(differing, key=self._order, default=None)
+                    tried += len(some)
+                    accepted += sum(a is True and b is True for a, b in zip(one, other, strict=True))
+                    self._note(n, tried, accepted)
+                if self.report is not None:
+                    self.report(n, self.done + tried, max(self.total, self.done + tried))
+            self.done += tried
+            if self.word is not None:
+                return
+
+    def _note(self, n: int, tried: int, accepted: int) -> None:
+        possible = count_words(len(self.alphabet), n)
+        if self.lengths and self.lengths[-1].n == n:
+            self.lengths.pop()
+        self.lengths.append(EquivLength(n, tried, possible, tried == possible, accepted))
+
+    def _effort(self, n: int) -> Effort:
+        return effort_at(n, self.options.exhaustive, self.options.samples)
+
+    def _planned(self, n: int) -> int:
+        """Return the largest number of words of length n that may be tried."""
+        seeds = len(self.examples) + MEMBERS * len(self.sides)
+        most = len(self.sides) * planned_count(len(self.alphabet), n, self._effort(n), seeds)
+        return count_words_upto(len(self.alphabet), n, most)
+
+    def _words(self, n: int) -> Iterable[Word]:
+        """Return the words of length n to try, in the order of the alphabet: all words, or those chosen for either
+        file; of a length beyond `max_n`, the examples of the files."""
+        if n in self.pinned:
+            return self.pinned[n]
+        chosen: set[Word] = set()
+        # Each side chooses words by its own acceptance, so that both get accepted and rejected words.
+        for side in self.sides:
+            seeds = chain.from_iterable(
+                interesting(self.examples, one.oracle, n, self.options.seed) for one in self.sides
+            )
+            plan = plan_words(self.alphabet, n, self._effort(n), self.options.seed, _decided(side), seeds)
+            if plan.exhaustive:
+                return plan.words
+            chosen |= {*plan.words}
+        return sorted(chosen, key=self._order)
+
+    def _order(self, word: Word) -> list[int]:
+        return [self.places[symbol] for symbol in word]
+
+    def verdict(self) -> tuple[Verdict, str]:
+        """Return the verdict and its reach. A difference is called the shortest only if every shorter word was
+        tried."""
+        if self.word is not None:
+            n = len(self.word)
+            shorter = [length for length in self.lengths if length.n < n]
+            every = len(shorter) == n - 1 and all(length.exhaustive for length in shorter)
+            # The words tried are ordered by length, so only untried shorter words can make a difference not the
+            # shortest.
+            whole = "the shortest" if every else f"the shortest found: {_left_out(shorter, n)}"
+            return Verdict.REFUTED, f"they differ on a word of length {n}, {whole}"
+        if not self.lengths:
+            return Verdict.UNDECIDED, "no word was tried"
+        return Verdict.CERTIFIED, f"they are the same on {words_tried(self.lengths, self.options.max_n)}"
+
+
+def _left_out(shorter: Sequence[EquivLength], n: int) -> str:
+    """Return a text: the length up to which every word was tried, among the lengths below n."""
+    whole = 0
+    for length in shorter:
+        if not length.exhaustive or length.n != whole + 1:
+            break
+        whole = length.n
+    return f"every word was tried up to length {whole}" if whole else "no length was tried in full"
+
+
+def _decided(side: Semantics) -> Callable[[Word], bool]:
+    """Return the function that returns True if a side accepts a word, for the choice of words only."""
+    return lambda word: side.oracle(word) is True

@@ -1,0 +1,315 @@
+"""The export of networks to other frameworks, and runs of the exports beside the exact networks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.campaign.evaluate import compiled_text
+from hardsim.campaign.result import InputKind, InputName, ModelFacts, Word
+from hardsim.campaign.words import drawn
+from hardsim.errors import HardsimError, Undecided
+from hardsim.network.transformer import LengthTable
+from hardsim.reading.network_json import network_json
+from hardsim.reading.tensors import CONFIGS, WHOLE
+from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
+from hardsim.run.dense_exact import DenseBalls
+from hardsim.run.soft import SoftModel, bounds
+from hardsim.targets.exported import config_json, layout_of, transformer_of
+from hardsim.targets.external import External
+from hardsim.targets.open import Input, of_document
+from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.visible import visible_json
+from hardsim.writing.layout import ExportLayout, nearest_float
+from hardsim.writing.onnx import onnx_bytes
+from hardsim.writing.running import ONNXRUNTIME, TORCH, Runner, installed, onnx_runner, torch_runner
+
+Goal: TypeAlias = Literal["torch", "onnx", "safetensors"]
+GOALS: tuple[Goal, ...] = ("torch", "onnx", "safetensors")
+LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 64)
+"""Lengths of the random words that an export is run on."""
+WORDS = 3
+"""Number of random words of each length."""
+WORK = 2_000_000
+"""Most pairs of positions, summed over heads, that are run in exact arithmetic."""
+NARROW = Fraction(1, 2**70)
+"""Largest width of the enclosure of an exact output: relative, or absolute for outputs below 1."""
+EXACT = 1e-9
+"""Largest difference that an export in float64 should have."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportRun(Record):
+    """One run of an export by the library that it is for."""
+
+    library: str
+    """Name of the library."""
+    version: str
+    """Version of the library."""
+    dtype: Annotated[str, one_of("float64", "float32")]
+    """Type of the numbers that the library computed with."""
+    words: Positive
+    """Number of random words that the export was run on."""
+    longest: Positive
+    """Largest length of these words."""
+    difference: Upper | None
+    """Largest absolute difference of an output from the exact one, over all words and positions; null where an output
+    was not a finite number."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportResult(Record):
+    """Result of an export: a network that was written for another framework."""
+
+    input: InputName
+    kind: InputKind
+    model: ModelFacts
+    """Size of the network: layers, heads, coordinates, parameters."""
+    to: Annotated[str, one_of(*GOALS)]
+    """Framework that the network was written for."""
+    output: str
+    """Path of the export, as given."""
+    files: tuple[str, ...]
+    """Names of the files of the export."""
+    sha256: Digest
+    """SHA-256 of the weights, or of the ONNX file."""
+    max_n: Natural | None
+    """Largest length that the tables of the export cover; null: any length."""
+    runs: tuple[ExportRun, ...]
+    """Runs of the export; empty where the library is not installed."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A network to export: the exact one (`target`), its JSON document, and its layout in tensors."""
+
+    target: Subject | External
+    document: Any
+    layout: ExportLayout
+    alphabet: Sequence[str]
+    """The alphabet of the words that the export is run on."""
+    given: Input | None = None
+    """The input that the network was compiled from, if it was compiled."""
+    options: ModelOptions | None = None
+
+    def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
+        """Return a larger beta and the export compiled with it: `factor` times the beta of this one. Return None if the
+        network has no beta, or does not compile with that one."""
+        budget = None if isinstance(self.target, External) else self.target.sharpness
+        # Only a compiled network can be compiled again with another beta.
+        if budget is None or self.given is None or self.options is None or not self.given.regimes:
+            return None
+        beta = budget.beta * factor
+        try:
+            return beta, export_of(self.given, replace(self.options, beta=beta), 1)
+        except HardsimError:
+            return None
+
+    @property
+    def longest(self) -> int | None:
+        """The largest length that the network is for; None: no limit."""
+        if isinstance(self.target, External):
+            return self.target.network.longest
+        temperature = transformer_of(self.target).temperature
+        return len(temperature.values) if isinstance(temperature, LengthTable) else None
+
+    def require_room(self, n: int) -> None:
+        """Require that words of n symbols can be read.
+
+        Raises:
+            OutOfRange: if a table of positions ends before.
+        """
+        if isinstance(self.target, External):
+            self.target.network.read((self.alphabet[0],) * n)
+
+
+def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
+    """Return the export of an input.
+
+    Raises:
+        InputError: if the input has no network, or a number of the network is beyond float64.
+        Undecided: see `compiled_text`.
+    """
+    if given.external is not None:
+        external = given.network(options)
+        return Export(external, network_json(external.network), layout_of(external), external.alphabet)
+    # Through its text: what is exported is then exactly what a reader of the document gets.
+    text = compiled_text(given.compile(options), False, max_n)
+    subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).made
+    assert subject is not None
+    alphabet = transformer_of(subject).alphabet
+    return Export(subject, json.loads(text), layout_of(subject), alphabet, given, options)
+
+
+def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
+    """Return the files of an export folder: their contents by name.
+
+    Raises:
+        OutOfRange: if an encoding or a scale is beyond float64 already for a word of one symbol.
+    """
+    from safetensors.numpy import save
+
+    # A folder computes encodings when it runs; one that fails at the first symbol is useless.
+    for values in (*(values for _, values in made.layout.encoded(1)), *made.layout.scaled(1)):
+        for value in values:
+            nearest_float(value)
+    title = made.target.title
+    files = {
+        WHOLE: save(made.layout.arrays),
+        CONFIGS[0]: visible_json(config_json(made.layout, made.document, title)).encode(),
+    }
+    if goal == "torch":
+        files[MODEL] = (Path(__file__).parents[1] / "writing" / "torch_model.py").read_bytes()
+    return files
+
+
+MODEL = "model.py"
+
+
+def fill_folder(
+    made: Export, goal: Goal, folder: Path, max_n: int, seed: int
+) -> tuple[dict[str, bytes], tuple[ExportRun, ...]]:
+    """Write the files of an export folder and, for torch, run them. Return the files by name, and the runs.
+
+    Raises:
+        OutOfRange: see `folder_files`.
+        OSError: if the files cannot be written.
+    """
+    files = folder_files(made, goal)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return files, tuple(run_folder(made, folder, max_n, seed)) if goal == TORCH else ()
+
+
+def fill_file(
+    made: Export, dtype: str, max_n: int, length: int | None, seed: int
+) -> tuple[bytes, int | None, tuple[ExportRun, ...]]:
+    """Return the bytes of an ONNX file, the largest length that it is for (None: any length), and its runs.
+
+    Raises:
+        InputError: see `onnx_bytes`.
+    """
+    lengths = range(1, max_n + 1) if length is None else range(length, length + 1)
+    data = onnx_bytes(made.layout, dtype, lengths[-1], length)
+    # Tables of temperatures or encodings end at the largest length; a network without them takes any length.
+    bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
+    return data, lengths[-1] if bounded else made.longest, tuple(run_onnx(made, data, dtype, lengths, seed))
+
+
+# ---- run beside the exact network ----
+
+
+def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
+    """Yield the runs of an export folder (model.py) by torch, in float64 and float32, if torch is installed and exact
+    outputs are known."""
+    if installed(TORCH):
+        import torch
+
+        words = list(_exact_words(made, range(1, max_n + 1), seed))
+        for dtype in ("float64", "float32") if words else ():
+            yield _run(TORCH, str(torch.__version__), dtype, torch_runner(folder, dtype), words)
+
+
+def run_onnx(made: Export, data: bytes, dtype: str, lengths: range, seed: int) -> Iterator[ExportRun]:
+    """Yield the run of an ONNX file by onnxruntime, if that is installed and exact outputs are known."""
+    if installed(ONNXRUNTIME):
+        import onnxruntime
+
+        words = list(_exact_words(made, lengths, seed))
+        if not words:
+            return
+        yield _run(ONNXRUNTIME, onnxruntime.__version__, dtype, onnx_runner(data, made.layout, dtype), words)
+
+
+def _run(
+    library: str, version: str, dtype: str, runner: Runner, words: Sequence[tuple[Word, NDArray[Any]]]
+) -> ExportRun:
+    worst: float | None = 0.0
+    for word, exact in words:
+        off = _difference(runner, word, exact)
+        worst = None if worst is None or not off < np.inf else max(worst, off)
+    difference = None if worst is None else Fraction(worst)
+    return ExportRun(library, version, dtype, len(words), max(len(word) for word, _ in words), difference)
+
+
+def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
+    """Return the largest absolute difference of an output from the exact one at all positions of a word; infinite or
+    NaN where the library or float64 has no value."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(np.max(np.abs(runner(word) - exact), initial=0.0))
+    except ArithmeticError:  # an encoding or a scale, worked out by model.py, that is beyond float64
+        return np.inf
+
+
+def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
+    """Yield three random words of each of LENGTHS that is among `lengths` (else of one possible length), with their
+    exact outputs (positions, outputs), as many as WORK allows. A word whose outputs stay undecided is left out."""
+    rng, work, run = Random(seed), WORK, exact_runner(made.target)
+    longest = made.longest
+    possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]
+    # An ONNX file of one fixed length may have a length that is not among LENGTHS.
+    for n in possible or [lengths[-1] if longest is None else min(longest, lengths[-1])]:
+        cost = max(1, len(made.layout.scaled(n))) * (n + made.layout.fixed) ** 2
+        for _ in range(WORDS):
+            if work < cost and work < WORK:
+                return
+            work -= cost
+            word = drawn(made.alphabet, n, rng)
+            with suppress(Undecided):  # a norm of zeros with epsilon 0, say: there is nothing to compare with
+                yield word, run(word)
+
+
+def exact_runner(target: Subject | External) -> Runner:
+    """Return the function from a word to its exact outputs (positions, outputs): the floats nearest to their values in
+    balls."""
+    if isinstance(target, External):
+        return _dense_runner(target)
+    model = SoftModel(transformer_of(target), "ball")
+    places = [target.index[name] for name in target.program.answers] if target.program.maps else [target.output]
+    if target.program.outputs:
+        places = [target.index[name] for _, name in target.program.outputs]
+
+    def run(word: Sequence[str]) -> NDArray[Any]:
+        found = model.run(word, lambda trace: _narrow(value for k in places for value in trace.columns[k].values))
+        with found.precision():
+            columns = [list(map(_middle, found.trace.columns[k].values)) for k in places]
+        return np.array(columns).T
+
+    return run
+
+
+def _dense_runner(target: External) -> Callable[[Sequence[str]], NDArray[Any]]:
+    balls = DenseBalls(target.network)
+
+    def run(word: Sequence[str]) -> NDArray[Any]:
+        tokens = target.network.read(word)
+        rows, _ = balls.run(len(word), tokens, range(len(tokens)), lambda rows: _narrow(x for row in rows for x in row))
+        return np.array([list(map(_middle, row)) for row in rows])
+
+    return run
+
+
+def _narrow(values: Iterator[Any]) -> bool:
+    try:
+        ends = [bounds(value) for value in values]
+        return all(high - low <= NARROW * (1 + abs(low)) for low, high in ends)
+    except Undecided:
+        return False
+
+
+def _middle(value: Any) -> float:
+    middle = sum(bounds(value), Fraction(0)) / 2
+    try:
+        return float(middle)
+    except OverflowError:
+        return np.inf if middle > 0 else -np.inf

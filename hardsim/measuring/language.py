@@ -1,0 +1,122 @@
+"""The words up to a length that an input accepts (`words`), one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import chain, islice
+
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.evaluate import accepted_words
+from hardsim.campaign.options import LARGEST_COUNT, Request
+from hardsim.campaign.result import MPMATH, ModelFacts, Word, WordsResult, count, plural
+from hardsim.campaign.words import enumerate_words
+from hardsim.errors import InputError
+from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.valuations import Alphabet
+from hardsim.targets.open import Input, Members
+from hardsim.targets.subject import Subject
+
+
+def require_affordable(given: Input, request: Request) -> None:
+    """Refuse a request that would try more words than its budget allows.
+
+    Raises:
+        InputError: with the options that help.
+    """
+    if isinstance(given.oracle, Members):
+        _require_listed(given.name, given.oracle.automaton, request)
+        return
+    symbols, max_n = len(given.alphabet), request.max_n
+    needed = words_up_to(symbols, max_n)
+    if needed > request.budget:
+        more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
+        message = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
+        raise InputError(f"{message}and at most {count(request.budget)} are tried", f"Give --max-n below {max_n}{more}")
+
+
+def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
+    """Refuse a request that would list more words of a regular expression than its budget allows.
+
+    Raises:
+        InputError: with the options that help.
+    """
+    found = 0
+    for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
+        found += more
+        if found > request.budget:
+            message = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
+            allowed = ", or allow more with --exhaustive." if found < LARGEST_COUNT else "."
+            raise InputError(message, f"Give --max-n below {n}{allowed}")
+
+
+def language(subject: Subject, request: Request) -> Iterator[Word]:
+    """Yield the words of length 1 to `request.max_n` that semantics, hard attention or softmax (`request.by`)
+    accepts, shortest first, then in the order of the alphabet.
+
+    Raises:
+        InputError: if the subject maps words to words.
+        Undecided: if softmax reaches no answer on a word.
+    """
+    if not subject.acceptor:
+        raise _none(subject.name)
+    options = CheckOptions(max_n=request.max_n, dps=request.dps, engine=request.engine)
+    return accepted_words(subject, all_words(subject.alphabet, request.max_n), request.by, options)
+
+
+def accepted_language(given: Input, request: Request) -> Iterator[Word]:
+    """Yield the words of length 1 to `request.max_n` that the semantics of an input accepts. No network is
+    compiled.
+
+    Raises:
+        InputError: if the input maps words to words.
+    """
+    oracle, max_n = given.meaning(request.at), request.max_n
+    if isinstance(oracle, Members):
+        return chain.from_iterable(map(oracle.automaton.words, range(1, max_n + 1)))
+    if oracle is None or not isinstance(oracle((given.alphabet[0],)), bool):
+        raise _none(given.name)
+    return (word for word in all_words(given.alphabet, max_n) if oracle(word) is True)
+
+
+def observed_words(request: Request) -> str | None:
+    """Return the remark on words whose answers mpmath gave; None if it gave none."""
+    if (request.by, request.engine) != ("soft", MPMATH):
+        return None
+    return "OBSERVED: mpmath gives no enclosures; --engine ball certifies each answer"
+
+
+def all_words(alphabet: Alphabet, max_n: int) -> Iterator[Word]:
+    """Yield every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
+    return chain.from_iterable(enumerate_words(alphabet, n) for n in range(1, max_n + 1))
+
+
+def words_up_to(size: int, max_n: int) -> int:
+    """Return the number of words of length 1 to `max_n` over `size` symbols."""
+    return max_n if size == 1 else (size ** (max_n + 1) - size) // (size - 1)
+
+
+def words_result(
+    given: Input | Subject, facts: ModelFacts | None, request: Request, kept: Sequence[Word], interrupted: bool
+) -> WordsResult:
+    """Return the result for the words found. After an interruption it covers the words up to the last one found."""
+    tried = words_up_to(len(given.alphabet), request.max_n)
+    if given.kind == "re":
+        # The words of a regular expression are listed from its automaton; no others are tried.
+        tried = len(kept)
+    elif interrupted:
+        # Words are tried in order, so all words up to the last accepted one were tried.
+        tried = place_of(kept[-1], given.alphabet) if kept else 0
+    options = request.by, request.max_n
+    return WordsResult(given.name, given.kind, facts, *options, tried, tuple(kept), interrupted)
+
+
+def place_of(word: Word, alphabet: Alphabet) -> int:
+    """Return the place of a word, from 1, among all words in the order of `all_words`."""
+    return reduce(lambda place, symbol: place * len(alphabet) + alphabet.index(symbol) + 1, word, 0)
+
+
+def _none(name: str) -> InputError:
+    return InputError(
+        f"{name} maps words to words (or to integers): it accepts none", "hardsim eval prints its outputs."
+    )

@@ -1,0 +1,1 @@
+"""Proofs for networks of formulas: the network computes its heads, and these compute the formula."""

@@ -1,0 +1,369 @@
+"""The second link of a proof: the hard heads compute the formula.
+
+Program and formula are both translated to numbers of a common table. Each number is a Boolean function of the
+symbol and of *facts*, where a fact is a lemma's statement about earlier numbers. Equal numbers mean equal truth at
+every site.
+
+ - ("S", where, what) at i: the rightmost j <= i with `where` satisfies `what`; if there is none, `what` holds at i. A
+   head that looks for the rightmost selected position, rounded, is this by definition. `left S right` is this fact
+   with where = !left | right and what = right (Theorems 15 and 16): at the rightmost such j either right holds, and
+   left holds ever since, or left fails, and right since then; if there is none, right fails everywhere. ("U", ...) is
+   the mirror image, ("E", ...) has no mask.
+ - ("Y", what) at i > 1: `what` at i - 1. A head whose `select` is the same for every word reads a known position; two
+   such heads, each restricted to one parity, read i - 1 (Theorems 12 and 13). At i = 1 the fact is false. ("X", ...)
+   is the mirror image.
+ - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the site
+   alone (Theorems 20 to 23). A look-up reads max(c, 1), and c = max(c, 1) + [c > 0] - 1.
+ - ("table", count, at zero, column): a predicate of a count, as the table of its values.
+
+This module does not rely on how formulas are compiled. Positions and lengths, and markers and predicates of them,
+are compared by their values at every site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from math import ceil, floor
+from typing import Any, Literal
+
+from hardsim.network.numbers import ONE, Mask, Rational
+from hardsim.program.hard_attention import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
+from hardsim.proof.formulas.cuts import Cuts
+from hardsim.proof.formulas.facts import MASKS, Column, Count, Facts, Near
+from hardsim.proof.formulas.head_argument import looked_up
+from hardsim.proof.formulas.state import require_names
+from hardsim.proof.shared.result import NotProved
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Meaning of a head for the nearest position: it reads `what` at the nearest position where `where` holds."""
+
+    op: Near
+    where: Column
+    what: Column
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """Meaning of a look-up head: it reads the number max(count, 1), or the value of `columns` (one column for each
+    length) at the position with that number.
+    """
+
+    count: Count
+    columns: Sequence[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Meaning of a head that tests a sign: where more than one position is visible, it reads True if the sum of
+    coefficient * mean over `means`, plus `rest` of the site, is positive.
+    """
+
+    side: str
+    means: dict[Count, Rational]
+    rest: list[Rational]
+
+
+HeadMeaning = Nearest | LookedUp | Sign
+
+
+def threshold(step: Fraction, offset: Rational) -> int | None:
+    """Return the least integer t with `clip(step t + offset) = 1` if the clip is 0 for all smaller integers; else
+    None.
+    """
+    least = ceil((1 - Fraction(offset)) / step)
+    return least if floor(-Fraction(offset) / step) >= least - 1 else None
+
+
+NEAREST: dict[tuple[Weighting, Mask], Near] = {
+    (Weighting.RIGHTMOST, Mask.FUTURE): "S",
+    (Weighting.LEFTMOST, Mask.PAST): "U",
+    (Weighting.RIGHTMOST, Mask.NONE): "E",
+}
+STEPS: tuple[Literal["Y", "X"], ...] = ("Y", "X")
+SIDES = {mask: side for side, mask in MASKS.items()}
+SOME: dict[str, Near] = {"L": "S", "R": "U", "": "E"}
+"""Kind of nearest position that tells, for each side of a count, that some visible position satisfies a Boolean:
+the nearest such position does.
+"""
+
+
+class ProgramMeaning:
+    """Meaning of a hard-attention program: the columns of its coordinates, derived from its linear forms alone. A
+    coordinate whose meaning is not recognised has no column, and `why` has the reason; the proof fails only if that
+    column is needed.
+    """
+
+    def __init__(self, facts: Facts, program: Program, cuts: Cuts) -> None:
+        self.facts, self.program, self.cuts = facts, program, cuts
+        self.means: dict[str, Count] = {}
+        self.reads: dict[str, HeadMeaning] = {}
+        self.why: dict[str, str] = {}
+        require_names(program)
+        if any(head.mask.strict for head in program.heads):
+            raise NotProved("the specification has a head that does not see its own position")
+        self.columns = facts.given(program)
+        for layer in program.layers:
+            self._layer(layer)
+
+    def of(self, name: str) -> Column:
+        """Return the column of a coordinate. Raises NotProved, with the reason, if its meaning is not known."""
+        if name not in self.columns:
+            raise NotProved(self.why.get(name, f"the attended value '{name}' is read without being rounded"))
+        return self.columns[name]
+
+    def form(self, form: Affine) -> Column:
+        """Return the column of a linear form of coordinates."""
+        constant = dict(form.terms).get(ONE, 0)
+        return self.facts.combine([(c, self.of(name)) for name, c in form.terms if name != ONE], constant)
+
+    # A failure is kept with its coordinate: a coordinate that nothing reads needs no meaning.
+    def _layer(self, layer: ProgramLayer) -> None:
+        reads: dict[str, HeadMeaning] = {}
+        means: dict[str, tuple[Column | None, Count | None]] = {}
+        for head in layer.heads:
+            try:
+                if head.uniform:
+                    means[head.out] = self._uniform(head)
+                else:
+                    reads[head.out] = self._head(head)
+            except NotProved as failure:
+                self.why[head.out] = failure.reason
+        self.reads |= reads
+        self.columns |= {out: column for out, (column, _) in means.items() if column is not None}
+        self.means |= {out: count for out, (_, count) in means.items() if count is not None}
+        biases, written, clips = dict(layer.biases), dict[str, Column](), dict[str, list[Unit]]()
+        for item in layer.units:
+            clips.setdefault(item.out, []).append(item)
+        for out in dict.fromkeys([*biases, *clips]):
+            try:
+                column = self._clips(clips.get(out, []), biases.get(out, 0))
+                written[out] = self.cuts.known(column) if self.facts.boolean(column) else column
+            except NotProved as failure:
+                self.why[out] = failure.reason
+        self.columns |= written
+
+    # ---- heads ----
+
+    def _uniform(self, head: Head) -> tuple[Column | None, Count | None]:
+        """Return the meaning of a uniform head: the column of its mean if the mean is the same for every word (else
+        None), and the count behind the mean if the averaged value is a Boolean (else None).
+        """
+        value = self.form(head.value)
+        column = None
+        if self.facts.constant(value):
+            column = self.facts.encoded(self.facts.sites.means(self.facts.numbers(value), head.mask))
+        if self.facts.boolean(value):
+            return column, (SIDES[head.mask], value)
+        if column is None:
+            raise NotProved(f"head {head.name} averages values other than 0 and 1")
+        return column, None
+
+    def _head(self, head: Head) -> HeadMeaning:
+        what = f"the value of head {head.name}"
+        if head.kind is Kind.NEAREST:
+            op = NEAREST.get((head.weighting, head.mask))
+            if op is None or head.select is None:
+                raise NotProved(f"head {head.name} does not look for the nearest position on one side")
+            where = self.facts.truths(self.form(head.select), f"the condition of head {head.name}")
+            return Nearest(op, where, self.facts.truths(self.form(head.value), what))
+        column = self.form(head.value)
+        if head.kind is Kind.TABLE:
+            columns = self.facts.read_table(column, what)
+            return LookedUp(self._looked_up(head), columns)
+        values = self.facts.fixed(column, what)
+        if head.kind is not Kind.LOOKUP:
+            return self._sign(head, values)
+        # Only the position itself makes the value read the count.
+        if values != self.facts.sites.i:
+            raise NotProved(f"head {head.name} does not read the number of the position")
+        return LookedUp(self._looked_up(head))
+
+    def _looked_up(self, head: Head) -> Count:
+        """Return the count that a look-up head looks up: the count of the mean that its score multiplies with a
+        multiple of j.
+        """
+        name = looked_up(self.program, head, self.facts.sites,
+                         lambda key: self.facts.fixed(self.form(key), f"a key of head {head.name}"))  # fmt: skip
+        if name not in self.means:
+            raise NotProved(f"head {head.name} looks up '{name}', which is not known to be a count")
+        return self.means[name]
+
+    def _sign(self, head: Head, values: list[Rational]) -> Sign:
+        if len(head.score) != 1:
+            raise NotProved(f"head {head.name} does not test a sign")
+        query, key = head.score[0]
+        keys = self.facts.fixed(self.form(key), f"the key of head {head.name}")
+        self.facts.alternating(keys, values, head.name)
+        means, rest = self._means(query)
+        return Sign(SIDES[head.mask], means, self.facts.fixed(rest, f"the query of head {head.name}"))
+
+    def _means(self, form: Affine) -> tuple[dict[Count, Rational], Column]:
+        """Return a linear form as multiples of means that depend on the word, and the column of the other terms."""
+        means: dict[Count, Rational] = {}
+        rest: list[tuple[str, Rational]] = []
+        for name, coefficient in form.terms:
+            if name in self.means and name not in self.columns:
+                count = self.means[name]
+                means[count] = means.get(count, 0) + coefficient
+            else:
+                rest.append((name, coefficient))
+        return means, self.form(Affine.of(rest))
+
+    # ---- clips ----
+
+    def _clips(self, clips: list[Unit], bias: Rational) -> Column:
+        """Return the column of a coordinate that clips write. Raises NotProved if the clips match no lemma."""
+        # The complement of a sum of clips: its meaning is the negation of theirs.
+        if bias == 1 and clips and all(item.weight == -1 for item in clips):
+            inner = self._clips([replace(item, outs=((item.out, 1),)) for item in clips], 0)
+            return self.facts.combine([(-1, self.cuts.known(inner))], 1)
+        names = [name for item in clips for name, _ in item.pre.terms]
+        reads = {name: self.reads[name] for name in names if name in self.reads}
+        means = (self.means.keys() - self.columns.keys()).intersection(names)
+        if not means and any(isinstance(read, LookedUp) and read.columns is None for read in reads.values()):
+            return self._compared(clips, bias, reads)
+        if means or any(isinstance(read, Sign) for read in reads.values()):
+            return self._signed(clips, bias, reads)
+        variables = {name: self.facts.everywhere(self.facts.fact("read", name)) for name in reads}
+        parts: list[tuple[Rational, Column]] = []
+        for item in clips:
+            terms = [(c, variables[name] if name in variables else self.of(name))
+                     for name, c in item.pre.terms if name != ONE]  # fmt: skip
+            constant = dict(item.pre.terms).get(ONE, 0)
+            parts.append((item.weight, self.facts.clip(terms, constant)))
+        total = self.facts.combine(parts, bias)
+        # Without reads the clips are Boolean functions of known columns.
+        if not reads:
+            return total
+        for name, read in reads.items():
+            if isinstance(read, LookedUp) and read.columns is not None:
+                return self._tabled(total, name, read.count, read.columns, clips[0].out)
+        nearest = {name: read for name, read in reads.items() if isinstance(read, Nearest)}
+        return self._read(total, nearest, clips[0].out)
+
+    def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
+        """Return the column of a coordinate that equals the value read by one head at each site: by the same head
+        everywhere, or by a head that reads this position or a neighbour.
+        """
+        facts = self.facts
+        own = {facts.fact("read", name): name for name in reads}
+        if len(set(total)) == 1 and total[0] in own:
+            read = reads[own[total[0]]]
+            return facts.nearest(read.op, read.where, read.what)
+        known = {name: facts.distances(read.op, self.facts.fixed(read.where, "the condition of a head"))
+                 for name, read in reads.items()}  # fmt: skip
+        steps = {name: [facts.beside(op, read.what) for op in STEPS] for name, read in reads.items()}
+        result = []
+        for site, number in enumerate(total):
+            if facts.diagrams.constant(number):
+                result.append(number)
+                continue
+            if number not in own:
+                raise NotProved(f"the coordinate '{out}' does not equal the value of one head")
+            name = own[number]
+            # The distance is fixed, so the read is a step (Y or X) or the value here.
+            distance = known[name][site]
+            if abs(distance) > 1:
+                raise NotProved(f"the coordinate '{out}' reads a position other than the query and its neighbours")
+            result.append(reads[name].what[site] if not distance else steps[name][distance > 0])
+        return tuple(result)
+
+    def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
+        """Return the column of a predicate of a count: the value that was looked up if the count is positive, else
+        a value that depends on the site.
+        """
+        facts, variable = self.facts, self.facts.fact("read", name)
+
+        @cache
+        def choices(some: int) -> dict[int, int]:
+            read, none = facts.diagrams.all_of((some, variable)), facts.diagrams.negated(some)
+            # Candidates for the value at count 0: false, true, and predicates of the position.
+            zeros = (facts.diagrams.zero, facts.diagrams.one, *facts.predicates)
+            return {
+                facts.diagrams.linear([(1, read), (1, facts.diagrams.all_of((none, zero)))]): zero for zero in zeros
+            }
+
+        found = [choices(some).get(number) for some, number in zip(self._some(count), total, strict=True)]
+        if None in found:
+            raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
+        return facts.table(count, [zero for zero in found if zero is not None], columns)
+
+    def _some(self, count: Count) -> Column:
+        """Return the column that is 1 where a count is positive."""
+        side, what = count
+        return self.facts.nearest(SOME[side], what, what)
+
+    def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
+        """Return the column of a comparison of looked-up counts. Each count is the number that was read, plus 1 if
+        any position is counted, minus 1.
+        """
+        facts, out = self.facts, clips[0].out
+        if len(clips) != 1:
+            raise NotProved(f"the coordinate '{out}' is not one comparison of counts")
+        counts: dict[Count, Rational] = {}
+        rest: list[tuple[Rational, Column]] = []
+        constant: Rational = 0
+        for name, coefficient in clips[0].pre.terms:
+            read = reads.get(name)
+            if name == ONE:
+                constant += coefficient
+            elif isinstance(read, LookedUp) and read.columns is None:
+                counts[read.count] = counts.get(read.count, 0) + coefficient
+                rest.append((-coefficient, self._some(read.count)))
+                constant += coefficient
+            else:
+                rest.append((coefficient, self.of(name)))
+        offsets = self.facts.fixed(facts.combine(rest, constant), f"the part of '{out}' besides its counts")
+        compare = facts.comparison(counts, threshold, f"the coordinate '{out}'")
+        column = tuple([compare(offset, site) for site, offset in enumerate(offsets)])
+        return facts.combine([(clips[0].weight, column)], bias)
+
+    def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
+        """Return the column of a comparison by the sign of a sum: a head tests the sign where several positions are
+        visible, and a clip of the sum where only one is.
+        """
+        out = clips[0].out
+        odd = NotProved(f"the coordinate '{out}' is not one test of a sign")
+        ((name, read), *others), (first, *more) = reads.items() or [("", None)], clips
+        if not isinstance(read, Sign) or others or len(more) != 1 or first.weight != more[0].weight:
+            raise odd
+        # Of the two clips one reads the head, the other reads the sum itself.
+        test_of, sum_of = sorted((first, more[0]), key=lambda item: name not in dict(item.pre.terms))
+        factors = dict(test_of.pre.terms)
+        if name not in factors or name in dict(sum_of.pre.terms):
+            raise odd
+        variable, factor = self.facts.fact("read", name), factors.pop(name)
+        parts = [(factor, self.facts.everywhere(variable)), (1, self.form(Affine.of(factors)))]
+        test = self.facts.clipped(self.facts.combine(parts, 0))
+        means, rest = self._means(sum_of.pre)
+        offsets = self.facts.fixed(rest, f"the part of '{out}' besides its means")
+        # Where several positions are visible, the clip of the sum must be 0 whatever the means are.
+        largest = sum(max(value, 0) for value in means.values())
+        sizes = self.facts.sites.sizes(MASKS[read.side])
+        kinds = [self.facts.sites.sizes(MASKS[side]) for side, _ in (*means, *read.means)]
+
+        def above(step: Fraction, constant: Fraction) -> int:
+            if (edge := -constant / step).denominator == 1:
+                raise NotProved(f"the number that '{out}' tests can be 0")
+            return ceil(edge)
+
+        positive = self.facts.comparison(read.means, above, out)
+        single = self.facts.comparison(means, threshold, f"the coordinate '{out}'")
+        result = []
+        for site, alone in enumerate(self.facts.sites.alone(MASKS[read.side])):
+            if any(other[site] != sizes[site] for other in kinds):
+                raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
+            if alone:
+                if test[site] != self.facts.diagrams.zero:
+                    raise NotProved(f"the coordinate '{out}' reads a sign test where only one position is visible")
+                result.append(single(offsets[site], site))
+            else:
+                if test[site] != variable or not self.facts.sites.at_most_zero(offsets[site] + largest, site):
+                    raise odd
+                result.append(positive(read.rest[site] * sizes[site], site))
+        return self.facts.combine([(clips[0].weight, tuple(result))], bias)

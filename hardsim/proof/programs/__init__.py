@@ -1,0 +1,1 @@
+"""Proofs for programs and hard-attention models: softmax answers as hard attention does, at every length."""

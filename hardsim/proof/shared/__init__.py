@@ -1,0 +1,1 @@
+"""Rational functions, bounds and results that all proofs use."""

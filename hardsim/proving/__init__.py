@@ -1,0 +1,1 @@
+"""Proofs of whole targets, their certificates, and words after a proof."""

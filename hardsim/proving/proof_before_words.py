@@ -1,0 +1,148 @@
+"""A check with a proof before it: the prover tries to settle all words, then some words are run.
+
+The words are run even after a proof: they give the numbers of the report, and an answer that contradicts a proof would
+reveal a defect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hardsim.campaign.check import CheckOptions, Report, check_subject
+from hardsim.campaign.checkpoint import Memory
+from hardsim.campaign.divergence import explained
+from hardsim.campaign.interrupts import to_the_report
+from hardsim.campaign.result import AUTO, UNASKED, CheckResult, Verdict
+from hardsim.campaign.theorem26 import DECLARED
+from hardsim.campaign.workers import Crew
+from hardsim.errors import Contradiction
+from hardsim.proving.constant import constant_reach
+from hardsim.proving.prove import prove_attention, prove_subject
+from hardsim.targets.subject import Subject, Target
+
+LONGEST = 64
+"""The largest length up to which a check asks the prover: its cost grows with the square of the length."""
+MOST_POSITIONS = 256
+"""Most positions of the padded word for which a check asks the prover about a program."""
+
+TOO_LONG = f"a check asks the prover only up to length {LONGEST}"
+NO_PROOF = "hardsim has no proofs for external networks yet, so only the words tried are certified"
+
+
+def check_with_proof(
+    subject: Target,
+    options: CheckOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
+    memory: Memory | None = None,
+) -> CheckResult:
+    """Check a network after the prover has tried to settle all words of these lengths.
+
+    The prover is asked under engine `auto`: about networks compiled from formulas, up to length LONGEST; about programs
+    and models whose gaps and ranges follow from their weights, unless a temperature was given, up to MOST_POSITIONS as
+    well.
+
+    A result without a contradiction gets example words, and a mismatch the place where it begins.
+
+    Raises:
+        InputError: as for `check_subject`.
+        Contradiction: if a word contradicts a proof.
+    """
+    if not isinstance(subject, Subject):
+        result = check_subject(subject, options, progress, crew, memory)
+        return replace(result, proof=UNASKED + NO_PROOF) if result.agreed and not result.partial else result
+    result = explained(subject, options, _combined(subject, options, progress, crew, memory))
+    return replace(result, constant=constant_reach(subject, result))
+
+
+def _combined(
+    subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew | None, memory: Memory | None
+) -> CheckResult:
+    unasked, proofs = _unasked(subject, options), list[tuple[Verdict, str]]()
+    result = to_the_report(
+        lambda: None if unasked else proofs.append(_proof(subject, options.max_n)),
+        lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
+    )
+    if not proofs:
+        agreed = unasked and result.agreed and not result.partial
+        return replace(result, proof=UNASKED + unasked) if agreed and unasked else result
+    verdict, reach = proofs[0]
+    # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
+    if _beyond(result):
+        return replace(result, proof=reach if subject.sharpness is not None else result.proof)
+    if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
+        return _contradicted(subject, options, result)
+    if subject.sharpness is None:
+        if verdict is not Verdict.PROVED and result.agreed and not result.partial:
+            return replace(result, proof="not proved: `hardsim prove` says why")
+        if verdict is not Verdict.PROVED or result.partial or result.verdict is not Verdict.CERTIFIED:
+            return result
+        return replace(result, verdict=Verdict.PROVED, reach=f"{reach}; and {result.reach}")
+    if result.partial:
+        return replace(result, proof=reach)
+    if verdict is not Verdict.PROVED:
+        return replace(result, proof="not proved: `hardsim prove` says why")
+    # Undecided words leave the proof as it is: the reach of a proof is about all words.
+    words = result.reach if result.verdict is Verdict.UNDECIDED else f"on {result.reach}"
+    return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
+
+
+def _unasked(subject: Subject, options: CheckOptions) -> str | None:
+    """Return the reason why the prover is not asked; None if it is asked."""
+    if subject.against is not None:
+        return f"a proof is about the compiled network, and says nothing of {subject.against}"
+    if options.engine != AUTO:
+        return f"a check asks the prover only with --engine {AUTO}"
+    ask = "`hardsim prove` runs every word"
+    gaps = f"the weights alone do not settle every length ({ask})"
+    if subject.sharpness is not None:
+        if subject.formula is None and not subject.structural:
+            return gaps
+        return TOO_LONG if options.max_n > LONGEST else None
+    if not subject.structural and subject.kind == "srasp":
+        return f"an integer of the program may leave the range -n to n ({ask})"
+    if isinstance(subject.law, str):
+        return f"{gaps}: {subject.law}"
+    if subject.schedule is not None:
+        return "a check asks the prover only about the temperature that hardsim chooses, and one was given"
+    if options.max_n > LONGEST:
+        return TOO_LONG
+    if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > MOST_POSITIONS:
+        return f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included"
+    return None
+
+
+def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
+    """Return the verdict of the prover and, as text, the words that it covers."""
+    if subject.sharpness is not None:
+        proved = prove_subject(subject, max_n, heads_only=subject.formula is None, search=0)
+        return proved.verdict, proved.reach
+    found = prove_attention(subject, max_n, search=0)
+    return found.verdict, found.reach
+
+
+def _beyond(result: CheckResult) -> bool:
+    """Return True if only a pinned word keeps the check from agreement, longer than the lengths that the proof
+    covers."""
+    mismatch, violation = result.mismatch, result.violation
+    # Without a contradiction an undecided word is what keeps the check from agreement.
+    if mismatch is not None or violation is not None:
+        first = [] if mismatch is None else [len(mismatch.word)]
+        return min(first if violation is None else [*first, violation.n]) > result.max_n
+    return any(length.undecided for length in result.lengths if length.n > result.max_n)
+
+
+def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
+    """Return the result if it contradicts no proof: hard attention differs from the program, or a gap from the file's
+    declaration, and no proof claims these. Raise Contradiction otherwise."""
+    mismatch, violation, facts = result.mismatch, result.violation, result.model
+    if subject.sharpness is None and mismatch is not None and mismatch.soft == mismatch.hard:
+        return result
+    if mismatch is None and violation is not None and violation.what.startswith(DECLARED):
+        return result
+    word = "a word" if mismatch is None else f"the word {' '.join(mismatch.word)}"
+    how = f" (regime {facts.regime}, temperature {facts.temperature}, beta {facts.beta})" if facts.regime else ""
+    raise Contradiction(
+        f"{subject.name} was proved for every word up to {options.max_n}, but {word} contradicts it: "
+        f"{result.reach}{how}"
+    )

@@ -1,0 +1,75 @@
+"""Files that are written from a proof, besides the report: a certificate, and the SMT queries of its numerical
+steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hardsim.campaign.options import Request
+from hardsim.errors import Undecided
+from hardsim.lang.arith import parse_arith
+from hardsim.program.assemble import assemble
+from hardsim.proof.formulas.smt import smt_text, writer
+from hardsim.proof.programs.smt_program import program_text, program_writer
+from hardsim.proof.shared.result import NotProved
+from hardsim.proving.certificate import certificate, certificate_text, lengths_of, span_of
+from hardsim.proving.program_certificate import program_certificate
+from hardsim.proving.prove import ProofResult
+from hardsim.targets.subject import Subject
+
+WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
+"""The options that name a file with a proof, each with a description of the file."""
+
+
+def written_down(
+    option: str, subject: Subject, request: Request, result: ProofResult, before: Callable[[], None] = lambda: None
+) -> tuple[str, str]:
+    """Return the text of a file about a proved subject, and a sentence about it with `{}` for the file's name.
+    `before` is called before a certificate is made length by length, which may take long.
+
+    Raises:
+        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
+            or a step is not of rational functions.
+    """
+    if option == "certificate":
+        document = program_certificate(result) if result.proof is None else _by_heads(subject, request, result, before)
+        span = "" if result.proof is None else f"{span_of(lengths_of(document))}, "
+        message = f"certificate, checked: {{}} ({span}model sha256 {document['digests']['model']})"
+        return certificate_text(document), message
+    if not result.every_length:
+        raise Undecided(f"{subject.name}: not proved for every length, so there are no queries of its steps")
+    try:
+        text = (
+            smt_text(writer(subject.model, subject.program), subject.name) if subject.formula else _of_program(result)
+        )
+    except NotProved as failure:
+        raise Undecided(
+            f"{subject.name}: proved, but its steps cannot be written as queries: {failure.reason}"
+        ) from None
+    return text, f"{text.count('(check-sat)')} queries, none of which has a solution if the proof is right: {{}}"
+
+
+def _of_program(result: ProofResult) -> str:
+    """Return the SMT queries for the proof of a program or hard-attention model."""
+    subject, argument = result.subject, result.argument
+    if argument is None or argument.temperature is None or isinstance(subject.law, str):
+        raise NotProved("it is not proved by structure")
+    model = assemble(subject.program, parse_arith(argument.temperature))
+    made = program_writer(model, subject.program, subject.law, argument, subject.exact)
+    return program_text(made, subject.name)
+
+
+def _by_heads(subject: Subject, request: Request, result: ProofResult, before: Callable[[], None]) -> dict[str, Any]:
+    """Return the certificate for every length if the checker follows that proof: it is short, fast to check, and
+    claims more than was asked for. Else return one for the lengths that were asked for, unless that would claim less
+    than was proved.
+    """
+    try:
+        return certificate(subject, None)
+    except Undecided:
+        if result.every_length:
+            raise
+    before()
+    return certificate(subject, request.max_n, request.min_n)

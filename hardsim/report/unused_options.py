@@ -1,0 +1,171 @@
+"""Options that were given but change nothing. A remark names each one, with the reason, before any work begins.
+
+Without the remark, users would believe that the option took effect. This file decides what can be seen from the
+command, the kind of the input and the other options; what only a compiled network shows is in `unused_by`. An option
+that names an output file which cannot be written is refused (see `require_file_made`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hardsim.campaign.options import COMPILED, DEFAULTS, Request
+from hardsim.campaign.result import FLOAT64
+from hardsim.errors import HardsimError, InputError
+from hardsim.proving.proof_files import WRITTEN
+from hardsim.targets.open import Input, declares
+from hardsim.targets.subject import Subject
+from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
+
+SAMPLED = "samples seed"
+"""The fields of the options for random words, separated by a space."""
+TRYING = ("check", "heads", "bound", "report")
+"""The commands that try words, all of a length or a sample."""
+ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export", "precision", "bound", "report")
+"""The commands to which the options of a model apply."""
+OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
+"""Defaults that differ for a single command, by command and field."""
+RUNS = {"torch": TORCH, "onnx": ONNXRUNTIME}
+"""The library that runs what `export` writes, by the value of --to."""
+SHORTEST, FEWEST = 8, 256
+"""The greatest length, and the largest number of words of a length, for which `report` also computes bounds."""
+
+
+def options_given(command: str, request: Request, options: str) -> list[str]:
+    """Return those of the named options that were given, as they are typed."""
+    defaults = DEFAULTS | dict(OWN.get(command, {}))
+    found = [
+        name
+        for name in dict.fromkeys(options.split())
+        # The largest length counts as given even if it is the default: it then decides the reach of a proof.
+        if (name in request.written if name == "max_n" else getattr(request, name) != defaults[name])
+    ]
+    return [f"--{name.replace('_', '-')}" for name in found]
+
+
+def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
+    """Return a remark for each reason why options change nothing for an input. `several` is True if there are other
+    inputs, for which an option may be meant.
+    """
+    remarks = []
+    if command in ASKING and (one.formula is None or command != "bound") and (idle := _idle(command, request, one)):
+        remarks.append(idle)
+    for options, reason in _rules(command, request, one, several):
+        if named := options_given(command, request, options):
+            remarks.append(f"{', '.join(named)}: not used; {reason}")
+    return remarks
+
+
+def _idle(command: str, request: Request, one: Input) -> str | None:
+    """Return a remark on options that apply to another kind of model than this input. Return None for an external
+    network: read alone, it refuses such options.
+    """
+    if one.external is not None:
+        return None
+    return request.idle(one)
+
+
+def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
+    """Yield fields of options that would change nothing for an input, separated by spaces, each group with the
+    reason.
+    """
+    external = one.external is not None
+    if external and several:
+        yield COMPILED, "the option is for compiled networks, and this network is external"
+    if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
+        yield "dps", "float64 has a fixed number of digits"
+    if command in TRYING and not request.critical and _in_full(command, request, one):
+        yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
+    if (request.props is not None or request.alphabet is not None) and _declares(one):
+        yield "props alphabet", "the file declares its own symbols"
+    text = one.formula if one.made is None else None
+    if text is not None and text.oracle is None and not text.bare_next:
+        yield "dialect", "the formula has no bare X, the one operator that dialects read differently"
+    yield from _of_command(command, request, one)
+
+
+def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
+    """Yield fields of options that would change nothing for an input of this command, separated by spaces, each
+    group with the reason.
+    """
+    external = one.external is not None
+    if command == "prove" and external:
+        yield "workers all_n min_n heads_only search", "external networks cannot be proved: words are tried"
+    elif command == "prove" and one.formula is None:
+        yield "heads_only", "no formula is compared: softmax is compared with hard attention"
+    elif command == "report" and external:
+        yield "all_n", "external networks cannot be proved: words are tried"
+    elif command == "words" and request.by == "oracle" and one.kind != "re":
+        model = "regime beta tau single_head counting epsilon" if one.formula is not None else "tau epsilon"
+        yield (
+            f"{model} engine dps",
+            "--by oracle asks the semantics, not a network; --by soft and --by hard ask a network",
+        )
+    elif command == "words" and request.by == "hard":
+        softmax = "beta tau" if one.formula is not None else "tau epsilon"
+        yield f"{softmax} engine dps", "hard attention has no temperature, and is exact"
+    elif command == "show" and one.kind in ("srasp", "ahat", "network"):
+        yield "max_n", "no part of the output depends on a length"
+    elif command == "export" and (library := RUNS.get(request.to or "")) is None:
+        yield "seed", "the written network is not run"
+    elif command == "export" and library is not None and not installed(library):
+        yield "seed", f"{library} is not installed, so the written network is not run"
+
+
+def _in_full(command: str, request: Request, one: Input) -> bool:
+    """Return True if every word of every length is tried; for `report`, also where it computes bounds."""
+
+    def full(longest: int, most: int) -> bool:
+        # The first test avoids a huge power.
+        return longest * len(one.alphabet) <= most and len(one.alphabet) ** longest <= most
+
+    if command == "report" and not full(min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)):
+        return False
+    return full(request.max_n, request.exhaustive)
+
+
+def _declares(one: Input) -> bool:
+    """Return True if a file declares its own symbols; False if there is no such file."""
+    try:
+        return declares(one.name)
+    except HardsimError:
+        return False
+
+
+def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
+    """Return remarks on options that change nothing, where only the compiled network shows this."""
+    remarks = []
+    if request.counting is not None and subject.formula is not None and not subject.facts.counting:
+        remarks.append("--counting: not used; the formula compares no counts")
+    lawful = (subject.formula, subject.sharpness, subject.temperature) != (None, None, None)
+    if command == "compile" and "max_n" in request.written and (lawful or request.hard):
+        remarks.append("--max-n: not used; the written network reads words of every length")
+    return remarks
+
+
+def require_file_made(request: Request, one: Input) -> None:
+    """Refuse to write a proof file for an input that cannot be proved.
+
+    Raises:
+        InputError: naming the option.
+    """
+    named = options_given("prove", request, " ".join(WRITTEN))
+    if one.external is not None and named:
+        message = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
+        raise InputError(message + " and ".join(named), f"Leave out {' and '.join(named)}.")
+
+
+def equiv_unused(request: Request, *sides: Input) -> list[str]:
+    """Return remarks on options that change nothing in a comparison of two files."""
+    remarks = []
+    if all(one.kind == "re" for one in sides):
+        named = options_given("equiv", request, f"max_n exhaustive {SAMPLED}")
+        reason = "the automata of two regular expressions are compared, which settles every length"
+        remarks += [f"{', '.join(named)}: not used; {reason}"] if named else []
+    elif _in_full("equiv", request, sides[0]) and (named := options_given("equiv", request, SAMPLED)):
+        remarks.append(f"{', '.join(named)}: not used; every word of these lengths is tried, and none at random")
+    if all(one.formula is None for one in sides) and (named := options_given("equiv", request, "at dialect")):
+        remarks.append(f"{', '.join(named)}: not used; neither file is a formula")
+    if all(map(_declares, sides)) and (named := options_given("equiv", request, "props")):
+        remarks.append(f"{', '.join(named)}: not used; both files declare their own symbols")
+    return remarks

@@ -1,0 +1,143 @@
+"""Tests of results and tallies as JSON: they are read back unchanged, and wrong data is refused."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from types import GenericAlias
+from typing import Any, get_args, get_origin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.campaign.check import CheckOptions, check_subject
+from hardsim.campaign.checkpoint import from_plain, to_plain
+from hardsim.campaign.result import CheckResult, Mismatch, Verdict
+from hardsim.campaign.tally import Extreme, Tally
+from tests.campaign.test_checkpoint import since
+from tests.subjects import shipped
+
+LEAVES: dict[Any, st.SearchStrategy[Any]] = {
+    type(None): st.none(),
+    bool: st.booleans(),
+    str: st.text(),
+    int: st.integers() | st.integers(min_value=2**300, max_value=2**20000),
+    float: st.floats(allow_nan=False),
+    Fraction: st.fractions(),
+    Verdict: st.sampled_from(Verdict),
+    Fraction | float: st.fractions() | st.floats(allow_nan=False),
+    bool | tuple[str | None, ...] | None: st.none() | st.booleans() | st.lists(st.none() | st.text()).map(tuple),
+}
+TYPES = st.recursive(
+    st.sampled_from(list(LEAVES)),
+    lambda inner: st.one_of(
+        inner.map(lambda kind: GenericAlias(list, (kind,))),
+        inner.map(lambda kind: GenericAlias(tuple, (kind, ...))),
+        st.lists(inner, min_size=1, max_size=3).map(lambda kinds: GenericAlias(tuple, tuple(kinds))),
+        inner.map(lambda kind: GenericAlias(dict, (tuple[str, int], kind))),
+    ),
+    max_leaves=4,
+)
+
+
+def values(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for values of a type."""
+    parts = get_args(kind)
+    if kind in LEAVES:
+        return LEAVES[kind]
+    if get_origin(kind) is dict:
+        return st.dictionaries(values(parts[0]), values(parts[1]), max_size=3)
+    if get_origin(kind) is list:
+        return st.lists(values(parts[0]), max_size=3)
+    if parts[-1] is Ellipsis:
+        return st.lists(values(parts[0]), max_size=3).map(tuple)
+    return st.tuples(*map(values, parts))
+
+
+def back(value: Any, kind: Any) -> Any:
+    """Return a value after it was written as JSON and read back."""
+    return from_plain(json.loads(json.dumps(to_plain(value))), kind, "runs")
+
+
+@pytest.mark.slow
+@given(TYPES.flatmap(lambda kind: st.tuples(st.just(kind), values(kind))))
+def test_values_come_back_as_they_were(pair: tuple[Any, Any]) -> None:
+    kind, value = pair
+    assert same(back(value, kind), value)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Return True if two values are equal and have the same types; 1 differs from True, 0.0 from -0.0."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict):
+        return same(list(left.items()), list(right.items()))
+    return left.hex() == right.hex() if isinstance(left, float) else bool(left == right)
+
+
+def test_fractions_with_many_digits_come_back() -> None:
+    # Python refuses to read or write decimal numbers of more than 4300 digits.
+    for value in (Fraction(3**20000, 2**70000 + 1), Fraction(-(7**9000), 5)):
+        assert back(value, Fraction) == value
+
+
+def test_what_is_no_result_has_no_place() -> None:
+    for value in (object(), {1, 2}, [b"bytes"], since()):
+        with pytest.raises(TypeError, match="no place in a checkpoint"):
+            to_plain(value)
+
+
+REFUSED: dict[Any, list[Any]] = {
+    Fraction: [{}, "1/0", "one", 3],
+    float: ["x", 1.5],
+    int: ["x", True],
+    bool: ["true"],
+    tuple[int, ...]: [5],
+    tuple[int, int]: [[1]],
+    dict[int, int]: [[[1]]],
+    Verdict: ["SURE"],
+    Mismatch: [{"word": "a"}, ["a"]],
+    Any: [1.5, 1],
+}
+
+
+@pytest.mark.parametrize(("kind", "data"), [(kind, data) for kind, given in REFUSED.items() for data in given])
+def test_what_stands_for_no_value_is_refused(kind: Any, data: Any) -> None:
+    with pytest.raises(ValueError, match=r"at runs(\[0\])?(, where there is no |$)"):
+        from_plain(data, kind, "runs")
+
+
+@given(
+    field=st.sampled_from(["word", "oracle", "hard", "soft", "output"]),
+    value=st.sampled_from([3, True, None, "a", [], [1], ["a", None], "1/2", "0x1p0"]),
+)
+def test_fields_of_other_types_are_refused_with_their_place(field: str, value: Any) -> None:
+    right = to_plain(Mismatch(("a",), True, False, None, Fraction(1, 3)))
+    answers: list[Any] = [True, None, [], ["a", None], [1]]
+    allowed: dict[str, list[Any]] = {"word": [[]], "oracle": answers, "hard": answers, "soft": answers}
+    allowed["output"] = [None, "1/2"]
+    data = [right | {field: value}]
+    if any(same(value, one) for one in allowed[field]):
+        (found,) = from_plain(data, list[Mismatch], "runs")
+        assert to_plain(getattr(found, field)) == value
+        return
+    with pytest.raises(ValueError, match=rf"at runs\[0\].{field}(\[\d\])?, where there is no "):
+        from_plain(data, list[Mismatch], "runs")
+
+
+def test_tallies_and_results_come_back() -> None:
+    tally = Tally(3, words=2, gaps={"h": Fraction(1, 3)}, stuck=("a", "b"))
+    for what in (("margin",), ("h", "x"), (0, 1, "x")):
+        tally.extremes[what] = Extreme(1, 0.1, (0.1, Fraction(1, 7)), ("a",), Fraction(1, 7))
+    tally.mismatch = Mismatch(("b",), True, False, None, Fraction(2, 3))
+    assert back([tally], list[Tally]) == [tally]
+    for result in (
+        check_subject(since(), CheckOptions(max_n=4)),
+        check_subject(since(beta=Fraction(1, 2)), CheckOptions(max_n=4)),
+        check_subject(shipped("ties.ahat.json"), CheckOptions(max_n=3)),
+        check_subject(shipped("dyck1.srasp"), CheckOptions(max_n=3)),
+    ):
+        assert back(result, CheckResult) == result
