@@ -10,8 +10,9 @@ smaller beta may be right where a larger one is wrong: nothing is claimed for be
 For one head that looks for the nearest position the closed form needs e^-g <= 1/4 (`proof.formulas.general`), g =
 beta/2 in regimes whose tie-break decides: beta >= 2 ln 4 = 2.7726, where Lemma 6 alone needs 2 ln 7 = 3.892. Words in
 which all positions before the winner are wrong show that no smaller beta is enough: the weight of these positions is x
-+ ... + x^(n - 1) = (x - x^n)/(1 - x), a share that tends to x. In `causal-temperature` g has that value only at the first
-positions of long words, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of symbols come close.
++ ... + x^(n - 1) = (x - x^n)/(1 - x), a share that tends to x. In `causal-temperature` g has that value only at the
+first positions of long words, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of symbols come
+close.
 """
 
 from __future__ import annotations
