@@ -66,7 +66,7 @@ bound: $(RUN) ## compare declared and measured score gaps of everything shipped 
 
 slow: $(SLOW) $(FOREIGN)/.installed ## run the slow tests: longer lengths, new random examples, clusters, other libraries; hours on two processors
 	$(PYTEST) -m slow --hypothesis-profile new
-	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new tests/reading tests/formats tests/writing/test_torch.py
+	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new tests/reading tests/precision tests/writing/test_torch.py
 
 bench: $(TORCH) ## measure costs and compare them with targets (BENCH_FLAGS), twelve minutes; BENCH_JSON gets the numbers
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)

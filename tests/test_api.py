@@ -34,9 +34,9 @@ from hardsim.errors import InputError, Interrupted, InvariantError, Remark, Sour
 from hardsim.examples import formulas_directory
 from hardsim.network.dense import JudgedAt
 from tests.cli.conftest import interrupt, written
-from tests.mistakes import marked, raised
 from tests.reading.folders import DATA
-from tests.strategies import all_words
+from tests.support.mistakes import marked, raised
+from tests.support.strategies import all_words
 
 SHIPPED = formulas_directory()
 METHODS = ("check", "prove", "eval", "words", "bound", "compile")

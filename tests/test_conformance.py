@@ -1,7 +1,7 @@
 """The conformance formulas on the hard program and on the softmax network, at both positions.
 
-The rows are third-party material beside the project (see `tests/conformance.py`); a checkout without them collects
-nothing here.
+The rows are third-party material beside the project (see `tests/support/conformance.py`); a checkout without them
+collects nothing here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from hardsim.campaign.result import AUTO, MPMATH
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions
-from tests.conformance import ROWS, At, Row
-from tests.subjects import judge_of
+from tests.support.conformance import ROWS, At, Row
+from tests.support.subjects import judge_of
 
 
 def disagreements(row: Row, regime: str, at: At, longest: int, engine: str) -> list[str]:

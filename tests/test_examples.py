@@ -11,7 +11,7 @@ import pytest
 
 from hardsim import examples
 from hardsim.errors import InputError
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 

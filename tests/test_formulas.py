@@ -19,7 +19,7 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
 from tests.programs import reference
-from tests.sources import load
+from tests.support.sources import load
 
 DIRECTORY = Path(__file__).parents[1] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ltl"))

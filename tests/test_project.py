@@ -22,7 +22,7 @@ import pytest
 
 from hardsim import __version__
 from hardsim.version import DISTRIBUTION
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (

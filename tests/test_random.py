@@ -17,9 +17,9 @@ from hardsim.lang.pretty import format_formula
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions
-from tests.counting_strategies import ALL_SIDES, counting_formulas
-from tests.strategies import all_words, formulas
-from tests.subjects import agree
+from tests.support.counting_strategies import ALL_SIDES, counting_formulas
+from tests.support.strategies import all_words, formulas
+from tests.support.subjects import agree
 
 
 def agree_at_6(regime: str, data: st.DataObject) -> None:

@@ -50,10 +50,10 @@ from hardsim.report.schema import described, docstrings_of, schema
 from hardsim.report.schema import text as schema_text
 from hardsim.targets.subject import Subject
 from hardsim.visible import OBEYED
-from tests.documents import SCHEMA, VALIDATOR, exact, valid
-from tests.mistakes import raised
-from tests.pages import Page
-from tests.subjects import shipped
+from tests.support.documents import SCHEMA, VALIDATOR, exact, valid
+from tests.support.mistakes import raised
+from tests.support.pages import Page
+from tests.support.subjects import shipped
 
 TINY = Fraction(1, 10**400)
 

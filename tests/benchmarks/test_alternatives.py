@@ -14,7 +14,7 @@ from benchmarks.alternatives import CASES, CHECKED, FLOAT32, FLOAT64, passes, ra
 from benchmarks.cases import DENSE, QUICK
 from benchmarks.results import PassCost, Target
 from hardsim.network.transformer import Transformer
-from tests.networks import ALPHABET, dense_forward, transformers
+from tests.support.networks import ALPHABET, dense_forward, transformers
 
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)
 COST = PassCost(alternatives.GROUP, "case", 64, CHECKED, 64, 9, 0.5, 64, 0)

@@ -15,7 +15,7 @@ from benchmarks.naive import NaivePass, sees
 from benchmarks.timing import Answers, Pass, WrongAnswerError, measure
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Transformer
-from tests.networks import ALPHABET, context, dense_forward, transformers
+from tests.support.networks import ALPHABET, context, dense_forward, transformers
 
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)
 

@@ -22,7 +22,7 @@ from hardsim.campaign.result import Verdict
 from hardsim.run.dense_exact import DenseForward
 from hardsim.run.mp import MpArithmetic
 from hardsim.targets.external import External
-from tests.dense_networks import made
+from tests.support.dense_networks import made
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {case.name: case.subject for case in cases()}

@@ -28,7 +28,7 @@ from hardsim.precision.safe_lengths import ARITHS
 from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.running import encoded_word, torch_runner
-from tests.format_evaluation import Plainly
+from tests.support.format_evaluation import Plainly
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = read_found(RESULTS.read_text(encoding="utf-8"))

@@ -22,8 +22,8 @@ from hardsim.program.hard_attention import Affine
 from hardsim.program.regimes import PROVEN
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.strategies import all_words
-from tests.subjects import compiled, evaluations, known
+from tests.support.strategies import all_words
+from tests.support.subjects import compiled, evaluations, known
 
 
 def since(regime: str = "temperature", beta: Fraction | None = None, tau: str | None = None) -> Subject:

@@ -27,7 +27,7 @@ from hardsim.campaign.tally import Tally
 from hardsim.campaign.workers import LocalCrew
 from hardsim.errors import InputError
 from hardsim.targets.subject import Subject
-from tests.subjects import shipped
+from tests.support.subjects import shipped
 
 REQUEST = {"--max-n": 8, "--seed": 0, "--beta": None}
 INPUTS = [("since.ltl", "12ab", ("a", "b"))]

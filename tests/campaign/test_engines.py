@@ -41,10 +41,10 @@ from hardsim.run.float64 import BatchTrace
 from hardsim.run.mp import MpArithmetic, exact
 from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.counting_strategies import counting_formulas
-from tests.networks import EXTREME, context, scaled
-from tests.strategies import all_words, formulas
-from tests.subjects import compiled, evaluations, judge_of, known, stated_to_be
+from tests.support.counting_strategies import counting_formulas
+from tests.support.networks import EXTREME, context, scaled
+from tests.support.strategies import all_words, formulas
+from tests.support.subjects import compiled, evaluations, judge_of, known, stated_to_be
 
 ACCURATE = Fraction(1, 10**19)
 """The accuracy required of mpmath: its attended values are right to 10^-20, and sums of counts add a few of them."""

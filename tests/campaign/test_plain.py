@@ -16,7 +16,7 @@ from hardsim.campaign.checkpoint import from_plain, to_plain
 from hardsim.campaign.result import CheckResult, Mismatch, Verdict
 from hardsim.campaign.tally import Extreme, Tally
 from tests.campaign.test_checkpoint import since
-from tests.subjects import shipped
+from tests.support.subjects import shipped
 
 LEAVES: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),

@@ -30,12 +30,12 @@ from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.theory.lemmas import attended_error
 from hardsim.theory.perturbation import weight_distance
-from tests.attention_models import critical as critical_temperature
-from tests.attention_models import majority, some_a
 from tests.measuring.test_critical import derived, holds
-from tests.mistakes import raised
-from tests.reals import context, mp_value
-from tests.subjects import FORMULAS, at_temperature, compiled, known, shipped, subject_of
+from tests.support.attention_models import critical as critical_temperature
+from tests.support.attention_models import majority, some_a
+from tests.support.mistakes import raised
+from tests.support.reals import context, mp_value
+from tests.support.subjects import FORMULAS, at_temperature, compiled, known, shipped, subject_of
 
 LOG = "1/(4*n*log(n+1))"
 CUBIC = "1/(64*n^3*log(n+1))"

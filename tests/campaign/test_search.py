@@ -21,8 +21,8 @@ from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.targets.external import External, NetworkJudge, judging
-from tests.external import mean_of_a, model_of
-from tests.subjects import known
+from tests.support.external import mean_of_a, model_of
+from tests.support.subjects import known
 
 LONG = 40
 

@@ -25,8 +25,8 @@ from hardsim.lang.arith import parse_arith
 from hardsim.program.assemble import assemble
 from hardsim.run.soft import SoftModel
 from hardsim.targets.subject import Subject
-from tests.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head
-from tests.subjects import at_temperature, evaluations, known, program_of, shipped, subject_of
+from tests.support.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head
+from tests.support.subjects import at_temperature, evaluations, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)
 

@@ -20,8 +20,8 @@ from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.network.dense import Network
 from hardsim.targets.external import External, judging
 from hardsim.targets.open import of_network
-from tests.external import falling, mean_of_a, model_of
-from tests.subjects import known
+from tests.support.external import falling, mean_of_a, model_of
+from tests.support.subjects import known
 
 PART = Fraction(1, 10**9)
 

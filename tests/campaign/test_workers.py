@@ -23,8 +23,8 @@ from hardsim.campaign.check import CheckOptions, Progress, check_subject
 from hardsim.campaign.workers import Answer, Call, Crew, DaskCrew, Job, LocalCrew, RayCrew, Shard, WorkerLost, work
 from hardsim.errors import InputError, InvariantError, WorkerFailure
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
-from tests.clusters import PATIENCE, awaited, gone, two_workers, workers_of
-from tests.subjects import FORMULAS, known, shipped
+from tests.support.clusters import PATIENCE, awaited, gone, two_workers, workers_of
+from tests.support.subjects import FORMULAS, known, shipped
 
 
 def shards(count: int) -> Iterator[Shard]:

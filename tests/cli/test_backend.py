@@ -20,8 +20,8 @@ from hardsim.campaign import workers
 from hardsim.campaign.workers import Answer, DaskCrew, Job, Shard, unreachable
 from hardsim.errors import InputError, WorkerFailure
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
-from tests.clusters import PATIENCE, Cluster, awaited, gone, living, local_cluster, words_done, workers_of
-from tests.mistakes import raised
+from tests.support.clusters import PATIENCE, Cluster, awaited, gone, living, local_cluster, words_done, workers_of
+from tests.support.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
 WORDS = ("--max-n", "6", "--exhaustive", "100", "--samples", "90", "--seed", "11")

@@ -18,10 +18,10 @@ import pytest
 
 from hardsim.lang.arith import parse_arith
 from hardsim.report.plot import PANELS, draw, points_of
-from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, process, written
-from tests.documents import exact
-from tests.subjects import known
+from tests.support.attention_models import HEAD, critical, majority, some_a, with_head, write
+from tests.support.documents import exact
+from tests.support.subjects import known
 
 SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -438,7 +438,7 @@ def test_a_bound_after_a_head_that_failed_is_void(hardsim: Any, command: str, op
 def test_a_void_bound_is_not_drawn(hardsim: Any, tmp_path: Path) -> None:
     from hardsim.campaign.check import CheckOptions
     from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
-    from tests.subjects import shipped
+    from tests.support.subjects import shipped
 
     subject = shipped("tomita_3.ltl", regime="none")
     result = bound_report(bound_subject(subject), CheckOptions(max_n=4), BoundOptions(search=False))

@@ -20,9 +20,9 @@ from hardsim.errors import InvariantError, Undecided
 from hardsim.examples import formulas_directory
 from hardsim.program.regimes import PROVEN
 from hardsim.targets.subject import Subject
-from tests.attention_models import some_a_by_words, write
 from tests.cli.conftest import interrupt, written
-from tests.documents import exact
+from tests.support.attention_models import some_a_by_words, write
+from tests.support.documents import exact
 
 
 def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Path) -> None:

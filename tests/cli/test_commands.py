@@ -15,7 +15,7 @@ import pytest
 
 from hardsim.errors import InvariantError
 from tests.cli.conftest import written
-from tests.documents import exact
+from tests.support.documents import exact
 
 
 def accepted(word: str) -> bool:

@@ -21,9 +21,9 @@ from hardsim.proving.prove import confirmed, prove_subject
 from hardsim.targets.open import compile_formula, read_input
 from hardsim.targets.subject import ModelOptions
 from tests.cli.conftest import Cli, unfolded
-from tests.crasp_definitions import Tree, programs
-from tests.strategies import all_words
-from tests.subjects import agree
+from tests.support.crasp_definitions import Tree, programs
+from tests.support.strategies import all_words
+from tests.support.subjects import agree
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "crasp"
 BALANCED = """// Balanced brackets

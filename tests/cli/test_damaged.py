@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hardsim.campaign.checkpoint import Known, to_plain
 from hardsim.campaign.tally import Tally
 from tests.cli.conftest import Cli
-from tests.damage import damaged, text_of
+from tests.support.damage import damaged, text_of
 
 VERSION1 = Path(__file__).parents[1] / "version1"
 SMALL = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

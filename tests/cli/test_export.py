@@ -17,9 +17,9 @@ import onnx
 import pytest
 
 from hardsim.reading.network_json import network_json
-from tests.attention_models import some_a, some_a_by_words, with_head, write
 from tests.cli.conftest import SINCE, Cli, Outcome, interrupt, process, written
-from tests.external import hooked_folder, mean_of_a
+from tests.support.attention_models import some_a, some_a_by_words, with_head, write
+from tests.support.external import hooked_folder, mean_of_a
 from tests.writing.runs import session_of
 
 FILES = ["config.json", "model.py", "model.safetensors"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli, written
-from tests.external import hooked_folder
+from tests.support.external import hooked_folder
 
 TIE = -0.4990234375  # a share of 1/2 is above it, and up to 511 symbols nothing less is
 SHARE = "network: net\nalphabet: a b\ndecide: value within {within}\nvalue 0: 1/#L[b] - 1/2\n"

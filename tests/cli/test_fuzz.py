@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hardsim.examples import formulas_directory
-from tests.fuzz import PIECES, Case, mutated, raw, require_tame, run_limited
+from tests.support.fuzz import PIECES, Case, mutated, raw, require_tame, run_limited
 
 PROGRAMS = ("flipflop.srasp", "sort.srasp", "parity.srasp")
 EXPRESSIONS = ("flipflop.re", "dwyer_response.re")

@@ -12,8 +12,8 @@ import hardsim as api
 from hardsim.errors import InputError, Interrupted
 from hardsim.measuring.head_patterns import HeadPattern, HeadsResult
 from tests.cli.conftest import Cli, interrupt
-from tests.external import hooked_folder, mean_of_a, model_of
-from tests.mistakes import raised
+from tests.support.external import hooked_folder, mean_of_a, model_of
+from tests.support.mistakes import raised
 
 SHARED = Path(__file__).parents[3] / "shared"
 ROOM = 12

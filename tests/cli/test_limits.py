@@ -22,7 +22,7 @@ from hardsim.examples import formulas_directory
 from hardsim.lang.desugar import MOST_OPERATORS, desugar
 from hardsim.lang.words import LARGEST_ALPHABET
 from tests.cli.conftest import written
-from tests.sources import load
+from tests.support.sources import load
 
 
 @given(st.integers(1, 9), st.integers(1, 40), st.integers(1, 10**12))

@@ -18,7 +18,7 @@ from hardsim import files
 from hardsim.errors import InputError
 from hardsim.files import Draft, read_bytes
 from tests.cli.conftest import written
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 COMMANDS = ("check", "prove", "bound", "words", "show", "eval", "compile", "verify")
 

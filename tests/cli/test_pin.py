@@ -17,9 +17,9 @@ from hardsim.lang.pin import with_example
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.proving.proof_before_words import check_with_proof
-from tests.attention_models import some_a, write
 from tests.cli.conftest import SINCE, Cli, interrupt, written
-from tests.mistakes import raised
+from tests.support.attention_models import some_a, write
+from tests.support.mistakes import raised
 
 LONG = "cccccccccccccccba"
 """A word on which softmax of `since` is wrong at a small beta at which shorter words are proved."""

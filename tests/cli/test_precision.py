@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli, interrupt, written
-from tests.subjects import FORMULAS
+from tests.support.subjects import FORMULAS
 
 ARITHS = ["float32", "bfloat16", "float16", "float8_e4m3"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli, written
-from tests.external import hooked_folder
+from tests.support.external import hooked_folder
 
 HEAD = "network: net\nalphabet: a b\ndecide: above 0\n"
 RIGHT = "output 0: 2*#[a] >= #[b]\n"

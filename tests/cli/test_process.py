@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process, written
-from tests.clusters import PATIENCE, awaited, gone, two_workers, words_done
+from tests.support.clusters import PATIENCE, awaited, gone, two_workers, words_done
 
 HARDSIM = " ".join(map(repr, COMMAND))
 """The command, quoted for a shell."""

@@ -39,8 +39,8 @@ from hardsim.targets.external import External, judging
 from hardsim.targets.open import of_network, read_input
 from hardsim.targets.subject import ModelOptions, Subject
 from tests.cli.conftest import Cli
-from tests.external import mean_of_a
-from tests.mistakes import raised
+from tests.support.external import mean_of_a
+from tests.support.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
 

@@ -21,12 +21,12 @@ from hardsim.proof.shared.result import LinkProof, Proof
 from hardsim.proving.prove import LengthProof
 from hardsim.reading.network_json import network_json
 from hardsim.targets.subject import Subject
-from tests.attention_models import HEAD, majority, sided, some_a_by_words, with_head, write
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
-from tests.documents import exact
-from tests.external import mean_of_a
-from tests.solver import answers
+from tests.support.attention_models import HEAD, majority, sided, some_a_by_words, with_head, write
+from tests.support.documents import exact
+from tests.support.external import mean_of_a
+from tests.support.solver import answers
 
 
 def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:

@@ -23,10 +23,10 @@ from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
 from hardsim.version import __version__
 from tests.cli.conftest import SINCE, interrupt, written
-from tests.documents import VALIDATOR
-from tests.mistakes import raised
-from tests.pages import Page
 from tests.report.test_latex import compiled
+from tests.support.documents import VALIDATOR
+from tests.support.mistakes import raised
+from tests.support.pages import Page
 
 HOSTILE = """// \\input{/etc/passwd} %comment <script>alert(1)</script> [/b] ∧ # _ ~ ^ & $x$ `y` "q"
 alphabet: a <b> \\end{document} % ∧ ö 日

@@ -16,7 +16,7 @@ import pytest
 
 from hardsim.campaign.checkpoint import Checkpoint
 from tests.cli.conftest import COMMAND, SINCE, Cli, ended, interrupt, last_words
-from tests.clusters import words_done
+from tests.support.clusters import words_done
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -11,7 +11,7 @@ import hardsim as library
 from hardsim.errors import InputError, Remark
 from hardsim.examples import formulas_directory, located
 from tests.cli.conftest import written
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 
 @pytest.fixture(autouse=True)

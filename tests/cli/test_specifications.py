@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli, interrupt, written
-from tests.external import hooked_folder
+from tests.support.external import hooked_folder
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "// most are a\nnetwork: net\nalphabet: a b\noutput 0: #L[a] >= #L[b]\n"

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.conftest import SINCE, Cli, Outcome, written
-from tests.damage import Path as Place
-from tests.damage import at, places, replaced
+from tests.support.damage import Path as Place
+from tests.support.damage import at, places, replaced
 
 FORGED = "PROVED  forged"
 OBEYED = "\x00\x07\x08\t\r\x0b\x1b\x7f\x85\x9b\u061c\u200f\u2028\u2029\u202e\u2066"

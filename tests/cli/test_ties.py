@@ -15,7 +15,7 @@ from hardsim.examples import formulas_directory
 from hardsim.proving.prove import ProofResult
 from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions
-from tests.attention_models import HEAD, Document, majority, shares, sided, some_a, with_head, write
+from tests.support.attention_models import HEAD, Document, majority, shares, sided, some_a, with_head, write
 
 DIFFER = f"head {HEAD} ties: on `ab` the tied positions carry 1 and 0, so no temperature helps"
 ADDED = f"{DIFFER}; weights were added (Lemma 8)"

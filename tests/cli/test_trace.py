@@ -18,10 +18,10 @@ import pytest
 import hardsim as api
 from hardsim.errors import InputError
 from hardsim.report import maps
-from tests.attention_models import with_head, write
 from tests.cli.conftest import Cli
-from tests.external import hooked_folder
-from tests.mistakes import raised
+from tests.support.attention_models import with_head, write
+from tests.support.external import hooked_folder
+from tests.support.mistakes import raised
 
 DATA = re.compile(r"const data = (.*);\n")
 

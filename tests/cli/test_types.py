@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import written
-from tests.solver import answers
+from tests.support.solver import answers
 from tests.verify.test_types import COUNT, leftmost
 
 SAME_LETTER = "alphabet: a b c\nk(i) := count_j[{mask}, in(j) = in(i)]\nY(i) := k(i) >= 2\n"

@@ -10,7 +10,7 @@ import pytest
 
 from hardsim.api import load
 from hardsim.verify.__main__ import main
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 from tests.verify.test_faults import CERTIFICATES, PROGRAM, broken, formula
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from hardsim.cli.app import run
 from tests.cli.conftest import Outcome
-from tests.clusters import PATIENCE
+from tests.support.clusters import PATIENCE
 
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1"}
 UNSET = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "HARDSIM_DEBUG")

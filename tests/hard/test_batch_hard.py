@@ -26,10 +26,10 @@ from hardsim.lang.predicate import user_predicates
 from hardsim.network.integers import Exact
 from hardsim.program.hard_attention import Affine, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.regimes import REGIMES, expression
-from tests.counting_strategies import ALL_SIDES, counting_formulas
-from tests.hard_runs import hard_runs, since, with_head
-from tests.sources import load
-from tests.strategies import formulas
+from tests.support.counting_strategies import ALL_SIDES, counting_formulas
+from tests.support.hard_runs import hard_runs, since, with_head
+from tests.support.sources import load
+from tests.support.strategies import formulas
 
 FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
 

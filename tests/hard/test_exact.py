@@ -18,8 +18,8 @@ from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import PositionTable
 from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
-from tests.hard_runs import outputs_of, with_head
-from tests.networks import ALPHABET, HardNetwork, dense_hard, hard_transformers
+from tests.support.hard_runs import outputs_of, with_head
+from tests.support.networks import ALPHABET, HardNetwork, dense_hard, hard_transformers
 
 WORDS = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.sampled_from(ALPHABET), min_size=n, max_size=n), min_size=1, max_size=5)

@@ -10,7 +10,7 @@ from hardsim.compiling.from_ltl.lower import lower
 from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.regimes import REGIMES
-from tests.hard_runs import hard_run, since
+from tests.support.hard_runs import hard_run, since
 
 
 @pytest.mark.parametrize(

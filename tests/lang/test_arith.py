@@ -27,7 +27,7 @@ from hardsim.lang.arith import (
     parse_arith,
 )
 from hardsim.lang.reals import FUNCTIONS
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 F = Fraction
 

@@ -17,10 +17,10 @@ from hardsim.lang import ast
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.semantics import Oracle
-from tests.counting_strategies import counting_formulas
-from tests.mistakes import raised
-from tests.sources import load
-from tests.strategies import formulas
+from tests.support.counting_strategies import counting_formulas
+from tests.support.mistakes import raised
+from tests.support.sources import load
+from tests.support.strategies import formulas
 
 FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
 

@@ -29,9 +29,9 @@ from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.vocabulary import FORMULAS, PROGRAMS, Spellings
 from tests.lang.test_pretty import HOSTILE, files
-from tests.mistakes import raised
-from tests.srasp_strategies import programs
-from tests.srasp_text import format_program
+from tests.support.mistakes import raised
+from tests.support.srasp_strategies import programs
+from tests.support.srasp_text import format_program
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = sorted(path for path in (ROOT / "formulas").iterdir() if path.name.endswith(tuple(FORMATTERS)))

@@ -13,7 +13,7 @@ from hardsim.errors import SourceError, Unsupported
 from hardsim.lang.core import And, AtLeast, Core, CoreBuilder, CountOf, Lit, Numeric, Reach, Xor, operands
 from hardsim.lang.desugar import desugar
 from hardsim.lang.ltl_parser import parse_expression, parse_text
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 VALUES = range(8)
 """Values of a count: here from 0 to 7."""

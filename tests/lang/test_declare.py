@@ -14,8 +14,8 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions
-from tests.strategies import all_words
-from tests.subjects import agree, general_proof
+from tests.support.strategies import all_words
+from tests.support.subjects import agree, general_proof
 
 PAGE = (Path(__file__).parents[2] / "docs" / "declare.md").read_text(encoding="utf-8")
 SETS = ("{}", "{a}", "{b}", "{a,b}")

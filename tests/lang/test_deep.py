@@ -17,7 +17,7 @@ from hardsim.lang.desugar import MOST_OPERATORS, desugar
 from hardsim.lang.ltl_parser import MAX_LEVELS, parse_expression, parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import Oracle
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 N = MAX_LEVELS
 WORD = "abbab"

@@ -15,9 +15,9 @@ from hardsim.lang.ltl_parser import DIALECT_HINT, MIXED_NOTE, parse_expression, 
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import MENTIONED, propositions_of
-from tests.definitions import formula_holds
-from tests.mistakes import raised
-from tests.strategies import all_words
+from tests.support.definitions import formula_holds
+from tests.support.mistakes import raised
+from tests.support.strategies import all_words
 
 A, B = ast.Symbol("a"), ast.Symbol("b")
 WORDS = all_words("ab", 6)

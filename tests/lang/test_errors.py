@@ -16,8 +16,8 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_expression, parse_text, parse_word
 from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import FORMULAS, RESERVED
-from tests.mistakes import marked, raised, read_or_refused
-from tests.sources import load
+from tests.support.mistakes import marked, raised, read_or_refused
+from tests.support.sources import load
 
 AB = "alphabet: a b\n"
 

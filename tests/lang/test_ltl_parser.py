@@ -42,9 +42,9 @@ from hardsim.lang.ast import (
     walk,
 )
 from hardsim.lang.ltl_parser import FUTURE_NOTE, parse_expression, parse_text, parse_word
-from tests.mistakes import raised
-from tests.sources import load
-from tests.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
+from tests.support.mistakes import raised
+from tests.support.sources import load
+from tests.support.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
 
 A, B, C = Symbol("a"), Symbol("b"), Symbol("c")
 POS, LEN = Position(), Length()

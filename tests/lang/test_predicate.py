@@ -19,7 +19,7 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import OwnPredicate, compile_predicate, user_predicates
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle
-from tests.mistakes import raised, read_or_refused
+from tests.support.mistakes import raised, read_or_refused
 
 HEAD = "// A title\nalphabet: a b\npred P(i, n) = "
 COLUMN = 16

@@ -14,7 +14,7 @@ from hardsim.lang import ast
 from hardsim.lang.ast import Count, FormulaFile, Integer, Length, Nary, Position, Symbol
 from hardsim.lang.ltl_parser import MIXED_NOTE, parse_expression, parse_text
 from hardsim.lang.pretty import format_file, format_formula
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 HOSTILE = ("(", ")", "'", "//", "#", "&", "X", "U", "0", "1", "let", "a", "Q_a", "ab", "é", "it's", "''", "7up", "S")
 

@@ -19,8 +19,8 @@ from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.reals import LARGEST_ARGUMENT, Function, Real, RealNumber, SignUnknown, apply, bounds, compare, sign
-from tests.mistakes import raised
-from tests.reals import between, context, mp_value
+from tests.support.mistakes import raised
+from tests.support.reals import between, context, mp_value
 
 F = Fraction
 THREE = apply("log", 3)

@@ -14,11 +14,11 @@ from hardsim.errors import InputError, OutOfRange, Source, SourceError, Span
 from hardsim.lang import ast
 from hardsim.lang.predicate import is_prime
 from hardsim.lang.semantics import Oracle, check_examples
-from tests.conformance import FILE, ROWS, Row, formula_of
-from tests.counting_strategies import counting_formulas
-from tests.definitions import formula_holds
-from tests.mistakes import raised
-from tests.strategies import all_words, formulas
+from tests.support.conformance import FILE, ROWS, Row, formula_of
+from tests.support.counting_strategies import counting_formulas
+from tests.support.definitions import formula_holds
+from tests.support.mistakes import raised
+from tests.support.strategies import all_words, formulas
 
 Word = tuple[str, ...]
 

@@ -19,8 +19,8 @@ from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.valuations import Exclusion, Valuations, everything, held_by, holds_at, propositions_of, sets_of
 from hardsim.lang.words import check_word, parse_word, written_word
-from tests.definitions import formula_holds
-from tests.strategies import all_words, formulas
+from tests.support.definitions import formula_holds
+from tests.support.strategies import all_words, formulas
 
 PAIR = {"p", "q"}
 PQ = ("{}", "{p}", "{q}", "{p,q}")

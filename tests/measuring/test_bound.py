@@ -30,8 +30,8 @@ from hardsim.measuring.bound import (
 from hardsim.program.assemble import assemble
 from hardsim.targets.subject import Subject
 from hardsim.theory.rounding import least_width
-from tests.attention_models import Document, critical, some_a, with_head
-from tests.subjects import at_temperature, compiled, known, subject_of
+from tests.support.attention_models import Document, critical, some_a, with_head
+from tests.support.subjects import at_temperature, compiled, known, subject_of
 
 OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")
 

@@ -24,7 +24,7 @@ from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import rounded
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.subjects import compiled, general_proof, known
+from tests.support.subjects import compiled, general_proof, known
 
 
 def wrong(subject: Subject, word: tuple[str, ...], beta: Fraction) -> bool:

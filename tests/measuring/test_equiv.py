@@ -17,7 +17,7 @@ from hardsim.lang.regex import automaton as automata
 from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
 from hardsim.targets.open import Semantics, of_formula, read_input
 from tests.cli.conftest import interrupt, written
-from tests.strategies import formulas
+from tests.support.strategies import formulas
 
 
 def text_of(path: Path, name: str, text: str) -> Semantics:

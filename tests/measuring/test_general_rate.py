@@ -10,7 +10,7 @@ import pytest
 from hardsim.lang.arith import parse_arith
 from hardsim.measuring.general_rate import function_text, general_rate
 from hardsim.proof.programs.decay import PowerBound
-from tests.subjects import compiled, known, shipped
+from tests.support.subjects import compiled, known, shipped
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from hardsim.network.numbers import Mask
 from hardsim.report.head_tables import pattern_text, share_text
 from hardsim.run.dense_float import DenseFloat
 from hardsim.targets.external import External
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 ROWS = 6
 """Number of rows in the table of positions."""

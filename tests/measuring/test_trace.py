@@ -23,10 +23,10 @@ from hardsim.lang import ast
 from hardsim.measuring.trace import TraceHead, TraceResult, trace_of
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions
-from tests.external import falling, mean_of_a, model_of
-from tests.hard_runs import hard_run
-from tests.strategies import formulas
-from tests.subjects import shipped
+from tests.support.external import falling, mean_of_a, model_of
+from tests.support.hard_runs import hard_run
+from tests.support.strategies import formulas
+from tests.support.subjects import shipped
 
 SINCE = hardsim.load(str(Path(__file__).parents[2] / "formulas" / "since.ltl"))
 

@@ -30,7 +30,7 @@ from hardsim.verify import verify
 from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix
 from tests.mutants.mutate import NETWORK_ONLY, mutant
-from tests.program_certificates import wrong_word
+from tests.support.program_certificates import wrong_word
 
 Word = tuple[str, ...]
 FEW, MUTANTS = 8, int(os.environ.get("MUTANTS", "500"))

@@ -2,8 +2,8 @@
 
 The models are those that the rules of ties prove, and the three that must not be proved. A change makes an offset meet
 its threshold, a query differ between positions, a denominator differ, keys equal. Derived facts are checked with hard
-attention (`tests.tied_truth`), and proofs at a temperature with softmax of the same weights: in float64 where that is
-clear, and by the judge of the mutants where it is not.
+attention (`tests.support.tied_truth`), and proofs at a temperature with softmax of the same weights: in float64 where
+that is clear, and by the judge of the mutants where it is not.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tests.mutants import programs
 from tests.mutants.judge import Judge, evaluate
 from tests.mutants.mutate import Document
 from tests.mutants.test_mutants import ask
-from tests.subjects import FORMULAS, subject_of
-from tests.tied_models import OFFSETS, tied_model
-from tests.tied_truth import NEAR, Word, all_words, exact, longer_words, require, run, soft_outputs
+from tests.support.subjects import FORMULAS, subject_of
+from tests.support.tied_models import OFFSETS, tied_model
+from tests.support.tied_truth import NEAR, Word, all_words, exact, longer_words, require, run, soft_outputs
 
 SHARED = Path(__file__).parents[3] / "shared" / "ties"
 """More models, beside the project."""

@@ -23,7 +23,7 @@ from hardsim.program.file import program_json, read_program
 from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
-from tests.damage import at, edited
+from tests.support.damage import at, edited
 
 TEXT = "(Y a -> O (b & !first)) & (b S a ^ a)"
 

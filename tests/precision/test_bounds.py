@@ -42,10 +42,10 @@ from hardsim.proof.formulas.sites import Classes
 from hardsim.targets.open import of_document, read_expression, read_input
 from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.running import encoded_word, torch_runner
-from tests.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
 from tests.precision.test_passes import NOTHING
-from tests.strategies import all_words, formulas
-from tests.subjects import FORMULAS
+from tests.support.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
+from tests.support.strategies import all_words, formulas
+from tests.support.subjects import FORMULAS
 
 NAMES = list(FORMATS)
 

@@ -21,8 +21,8 @@ from hardsim.precision.structure import COUNTS, Structure
 from hardsim.targets.open import read_expression, read_input
 from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.running import encoded_word
-from tests.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
-from tests.subjects import FORMULAS
+from tests.support.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
+from tests.support.subjects import FORMULAS
 
 COUNTING = ("majority", "equal", "dyck1", "an_bn", "mod3", "first_half", "tomita_5")
 REGIMES = ("temperature", "position", "causal-temperature", "causal-position")

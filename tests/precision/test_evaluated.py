@@ -22,9 +22,9 @@ from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.layout import function_json
 from hardsim.writing.running import encoded_word
-from tests.format_evaluation import Plainly
 from tests.lang import test_recorded_expressions as recorded
-from tests.subjects import FORMULAS
+from tests.support.format_evaluation import Plainly
+from tests.support.subjects import FORMULAS
 from tests.writing.bare import names_of_model
 
 MODEL = names_of_model()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hardsim.lang.arith import parse_arith
 from hardsim.precision.functions import float_values
 from hardsim.precision.numbers import FORMATS
-from tests.format_evaluation import TYPES, nearest, to_odd
+from tests.support.format_evaluation import TYPES, nearest, to_odd
 
 NAMES = list(TYPES)
 

@@ -18,8 +18,8 @@ from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions
 from hardsim.writing.layout import ExportLayout
 from hardsim.writing.running import encoded_word
-from tests.format_evaluation import FromLeft, Plainly, RandomEvaluation
-from tests.subjects import FORMULAS
+from tests.support.format_evaluation import FromLeft, Plainly, RandomEvaluation
+from tests.support.subjects import FORMULAS
 
 NAMES = list(FORMATS)
 WIDE = FORMATS["float32"]

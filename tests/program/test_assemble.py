@@ -26,8 +26,8 @@ from hardsim.program.file import program_json, program_of, read_program
 from hardsim.program.hard_attention import Affine, Letter, Program, Unit, Weighting
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
-from tests.networks import HardNetwork, hard_transformers, mp_forward
-from tests.simulations import one_head, random_model, unique
+from tests.support.networks import HardNetwork, hard_transformers, mp_forward
+from tests.support.simulations import one_head, random_model, unique
 
 FLIPFLOP = "H((0 & Y r -> !(1 & Y w) S (0 & Y w)) & (1 & Y r -> !(0 & Y w) S (1 & Y w))) & (0 | 1)"
 

@@ -22,9 +22,9 @@ from hardsim.network.transformer import LengthTable, Matrix, PositionTable
 from hardsim.program.assemble import assemble
 from hardsim.program.file import AhatFile, ahat_json, read_ahat, read_json, schema
 from hardsim.program.hard_attention import Affine, Unit, Weighting
-from tests.damage import edited
-from tests.networks import HardNetwork, hard_transformers
-from tests.simulations import unique
+from tests.support.damage import edited
+from tests.support.networks import HardNetwork, hard_transformers
+from tests.support.simulations import unique
 
 VALIDATOR = Draft202012Validator(schema())
 

@@ -26,10 +26,10 @@ from hardsim.program.regimes import PROVEN
 from hardsim.sharpening.measure import measure
 from hardsim.targets.open import compile_formula, read_input
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.hard_runs import outputs_of
 from tests.program.test_file import read, written
-from tests.sources import load
-from tests.subjects import compiled
+from tests.support.hard_runs import outputs_of
+from tests.support.sources import load
+from tests.support.subjects import compiled
 
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
 WORDS = 70

@@ -12,8 +12,8 @@ import pytest
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, ProgramLayer, Unit, Weighting
-from tests.damage import edited
 from tests.program.test_file import VALIDATOR, Case, check_refused, read, written
+from tests.support.damage import edited
 
 
 def program_document() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from hardsim.hard.exact import ExactModel
 from hardsim.program.file import AhatFile, read_ahat, read_json, schema
 from hardsim.sharpening.measure import LengthFacts, measure
-from tests.hard_runs import outputs_of
+from tests.support.hard_runs import outputs_of
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ahat.json"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hardsim.lang.ast import SraspProgram
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
-from tests.sources import load_program
+from tests.support.sources import load_program
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 NAMES = sorted((*ACCEPTORS, *TRANSDUCTIONS))

@@ -24,7 +24,7 @@ from hardsim.targets.open import compile_srasp
 from hardsim.targets.subject import Subject
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
 from tests.programs.shipped import DIRECTORY, NAMES, balanced, expected, long_words, program_of, words_of
-from tests.sources import load_program
+from tests.support.sources import load_program
 
 Word = tuple[str, ...]
 EVERY = 40_000

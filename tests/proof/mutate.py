@@ -20,8 +20,8 @@ from hardsim.network.transformer import LengthTable, Matrix, PositionTable, Tran
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.targets.subject import Subject
-from tests.networks import put, scaled
 from tests.proof.perturb import perturbed, with_one
+from tests.support.networks import put, scaled
 
 NUMBERS: tuple[Rational, ...] = (
     0, 1, -1, 2, -2, 3, Fraction(1, 2), Fraction(-1, 2), Fraction(3, 2), Fraction(9, 10), 20, 2**53 + 1, 10**20,

@@ -12,7 +12,7 @@ from hardsim.lang.arith import parse_arith
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import Layer, Matrix, Transformer
-from tests.networks import put, scaled
+from tests.support.networks import put, scaled
 
 FACTORS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(11, 10), Fraction(2), Fraction(-1))
 Item = TypeVar("Item")

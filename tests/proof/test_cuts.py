@@ -27,7 +27,7 @@ from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, Subject, own_predicates
 from tests.proof.mutate import renamed
 from tests.proof.perturb import with_one
-from tests.subjects import compiled, general_proof, proof_of
+from tests.support.subjects import compiled, general_proof, proof_of
 
 ONE_SITE = Sites((1,))
 

@@ -27,7 +27,7 @@ from hardsim.proof.shared.result import NotProved
 from hardsim.proving.prove import confirmed, prove_every_length
 from hardsim.sharpening.recursion import error_bounds
 from hardsim.targets.subject import Subject
-from tests.subjects import FORMULAS, known, program_of, shipped
+from tests.support.subjects import FORMULAS, known, program_of, shipped
 
 QUICK = ("dyck2", "sort", "ab_plus", "parity", "flipflop")
 PROGRAMS = [

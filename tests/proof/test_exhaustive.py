@@ -13,8 +13,8 @@ from hardsim.proving.prove import prove_subject
 from hardsim.run.float64 import FloatForward
 from hardsim.run.soft import SoftModel, rounded
 from hardsim.targets.subject import Subject
-from tests.sources import load
-from tests.subjects import FORMULAS, in_regimes
+from tests.support.sources import load
+from tests.support.subjects import FORMULAS, in_regimes
 
 FILES = sorted(FORMULAS.glob("*.ltl"))
 LONGEST = 10

@@ -17,10 +17,10 @@ from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.proof.shared.result import Proof
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions
-from tests.counting_strategies import ALL_SIDES, counting_formulas
-from tests.sources import load
-from tests.strategies import formulas
-from tests.subjects import FORMULAS, general_proof, in_regimes, known, proof_of
+from tests.support.counting_strategies import ALL_SIDES, counting_formulas
+from tests.support.sources import load
+from tests.support.strategies import formulas
+from tests.support.subjects import FORMULAS, general_proof, in_regimes, known, proof_of
 
 CALM = settings(
     max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]

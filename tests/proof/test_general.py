@@ -21,9 +21,9 @@ from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.formulas.network import prove
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, Subject, own_predicates
-from tests.networks import edited_head
 from tests.proof.test_perturbed import perturbations, refuting_word, subjects
-from tests.subjects import compiled, general_proof, known
+from tests.support.networks import edited_head
+from tests.support.subjects import compiled, general_proof, known
 
 
 def sweep(count: int, longest: int, seed: int) -> Counter[str]:

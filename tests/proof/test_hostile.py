@@ -29,10 +29,10 @@ from hardsim.proof.formulas.network import prove, prove_network
 from hardsim.proof.formulas.sites import Classes, SiteClass, Sites
 from hardsim.proof.shared.ratios import NoRatio, Ratio, ratio_of
 from hardsim.targets.subject import Subject, own_predicates
-from tests.networks import edited_head, put
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
-from tests.subjects import compiled, stated_to_be
+from tests.support.networks import edited_head, put
+from tests.support.subjects import compiled, stated_to_be
 
 
 def proved(subject: Subject, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:

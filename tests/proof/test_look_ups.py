@@ -15,7 +15,7 @@ from hardsim.proof.formulas.sites import Sites
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import rounded
-from tests.subjects import compiled
+from tests.support.subjects import compiled
 
 
 def errors(rate: Fraction, visible: int, position: int) -> list[float]:

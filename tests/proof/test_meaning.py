@@ -21,7 +21,7 @@ from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.shared.result import LinkProof
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, own_predicates
-from tests.subjects import compiled, known
+from tests.support.subjects import compiled, known
 
 SITES = Sites(tuple(range(1, 8)))
 

@@ -21,10 +21,10 @@ from hardsim.proof.shared.monotone import colder, hotter
 from hardsim.proof.shared.ratios import LOG, NAMES, NoRatio, Ratio, chain
 from hardsim.proof.shared.result import NotProved
 from hardsim.targets.subject import Subject
-from tests.mistakes import raised
-from tests.networks import number
-from tests.reals import context, mp_value
-from tests.subjects import agree, compiled, general_proof, known, proof_of
+from tests.support.mistakes import raised
+from tests.support.networks import number
+from tests.support.reals import context, mp_value
+from tests.support.subjects import agree, compiled, general_proof, known, proof_of
 
 DOMAIN = chain(("i", "n"), [0, 0])
 SHARP = ["1/(4*n*log(n+1))", "sqrt(n)/(4*n^2)", "exp(-n)/8", "1/(n*(1+log(n)))", "1/(n*log(n+1))^2", "1/(exp(1)*n)"]

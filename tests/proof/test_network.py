@@ -18,8 +18,8 @@ from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import Matrix, Transformer
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.proof.formulas.network import prove, prove_network, sites_up_to
-from tests.networks import edited_head, put, scaled
-from tests.subjects import compiled, judge_of, known
+from tests.support.networks import edited_head, put, scaled
+from tests.support.subjects import compiled, judge_of, known
 
 
 def only(model: Transformer, out: str, value: str) -> Matrix:

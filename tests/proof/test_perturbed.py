@@ -19,7 +19,7 @@ from hardsim.proof.formulas.network import prove
 from hardsim.run.soft import SoftModel, rounded
 from hardsim.targets.subject import Subject
 from tests.proof.perturb import perturbed
-from tests.subjects import in_regimes
+from tests.support.subjects import in_regimes
 
 FORMULAS = (
     "a S b", "Y a", "O(a & Y b)", "X a", "b U a", "#L[a] > #L[b]", "ODD(#L[a])", "!(a S Y b) & O a",

@@ -26,9 +26,9 @@ from hardsim.proof.programs.program import ProgramLaw, law_of, number
 from hardsim.proof.shared.ratios import Ratio
 from hardsim.proof.shared.result import NotProved
 from hardsim.sharpening.measure import LengthFacts, measure
-from tests.mistakes import raised
-from tests.simulations import models, tieless
-from tests.subjects import FORMULAS, known, shipped, subject_of
+from tests.support.mistakes import raised
+from tests.support.simulations import models, tieless
+from tests.support.subjects import FORMULAS, known, shipped, subject_of
 
 QUICK = (
     "dyck2",

@@ -26,7 +26,7 @@ from hardsim.proof.shared.ratios import Ratio
 from hardsim.proof.shared.result import NotProved
 from hardsim.targets.open import compile_formula, read_input
 from hardsim.targets.subject import ModelOptions
-from tests.solver import answers, by_kind
+from tests.support.solver import answers, by_kind
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 

@@ -26,10 +26,10 @@ from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.smt_program import ProgramWriter, program_text, program_writer
 from hardsim.proof.shared.result import NotProved
 from hardsim.targets.subject import Subject
-from tests.mistakes import raised
-from tests.simulations import random_model
-from tests.solver import answers, by_kind
-from tests.subjects import FORMULAS, known, program_of, shipped
+from tests.support.mistakes import raised
+from tests.support.simulations import random_model
+from tests.support.solver import answers, by_kind
+from tests.support.subjects import FORMULAS, known, program_of, shipped
 
 BY_STRUCTURE = [*sorted(path.name for path in FORMULAS.glob("*.srasp")),
                 "flipflop.ahat.json", "no_repeats.ahat.json", "same_ends.ahat.json"]  # fmt: skip

@@ -17,10 +17,10 @@ from hardsim.proof.programs.program import LayerLaw, Spans
 from hardsim.proof.programs.rows import ProductRule, Row
 from hardsim.proof.programs.smt_program import ProgramWriter
 from tests.proof.test_smt_program import Change, layers, of_program, of_subject, rows, solutions, solved
-from tests.solver import answers
-from tests.subjects import known, shipped
-from tests.tied_by_hand import BY_HAND
-from tests.tied_models import tied_model
+from tests.support.solver import answers
+from tests.support.subjects import known, shipped
+from tests.support.tied_by_hand import BY_HAND
+from tests.support.tied_models import tied_model
 
 KINDS = {
     "majority_ties.ahat.json": {"zero", "margin", "sum"},

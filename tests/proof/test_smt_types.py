@@ -20,8 +20,8 @@ from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.smt_program import ProgramWriter
 from hardsim.proof.programs.types import RULE
 from tests.proof.test_smt_program import of_subject, solved
-from tests.solver import answers
-from tests.subjects import program_of, subject_of
+from tests.support.solver import answers
+from tests.support.subjects import program_of, subject_of
 from tests.verify.test_types import COUNT, leftmost
 
 PICKED = """\

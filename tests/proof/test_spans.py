@@ -8,8 +8,8 @@ from hardsim.errors import InputError
 from hardsim.lang.desugar import desugar
 from hardsim.program.regimes import PROVEN
 from hardsim.proof.formulas.network import LARGEST, positions, prove, require_size, sites_up_to
-from tests.sources import load
-from tests.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
+from tests.support.sources import load
+from tests.support.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
 
 
 @pytest.mark.sweep

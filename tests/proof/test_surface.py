@@ -21,8 +21,8 @@ from hardsim.proof.formulas.surface import LEMMAS
 from hardsim.proof.shared.result import LinkProof
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, own_predicates
-from tests.strategies import all_words
-from tests.subjects import known
+from tests.support.strategies import all_words
+from tests.support.subjects import known
 
 SETS = ("{}", "{p}", "{q}", "{p,q}")
 WORDS = all_words(SETS, 4)

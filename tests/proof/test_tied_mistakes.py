@@ -33,7 +33,7 @@ from hardsim.proof.programs.rows import Difference, Row, ScoreRows
 from hardsim.proof.programs.types import TypedRows
 from hardsim.proof.shared.ratios import Ratio, Value
 from tests.proof.test_ties import law_of_seed
-from tests.tied_truth import Wrong
+from tests.support.tied_truth import Wrong
 
 Patch = pytest.MonkeyPatch
 MOST = 600

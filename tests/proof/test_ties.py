@@ -1,8 +1,8 @@
 """Facts that are proved about heads with shared maxima, compared with hard attention on words.
 
-Random models (`tests.tied_models`) are derived. Every claim about a model (gaps, maxima, lattices, shares of
+Random models (`tests.support.tied_models`) are derived. Every claim about a model (gaps, maxima, lattices, shares of
 numbers of maxima, isolated zeros, distances from the threshold) must be true of every short word and of some longer
-ones, by a small evaluator of the tests' own (`tests.tied_truth`).
+ones, by a small evaluator of the tests' own (`tests.support.tied_truth`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 
 from hardsim.proof.programs.program import ProgramLaw, law_of
 from hardsim.proof.shared.result import NotProved
-from tests.tied_models import tied_model
-from tests.tied_truth import all_words, longer_words, require
+from tests.support.tied_models import tied_model
+from tests.support.tied_truth import all_words, longer_words, require
 
 FEW, MANY, CHUNK = 70, 20_000, 500
 """Numbers of models in `make test`, and in `make slow`, and in one of its tests."""

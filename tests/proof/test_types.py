@@ -28,9 +28,9 @@ from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.types import RULE, TypedRows, TypeTable, combined, free
 from hardsim.proof.shared.result import NotProved
 from hardsim.sharpening.measure import measure
-from tests.mistakes import raised
 from tests.proof.test_program import contain, mutants
-from tests.random_scores import HALF, LETTERS, Claim, RandomScore, random_score, require
+from tests.support.mistakes import raised
+from tests.support.random_scores import HALF, LETTERS, Claim, RandomScore, random_score, require
 
 LONGEST = 4
 """Greatest length of the words on which claims are checked."""

@@ -22,8 +22,8 @@ from hardsim.proving import confirmation as confirming
 from hardsim.proving.confirmation import Confirmation, affordable, confirm, first_lengths
 from hardsim.proving.prove import confirmed, prove_attention
 from hardsim.targets.subject import Subject
-from tests.attention_models import critical, some_a
-from tests.subjects import compiled, known, program_of, stated_to_be, subject_of
+from tests.support.attention_models import critical, some_a
+from tests.support.subjects import compiled, known, program_of, stated_to_be, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 CRITICAL = 2 * log(3)

@@ -20,7 +20,7 @@ from hardsim.proving.constant import hahn_limited
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.targets.open import read_expression
 from hardsim.targets.subject import ModelOptions
-from tests.subjects import known
+from tests.support.subjects import known
 
 
 def checked(text: str, max_n: int, letters: str = "a b", **options: Any) -> CheckResult:

@@ -14,8 +14,8 @@ from hardsim.campaign.result import CheckResult, HeadResult, Verdict
 from hardsim.campaign.tally import Tally
 from hardsim.program.hard_attention import Kind
 from hardsim.targets.subject import Subject
-from tests.strategies import all_words
-from tests.subjects import compiled, judge_of, known
+from tests.support.strategies import all_words
+from tests.support.subjects import compiled, judge_of, known
 
 SUM = "2*#L[a] - #L[b] >= 1"
 

@@ -18,9 +18,9 @@ from hardsim.proving import proof_before_words
 from hardsim.proving.proof_before_words import LONGEST, MOST_POSITIONS, check_with_proof
 from hardsim.proving.prove import ProofResult, prove_attention, prove_subject
 from hardsim.targets.subject import Subject
-from tests.attention_models import some_a_by_words
-from tests.networks import edited_head
-from tests.subjects import at_temperature, compiled, known, program_of, shipped, subject_of
+from tests.support.attention_models import some_a_by_words
+from tests.support.networks import edited_head
+from tests.support.subjects import at_temperature, compiled, known, program_of, shipped, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 

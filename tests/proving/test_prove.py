@@ -10,8 +10,8 @@ from hardsim.network.numbers import Mask
 from hardsim.proof.shared.result import WorstCase
 from hardsim.proving.prove import prove_subject, words_of
 from hardsim.targets.subject import Subject
-from tests.networks import edited_head
-from tests.subjects import compiled, evaluations, known, stated_to_be
+from tests.support.networks import edited_head
+from tests.support.subjects import compiled, evaluations, known, stated_to_be
 
 
 def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> Subject:

@@ -19,10 +19,10 @@ from hardsim.campaign.result import Answer, Verdict, Word
 from hardsim.errors import InputError
 from hardsim.proving.prove import ProofResult, prove_attention, prove_every_length
 from hardsim.targets.subject import Subject
-from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, some_a_by_words, with_head
 from tests.campaign.test_theorem26 import check
-from tests.mistakes import raised
-from tests.subjects import at_temperature, known, program_of, shipped, subject_of
+from tests.support.attention_models import HEAD, Document, critical, majority, sided, some_a, some_a_by_words, with_head
+from tests.support.mistakes import raised
+from tests.support.subjects import at_temperature, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)
 REVERSE = "alphabet: a b\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"

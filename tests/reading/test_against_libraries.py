@@ -20,9 +20,9 @@ from hardsim.errors import InputError
 from hardsim.network.dense import Network
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import read_folder
-from tests.mistakes import raised
 from tests.reading.folders import difference
 from tests.reading.plain import outputs
+from tests.support.mistakes import raised
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of the libraries
 NEAR = 1e-5

@@ -9,8 +9,8 @@ import pytest
 from hardsim.errors import InputError
 from hardsim.reading.folder import FORMATS, described, network_of, restated, settings_of
 from hardsim.reading.tensors import Stored, read_folder
-from tests.mistakes import raised
 from tests.reading.folders import DATA
+from tests.support.mistakes import raised
 
 
 def test_a_format_that_is_not_known_is_refused() -> None:

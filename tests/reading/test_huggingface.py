@@ -19,9 +19,9 @@ from hardsim.reading.folder import network_of
 from hardsim.reading.huggingface import read_gpt2
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored, read_folder
-from tests.mistakes import raised
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
+from tests.support.mistakes import raised
 
 TRAINED = ["D2", "ab_d_bc", "majority", "tomita1", "tomita7"]
 LINEAR = 1e-5

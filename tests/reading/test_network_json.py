@@ -19,8 +19,8 @@ from hardsim.network.dense import Activation, Network, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.program.file import read_ahat, read_json
 from hardsim.reading.network_json import FORMAT, LARGEST, network_json, read_network_json
-from tests.dense_networks import SEEN, made
-from tests.mistakes import raised
+from tests.support.dense_networks import SEEN, made
+from tests.support.mistakes import raised
 
 Document = dict[str, Any]
 MORE_A: Document = {

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError
 from hardsim.reading import tensors as reading
 from hardsim.reading.tensors import Settings, Stored, Tensors, is_network_folder, json_object, read_folder
-from tests.mistakes import raised
 from tests.reading.folders import write_folder
+from tests.support.mistakes import raised
 
 ONE = {"w": np.ones((2, 3), np.float32)}
 

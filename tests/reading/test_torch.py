@@ -25,9 +25,9 @@ from hardsim.reading.tensors import Stored, read_folder
 from hardsim.reading.torch import from_torch, read_torch
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward
-from tests.mistakes import raised
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
+from tests.support.mistakes import raised
 
 FOLDERS = "torch-post", "torch-pre", "torch-layer", "torch-bare"
 LINEAR = 1e-5

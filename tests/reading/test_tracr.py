@@ -23,7 +23,7 @@ from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, read_folder
 from hardsim.reading.tracr import CONFIG, from_tracr
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 SHARED = Path(__file__).parents[3] / "shared" / "tracr"
 FOLDERS = sorted(path.parent for path in SHARED.glob("*/meta.json"))

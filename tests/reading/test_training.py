@@ -14,8 +14,8 @@ import hardsim
 from hardsim.errors import InputError
 from hardsim.reading.training import is_state
 from hardsim.targets.open import expand_paths, read_input
-from tests.mistakes import raised
 from tests.reading.folders import DATA
+from tests.support.mistakes import raised
 
 GPT2 = DATA / "gpt2"
 STATE = ["optimizer.pt", "scheduler.pt", "rng_state.pth", "rng_state_0.pth", "scaler.pt", "training_args.bin"]

@@ -16,8 +16,8 @@ from hardsim.network.numbers import Mask
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import Stored, json_object, read_folder
 from hardsim.reading.transformerlens import is_transformerlens, read_transformerlens
-from tests.mistakes import raised
 from tests.reading.folders import DATA, difference, library_outputs
+from tests.support.mistakes import raised
 
 NAMES = sorted(path.name for path in DATA.iterdir() if not path.name.startswith(("gpt2", "torch")))
 NATIVE = ["bridge", "native"]

@@ -14,8 +14,8 @@ from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import read_folder
 from hardsim.reading.wrapping import state_dict_of, unwrapped
 from hardsim.targets.open import read_input
-from tests.mistakes import raised
 from tests.reading.folders import DATA, difference, library_outputs, write_folder
+from tests.support.mistakes import raised
 
 PREFIXES = [
     "module.",

@@ -21,9 +21,9 @@ from hardsim.report.bound import (
     summary_row,
 )
 from hardsim.report.plot import draw, name_of
-from tests.documents import valid, validator_of
-from tests.mistakes import raised
 from tests.report.screens import printed
+from tests.support.documents import valid, validator_of
+from tests.support.mistakes import raised
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
 

@@ -48,9 +48,9 @@ from hardsim.report.check import (
 )
 from hardsim.report.document import Document
 from hardsim.report.screen import Screen
-from tests.documents import VALIDATOR, valid, validator_of
-from tests.mistakes import raised
 from tests.report.screens import printed
+from tests.support.documents import VALIDATOR, valid, validator_of
+from tests.support.mistakes import raised
 
 ALPHABET = ("a", "b")
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)

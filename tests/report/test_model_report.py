@@ -16,8 +16,8 @@ from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter,
 from hardsim.program.sharpness import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
 from hardsim.targets.subject import Subject
-from tests.documents import valid, validator_of
 from tests.report.screens import printed
+from tests.support.documents import valid, validator_of
 
 HALF = Fraction(1, 2)
 ONE = Affine.constant(1)

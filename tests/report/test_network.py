@@ -10,8 +10,8 @@ import pytest
 from hardsim.campaign.result import CheckResult, JudgedLength, MarginTrend, Mismatch, ModelFacts, Verdict
 from hardsim.report.check import Listing, print_check, print_verdict
 from hardsim.report.screen import Screen
-from tests.documents import valid
 from tests.report.screens import printed
+from tests.support.documents import valid
 
 ALPHABET = ("a", "b")
 LONG = ("a",) * 90

@@ -19,8 +19,8 @@ from hardsim.report.screen import MATHS, columns
 from hardsim.targets.open import read_input
 from hardsim.targets.subject import ModelOptions
 from tests.cli.conftest import unfolded
-from tests.pages import Page
 from tests.report.screens import printed
+from tests.support.pages import Page
 
 HOSTILE = "<script>alert(1)</script> \" onload='x' & </b> [/b] \x1b[1m"
 

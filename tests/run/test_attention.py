@@ -25,7 +25,7 @@ from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.float_rows import Views
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
-from tests.networks import ALPHABET, EXTREME, context, dense_forward, number, one_head, transformers
+from tests.support.networks import ALPHABET, EXTREME, context, dense_forward, number, one_head, transformers
 
 BITS = 24
 CUTOFF = BallArithmetic(BITS).negligible

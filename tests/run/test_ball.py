@@ -22,8 +22,8 @@ from hardsim.run.forward import HALF, Forward, Trace
 from hardsim.run.forward import margin as margin_of
 from hardsim.run.forward import settled as is_settled
 from hardsim.run.soft import ROUNDING_LIMIT, SoftModel, SoftTrace, bounds, output_settled, rounded, side
-from tests.networks import ALPHABET, clipped_at, context, dense_forward, fraction, one_head, transformers
-from tests.subjects import compiled
+from tests.support.networks import ALPHABET, clipped_at, context, dense_forward, fraction, one_head, transformers
+from tests.support.subjects import compiled
 
 SLACK = Fraction(1, 10**45)
 """A bound on the error of the dense pass with 60 digits on these networks, times two."""

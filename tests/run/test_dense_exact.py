@@ -20,7 +20,7 @@ from hardsim.network.numbers import Mask
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseBalls, DenseForward, sees
 from hardsim.run.mp import MpArithmetic
-from tests.dense_networks import SEEN, Shape, made
+from tests.support.dense_networks import SEEN, Shape, made
 
 M = 5
 KINDS = list(product(Activation, ("layer", "rms", None), (False, True), SEEN, (False, True)))

@@ -32,7 +32,7 @@ from hardsim.run.dense_float import (
     tail_table,
 )
 from hardsim.run.enclosure import ETA
-from tests.dense_networks import SEEN, Shape, made
+from tests.support.dense_networks import SEEN, Shape, made
 
 BITS = 400
 TRAINED = Path(__file__).parents[3] / "shared" / "trained"

@@ -28,7 +28,7 @@ from hardsim.run.enclosure import (
     rounded,
 )
 from hardsim.run.float_rows import LOWEST, LOWEST_BESIDE_1, Views, lone, mean, weights_of
-from tests.networks import EXTREME
+from tests.support.networks import EXTREME
 
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)
 HOSTILE = st.one_of(EXTREME, EXTREME, RATIONALS)

@@ -26,8 +26,8 @@ from hardsim.run.float_rows import Views
 from hardsim.run.soft import SoftModel, SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
 from hardsim.targets.subject import Subject
-from tests.counting_strategies import counting_formulas
-from tests.networks import (
+from tests.support.counting_strategies import counting_formulas
+from tests.support.networks import (
     ALPHABET,
     EXTREME,
     clipped_at,
@@ -37,8 +37,8 @@ from tests.networks import (
     one_head,
     transformers,
 )
-from tests.strategies import formulas
-from tests.subjects import compiled
+from tests.support.strategies import formulas
+from tests.support.subjects import compiled
 
 SLACK = Fraction(1, 10**25)
 """A number above the width of a ball (at least 128 bits) and far below that of a float enclosure."""

@@ -17,9 +17,9 @@ from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_attention import ExpTable, Tables
 from hardsim.run.float_rows import Views, softmax_rows
 from hardsim.targets.subject import Subject
-from tests.networks import ALPHABET, context, one_head
 from tests.run.shipped import network_of
-from tests.subjects import compiled, shipped
+from tests.support.networks import ALPHABET, context, one_head
+from tests.support.subjects import compiled, shipped
 
 MASKS = [Mask.NONE, Mask.FUTURE, Mask.PAST]
 

@@ -20,9 +20,9 @@ from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matri
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.float64 import FloatForward
 from hardsim.run.forward import Forward
-from tests.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, one_head, transformers
 from tests.run.shipped import network_of
-from tests.subjects import shipped
+from tests.support.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, one_head, transformers
+from tests.support.subjects import shipped
 
 BITS = 200
 

@@ -17,7 +17,7 @@ from hardsim.run.forward import margin as margin_of
 from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed
 from hardsim.run.sizes import largest_logit
 from hardsim.run.soft import rounded
-from tests.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
+from tests.support.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
 
 
 @settings(max_examples=25, deadline=None)

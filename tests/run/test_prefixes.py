@@ -23,7 +23,7 @@ from hardsim.run.prefixes import causal, fork, join
 from hardsim.run.soft import SoftModel
 from hardsim.targets.subject import Subject
 from tests.run.test_float64 import assert_contains
-from tests.subjects import compiled
+from tests.support.subjects import compiled
 
 CAUSAL = ["causal-temperature", "causal-position"]
 Passes = list[tuple[BatchTrace, Integers]]

@@ -25,11 +25,11 @@ from hardsim.run.enclosure import near_row, rounded, rounded_row
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic, digits_needed
 from hardsim.run.sizes import largest_inverse
-from tests.mistakes import raised
-from tests.networks import ALPHABET, dense_forward, transformers
-from tests.reals import between, mp_value
 from tests.run.test_float_model import check
-from tests.subjects import compiled
+from tests.support.mistakes import raised
+from tests.support.networks import ALPHABET, dense_forward, transformers
+from tests.support.reals import between, mp_value
+from tests.support.subjects import compiled
 
 TAUS = ["1/log(n+1)", "sqrt(n)/(n*log(n+2))", "exp(-n/3)", "1/(1+log(n))"]
 ENCODINGS = ["log(i+1)", "sqrt(i+1)/n", "exp(-i/n)-1", "i/n"]

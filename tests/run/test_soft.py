@@ -18,8 +18,8 @@ from hardsim.program.assemble import assemble
 from hardsim.program.file import read_ahat, read_json
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.soft import BITS, SoftModel, bounds, side
-from tests.attention_models import Document, some_a, with_head, write
-from tests.networks import fraction, transformers
+from tests.support.attention_models import Document, some_a, with_head, write
+from tests.support.networks import fraction, transformers
 
 context = MPContext()
 context.dps = 120

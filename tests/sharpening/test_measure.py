@@ -15,8 +15,8 @@ from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN, SAME_MEAN
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Head, Program, Weighting
 from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, measure, tied_values
-from tests.networks import ALPHABET, HardLayer, HardNetwork, dense_hard, hard_transformers
-from tests.simulations import one_head, run_hard
+from tests.support.networks import ALPHABET, HardLayer, HardNetwork, dense_hard, hard_transformers
+from tests.support.simulations import one_head, run_hard
 
 Words = list[list[str]]
 ANYWHERE = Witness(("any",), 1)

@@ -14,8 +14,8 @@ from hardsim.network.transformer import FeedForward, Matrix
 from hardsim.program.hard_attention import Affine, Program, Unit, Weighting
 from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
-from tests.networks import ffns
-from tests.simulations import models, one_head, run_hard, tieless
+from tests.support.networks import ffns
+from tests.support.simulations import models, one_head, run_hard, tieless
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
 SMALL = st.fractions(0, Fraction(1, 4), max_denominator=40)

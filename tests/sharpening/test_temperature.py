@@ -25,7 +25,7 @@ from hardsim.sharpening.recursion import (
     place_of,
     solve,
 )
-from tests.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
+from tests.support.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
 
 EPSILONS = [Fraction(1, 2), DEFAULT_EPSILON, Fraction(1, 100)]
 ROUNDING = Fraction(1, 2**150)

@@ -18,8 +18,8 @@ from hardsim.program.hard_attention import Program
 from hardsim.run.soft import SoftModel, side
 from hardsim.sharpening.measure import LengthFacts, measure
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, RAMP, break_ties, declared_gaps, solve
-from tests.attention_models import HEAD, Document, sided, with_head, write
-from tests.hard_runs import outputs_of
+from tests.support.attention_models import HEAD, Document, sided, with_head, write
+from tests.support.hard_runs import outputs_of
 
 LONGEST = 5
 ONE = parse_arith("1")

@@ -21,8 +21,8 @@ from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.prove import confirmed, prove_attention, prove_subject
 from hardsim.targets.open import read_input, store_program
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.networks import dense_forward
-from tests.subjects import known, shipped
+from tests.support.networks import dense_forward
+from tests.support.subjects import known, shipped
 
 Edit = Callable[[dict[str, Any]], object]
 LONGEST = 4

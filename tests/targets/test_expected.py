@@ -12,7 +12,7 @@ import pytest
 from hardsim.errors import InputError
 from hardsim.network.dense import Readout
 from hardsim.targets.expected import ExpectedOutputs, Rule, require_positions, unjudged
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 ABC = ("a", "b", "c")
 HALF = Fraction(1, 2)

@@ -23,12 +23,12 @@ from hardsim.targets.exported import layout_of, transformer_of
 from hardsim.targets.external import External
 from hardsim.targets.open import Input, read_input
 from hardsim.targets.subject import ModelOptions, Subject, Target
-from tests.attention_models import majority, sided, some_a, write
 from tests.cli.conftest import written
-from tests.dense_networks import made
-from tests.external import mean_of_a
-from tests.mistakes import raised
-from tests.subjects import FORMULAS, known
+from tests.support.attention_models import majority, sided, some_a, write
+from tests.support.dense_networks import made
+from tests.support.external import mean_of_a
+from tests.support.mistakes import raised
+from tests.support.subjects import FORMULAS, known
 from tests.writing.runs import network_export, to_export
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"

@@ -16,8 +16,8 @@ from hardsim.errors import InputError, Interrupted
 from hardsim.network.dense import Norm, Readout
 from hardsim.network.numbers import Mask
 from hardsim.targets.external import NetworkJudge
-from tests.external import mean_of_a, model_of
-from tests.mistakes import raised
+from tests.support.external import mean_of_a, model_of
+from tests.support.mistakes import raised
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 """A bias with which a tie, a share of 1/2, is above 0; no smaller share is, up to 499 symbols."""

@@ -23,8 +23,8 @@ from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import PROVEN
 from hardsim.targets.open import KINDS, OTHER, expand_paths, read_expression, read_input, store_program, store_text
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.strategies import all_words
-from tests.subjects import evaluations, known
+from tests.support.strategies import all_words
+from tests.support.subjects import evaluations, known
 
 TEXT = """// A formula with everything that a stored model must keep
 alphabet: a b

@@ -20,8 +20,8 @@ from hardsim.campaign import failures
 from hardsim.campaign.result import Verdict
 from hardsim.errors import InputError
 from hardsim.network.dense import Readout, Token
-from tests.external import mean_of_a, model_of
-from tests.mistakes import raised
+from tests.support.external import mean_of_a, model_of
+from tests.support.mistakes import raised
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 Word = tuple[Any, ...]

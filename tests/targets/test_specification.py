@@ -26,7 +26,7 @@ from hardsim.targets.external import External, judging
 from hardsim.targets.open import expand_paths, read_input
 from hardsim.targets.specification import read_specification
 from tests.cli.conftest import written
-from tests.external import hooked_folder, mean_of_a, model_of
+from tests.support.external import hooked_folder, mean_of_a, model_of
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "output 0: #L[a] >= #L[b]\n"

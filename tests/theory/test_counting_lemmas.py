@@ -15,8 +15,8 @@ from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.run.ball import bound_of
 from hardsim.targets.subject import Subject
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
-from tests.networks import context, number, softmax
-from tests.subjects import compiled as subject
+from tests.support.networks import context, number, softmax
+from tests.support.subjects import compiled as subject
 
 LENGTHS = (1, 2, 3, 4, 7, 16, 33, 64, 127, 200)
 SMALL = [Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(49, 100)]

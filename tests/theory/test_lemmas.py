@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardsim.program.hard_attention import Affine, Encoding
 from hardsim.program.regimes import REGIMES, Regime, expression
 from hardsim.theory.lemmas import attended_error, geometric_distance
-from tests.networks import context, number, softmax
+from tests.support.networks import context, number, softmax
 
 
 def distance(logits: list[Fraction]) -> Any:

@@ -13,7 +13,7 @@ from mpmath import MPContext
 
 from hardsim.errors import InputError
 from hardsim.theory.outward import TINIEST, exp_above, round_up
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 context = MPContext()
 context.dps = 120

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hardsim.errors import InputError
 from hardsim.theory.rounding import least_width, pieces, pieces_for_rounding
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from hardsim.errors import InputError
 from hardsim.theory.lemmas import geometric_distance
-from tests.mistakes import raised
-from tests.networks import context, softmax
+from tests.support.mistakes import raised
+from tests.support.networks import context, softmax
 
 Row: TypeAlias = tuple[Fraction, ...]
 """Scores without ties, one for each visible position."""

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hardsim.errors import InputError
 from hardsim.theory.outward import round_up
 from hardsim.theory.perturbation import weight_distance
-from tests.mistakes import raised
-from tests.networks import context, number, softmax
+from tests.support.mistakes import raised
+from tests.support.networks import context, number, softmax
 from tests.theory.layer_errors import (
     attention_error,
     ffn_error,

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from hardsim.verify.decay import Recursion, uneven
-from tests.networks import context, number, softmax
+from tests.support.networks import context, number, softmax
 
 
 def row_bound(keys: int, maxima: int | None, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:

@@ -29,13 +29,13 @@ from hardsim.verify.expressions import enclosure, evaluate, expression, inverse_
 from hardsim.verify.ratios import of
 from hardsim.verify.sections import LARGEST
 from hardsim.verify.spans import Functions, Signs
-from tests.certificate_definitions import false_on
-from tests.hostile_certificates import sealed
-from tests.mistakes import raised
-from tests.networks import number
-from tests.program_certificates import sealed as sealed_program
-from tests.reals import mp_value
-from tests.subjects import at_temperature, compiled, shipped
+from tests.support.certificate_definitions import false_on
+from tests.support.hostile_certificates import sealed
+from tests.support.mistakes import raised
+from tests.support.networks import number
+from tests.support.program_certificates import sealed as sealed_program
+from tests.support.reals import mp_value
+from tests.support.subjects import at_temperature, compiled, shipped
 
 MP = MPContext()
 MP.dps = 60

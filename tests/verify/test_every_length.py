@@ -39,9 +39,9 @@ from hardsim.verify.ratios import (
     positive,
     upper,
 )
-from tests.certificate_definitions import false_on
-from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed
-from tests.mistakes import raised
+from tests.support.certificate_definitions import false_on
+from tests.support.hostile_certificates import CASES, TRUE, handmade, made, sealed
+from tests.support.mistakes import raised
 from tests.verify.test_hostile_certificates import PLACES, altered
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"

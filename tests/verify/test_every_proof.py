@@ -27,11 +27,11 @@ from hardsim.targets.open import of_document
 from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, ONE, Rejected, above, falls, worst, worst_of_all
-from tests.certificate_definitions import false_on
-from tests.hostile_certificates import sealed
-from tests.mistakes import raised
-from tests.program_certificates import sealed as program_sealed
-from tests.subjects import compiled, shipped
+from tests.support.certificate_definitions import false_on
+from tests.support.hostile_certificates import sealed
+from tests.support.mistakes import raised
+from tests.support.program_certificates import sealed as program_sealed
+from tests.support.subjects import compiled, shipped
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 

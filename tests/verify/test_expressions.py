@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.expressions import evaluate, expression, is_prime
-from tests.certificate_definitions import NoValueError, value_of
-from tests.mistakes import raised
+from tests.support.certificate_definitions import NoValueError, value_of
+from tests.support.mistakes import raised
 
 WORDS = ["10", "//", "**", "<=", "==", "!=", ">=", "and", "or", "not", "PRIME(", "SQUARE(", "POW2("]
 TOKENS = [*"01237inx+-*/%<>()", *WORDS]

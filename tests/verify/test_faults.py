@@ -17,9 +17,9 @@ from hardsim.verify.__main__ import main
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.expressions import LEVELS, NESTING, expression
 from hardsim.verify.monotone import MOST_DEPTH
-from tests import hostile_certificates, program_certificates
-from tests.damage import at, places, replaced
-from tests.mistakes import raised
+from tests.support import hostile_certificates, program_certificates
+from tests.support.damage import at, places, replaced
+from tests.support.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "same_ends.ahat.json"

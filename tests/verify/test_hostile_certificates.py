@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from hardsim.verify import digests, verify
 from hardsim.verify.formulas import FormulaChecker
 from hardsim.verify.sections import NODES, printable
-from tests.certificate_definitions import false_on
-from tests.damage import at, places, replaced
-from tests.hostile_certificates import CASES, TRUE, handmade, made, sealed
+from tests.support.certificate_definitions import false_on
+from tests.support.damage import at, places, replaced
+from tests.support.hostile_certificates import CASES, TRUE, handmade, made, sealed
 
 PLACES = ("formula", "model", "meaning", "min_n", "max_n")
 

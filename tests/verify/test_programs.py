@@ -29,13 +29,13 @@ from hardsim.verify import checker_of, verify
 from hardsim.verify.arithmetic import MINUTE, WORK, Rejected
 from hardsim.verify.program_sections import CHECKED
 from hardsim.verify.programs import ProgramChecker
-from tests.damage import at, places, replaced
-from tests.hostile_certificates import made as formula_certificate
-from tests.hostile_certificates import sealed as formula_sealed
-from tests.mistakes import raised
-from tests.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
 from tests.proof.test_smt_program import of_subject
-from tests.subjects import FORMULAS, shipped, subject_of
+from tests.support.damage import at, places, replaced
+from tests.support.hostile_certificates import made as formula_certificate
+from tests.support.hostile_certificates import sealed as formula_sealed
+from tests.support.mistakes import raised
+from tests.support.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
+from tests.support.subjects import FORMULAS, shipped, subject_of
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
 BY_STRUCTURE = [*SHIPPED, "flipflop.ahat.json", "no_repeats.ahat.json", "same_ends.ahat.json"]

@@ -1,9 +1,9 @@
 """Certificates of models whose heads share their maxima.
 
-The checker follows the facts that the prover derives about random models (`tests.tied_models`), and rejects false
-ones: with one rule of the prover broken, claims about some models are false on a word, as the tests' own evaluator
-shows (`tests.tied_truth`), and the checker rejects each of them. Its rule of the same name is the reason: without it
-the checker accepts one of these claims.
+The checker follows the facts that the prover derives about random models (`tests.support.tied_models`), and rejects
+false ones: with one rule of the prover broken, claims about some models are false on a word, as the tests' own
+evaluator shows (`tests.support.tied_truth`), and the checker rejects each of them. Its rule of the same name is the
+reason: without it the checker accepts one of these claims.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from hardsim.verify.sections import FORMAT
 from hardsim.verify.shares import ShareSigns
 from hardsim.verify.spans import IsolatedZero as CheckedZero
 from hardsim.verify.spans import NumberSpan as CheckedSpan
-from tests.damage import at, replaced
-from tests.program_certificates import handmade, made, rising, sealed, wrong_word
-from tests.subjects import shipped
-from tests.tied_by_hand import BY_HAND
-from tests.tied_models import tied_model
-from tests.tied_truth import TiedModelRun, Wrong, all_words, exact, number, run
+from tests.support.damage import at, replaced
+from tests.support.program_certificates import handmade, made, rising, sealed, wrong_word
+from tests.support.subjects import shipped
+from tests.support.tied_by_hand import BY_HAND
+from tests.support.tied_models import tied_model
+from tests.support.tied_truth import TiedModelRun, Wrong, all_words, exact, number, run
 from tests.verify.test_programs import leaves, lie
 
 SHIPPED = ["majority_ties.ahat.json", "ties.ahat.json", "dyck1_uniform.ahat.json"]

@@ -27,10 +27,10 @@ from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.ratios import Ratio, Value
 from hardsim.verify.spans import NumberSpan
 from hardsim.verify.types import TypedColumns, TypedRows, always, few
-from tests.mistakes import raised
-from tests.program_certificates import sealed, wrong_word
-from tests.random_scores import LETTERS, Claim, RandomScore, random_score, require
-from tests.subjects import program_of, subject_of
+from tests.support.mistakes import raised
+from tests.support.program_certificates import sealed, wrong_word
+from tests.support.random_scores import LETTERS, Claim, RandomScore, random_score, require
+from tests.support.subjects import program_of, subject_of
 
 LONGEST = 4
 COUNT = """\

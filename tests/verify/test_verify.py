@@ -29,11 +29,11 @@ from hardsim.targets.subject import ModelOptions
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected, exp
 from hardsim.verify.expressions import evaluate, expression
-from tests.certificate_definitions import false_on
-from tests.counting_strategies import counting_formulas
-from tests.hostile_certificates import CASES, made, sealed
-from tests.mistakes import raised
-from tests.strategies import formulas
+from tests.support.certificate_definitions import false_on
+from tests.support.counting_strategies import counting_formulas
+from tests.support.hostile_certificates import CASES, made, sealed
+from tests.support.mistakes import raised
+from tests.support.strategies import formulas
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 

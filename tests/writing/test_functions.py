@@ -20,7 +20,7 @@ from hardsim.network.columns import BUILT_IN, PredicateColumn, real_value
 from hardsim.network.transformer import LengthTable, PositionTable
 from hardsim.writing.layout import function_json, nearest_float
 from tests.lang import test_recorded_expressions as recorded
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 from tests.writing.bare import MODEL, names_of_model
 from tests.writing.runs import to_export
 

@@ -28,14 +28,14 @@ from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.reading.folder import network_of
 from hardsim.reading.tensors import read_folder
 from hardsim.writing.layout import ExportLayout, nearest_float
-from tests.dense_networks import SEEN, made
-from tests.external import mean_of_a
-from tests.mistakes import raised
-from tests.networks import dense_forward, one_head, transformers
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
-from tests.strategies import all_words, formulas
-from tests.subjects import in_regimes, known
+from tests.support.dense_networks import SEEN, made
+from tests.support.external import mean_of_a
+from tests.support.mistakes import raised
+from tests.support.networks import dense_forward, one_head, transformers
+from tests.support.strategies import all_words, formulas
+from tests.support.subjects import in_regimes, known
 from tests.writing.runs import NEAR, Graph, everything_of, ids_of, network_export, off, to_export, words_over
 
 FORMULAS = formulas_directory()

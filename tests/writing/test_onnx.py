@@ -19,11 +19,11 @@ from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.dense import Activation, Mlp, Network, NetworkLayer, Readout
 from hardsim.writing import onnx as writing
 from hardsim.writing.onnx import onnx_bytes, require_onnx
-from tests.dense_networks import made
-from tests.external import mean_of_a
-from tests.mistakes import raised
-from tests.networks import one_head
-from tests.subjects import in_regimes, known
+from tests.support.dense_networks import made
+from tests.support.external import mean_of_a
+from tests.support.mistakes import raised
+from tests.support.networks import one_head
+from tests.support.subjects import in_regimes, known
 from tests.writing.runs import NEAR, Graph, everything_of, network_export, off
 
 

@@ -31,14 +31,14 @@ from hardsim.targets.open import read_expression
 from hardsim.targets.subject import ModelOptions
 from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
-from tests.dense_networks import made
-from tests.documents import valid
-from tests.external import mean_of_a
-from tests.networks import dense_forward, one_head, transformers
 from tests.reading.folders import DATA, SHARED, library_outputs
 from tests.reading.plain import outputs
-from tests.strategies import all_words
-from tests.subjects import in_regimes, known
+from tests.support.dense_networks import made
+from tests.support.documents import valid
+from tests.support.external import mean_of_a
+from tests.support.networks import dense_forward, one_head, transformers
+from tests.support.strategies import all_words
+from tests.support.subjects import in_regimes, known
 from tests.writing.bare import MODEL
 from tests.writing.runs import NEAR, everything_of, ids_of, network_export, off, to_export, words_over
 

@@ -19,9 +19,9 @@ from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weightin
 from hardsim.program.regimes import PROVEN, REGIMES, expression
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions, Subject
-from tests.hard_runs import hard_run
-from tests.strategies import all_words
-from tests.subjects import agree, evaluations
+from tests.support.hard_runs import hard_run
+from tests.support.strategies import all_words
+from tests.support.subjects import agree, evaluations
 
 METHODS: tuple[Method, ...] = ("lookup", "sign")
 

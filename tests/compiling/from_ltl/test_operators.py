@@ -14,8 +14,8 @@ from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.targets.open import compile_formula
 from hardsim.targets.subject import ModelOptions
-from tests.strategies import PAST_BINARY, PAST_UNARY, all_words
-from tests.subjects import agree, evaluations, known
+from tests.support.strategies import PAST_BINARY, PAST_UNARY, all_words
+from tests.support.subjects import agree, evaluations, known
 
 PAST = ["Y a", "WY a", "O a", "H a", "a S b", "a T b", "first", "Y (a S b)", "(Y a) S (O b)"]
 FUTURE = ["X a", "WX a", "F a", "G a", "a U b", "a R b", "a W b", "a M (a | b)", "last", "X (a U b)", "(X a) W (F b)"]

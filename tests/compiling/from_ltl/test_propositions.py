@@ -25,8 +25,8 @@ from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.targets.open import compile_formula, of_document, store_program, store_text
 from hardsim.targets.subject import ModelOptions, Subject
 from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
-from tests.strategies import all_words, formulas
-from tests.subjects import agree, general_proof, proof_of
+from tests.support.strategies import all_words, formulas
+from tests.support.subjects import agree, general_proof, proof_of
 
 PAST = ["Y p", "WY p", "O p", "H p", "p S q", "p T q", "first", "Y(p S q)", "O(p & q)", "#L[p] > #L[q]", "pos = 2 & p"]
 FUTURE = ["X p", "WX p", "F p", "G p", "p U q", "p R q", "p W q", "p M q", "last", "X(p U q)", "G(p -> F q)"]

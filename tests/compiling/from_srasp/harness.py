@@ -18,7 +18,7 @@ from hardsim.lang.ast import BLANK, SraspProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.padding import padded_word
 from hardsim.program.hard_attention import Head, Weighting
-from tests.hard_runs import outputs_of
+from tests.support.hard_runs import outputs_of
 
 Word = tuple[str, ...]
 BATCH = 512

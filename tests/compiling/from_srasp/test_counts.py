@@ -11,7 +11,7 @@ from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.proof.programs.program import law_of
 from hardsim.sharpening.measure import measure
 from tests.compiling.from_srasp.harness import agree, words_to
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 # c, s and w are integers in [0, n], [-n, n] and [-1, 1].
 HEAD = """alphabet: a b

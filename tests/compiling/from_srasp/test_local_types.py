@@ -21,8 +21,8 @@ from hardsim.lang import ast
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.srasp_strategies import Shape, programs
-from tests.subjects import FORMULAS
+from tests.support.srasp_strategies import Shape, programs
+from tests.support.subjects import FORMULAS
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
 PADS = (None, None, "len", "2*len", "len+1", "len*len", "len*(len+1)/2", "len+len div 2")

@@ -11,7 +11,7 @@ from hardsim.errors import Unsupported
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 # s is in [-n, n]; the sums of m and l leave that range, but means of them can be compared.
 HEAD = """alphabet: a b

@@ -20,10 +20,10 @@ from hardsim.network.store import read_transformer, transformer_json
 from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, read_program
 from tests.compiling.from_srasp.harness import BATCH, agree, batches, check_gaps, words_to
-from tests.hard_runs import outputs_of
 from tests.programs.reference import dyck
 from tests.programs.shipped import NAMES, expected, long_words, program_of, words_of
-from tests.srasp_strategies import Shape, programs
+from tests.support.hard_runs import outputs_of
+from tests.support.srasp_strategies import Shape, programs
 
 
 @pytest.mark.sweep

@@ -21,8 +21,8 @@ from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle
-from tests.crasp_definitions import Tree, conditions, programs, value
-from tests.mistakes import raised
+from tests.support.crasp_definitions import Tree, conditions, programs, value
+from tests.support.mistakes import raised
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "crasp"
 BALANCED = """// Balanced brackets

@@ -17,8 +17,8 @@ from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.targets.open import Runs
-from tests.mistakes import raised
-from tests.srasp_strategies import programs
+from tests.support.mistakes import raised
+from tests.support.srasp_strategies import programs
 
 SHIPPED = sorted((Path(__file__).resolve().parents[3] / "formulas").glob("*.srasp"))
 

@@ -12,7 +12,7 @@ from hardsim.lang import ast
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 
 def test_a_count_is_an_integer_vector() -> None:

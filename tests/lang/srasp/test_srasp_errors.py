@@ -6,7 +6,7 @@ import pytest
 
 from hardsim.errors import SourceError
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.mistakes import marked, raised
+from tests.support.mistakes import marked, raised
 
 NOWHERE = "has no meaning here"
 NESTED = "is a whole right-hand side: it cannot be nested"

@@ -12,7 +12,7 @@ from hardsim.lang.pin import example_line, with_example
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.mistakes import raised
+from tests.support.mistakes import raised
 
 DEPTH = "alphabet: ( )\nY(i) := psum_j[j<=i] (in(j) = '(' ? 1 : -1)\n"
 

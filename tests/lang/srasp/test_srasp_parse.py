@@ -27,9 +27,9 @@ from hardsim.lang.ast import (
     Truth,
 )
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.mistakes import raised
-from tests.sources import load_program
-from tests.srasp_text import format_program, format_right_hand_side
+from tests.support.mistakes import raised
+from tests.support.sources import load_program
+from tests.support.srasp_text import format_program, format_right_hand_side
 
 HEAD = "alphabet: a b\noutput: Y\nrel r = { 'a' 'b' }\nP := Q_a\nN := pos\nS := in\n"
 A, P, N = HasSymbol("a", "i"), Ref("P", "i", Sort.BOOL), Ref("N", "i", Sort.INT)

@@ -13,10 +13,10 @@ from hardsim.lang import ast
 from hardsim.lang.ast import walk
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.mistakes import read_or_refused
-from tests.srasp_definitions import run_by_tables
-from tests.srasp_strategies import Shape, programs
-from tests.srasp_text import format_program
+from tests.support.mistakes import read_or_refused
+from tests.support.srasp_definitions import run_by_tables
+from tests.support.srasp_strategies import Shape, programs
+from tests.support.srasp_text import format_program
 
 WORDS = st.lists(st.sampled_from("ab"), min_size=1, max_size=6)
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -10,10 +10,10 @@ from hardsim.errors import InputError, SourceError
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.padding import LONGEST_PADDED
 from hardsim.lang.srasp.srasp_parser import parse_program
-from tests.mistakes import raised
 from tests.programs.reference import dyck, regex
 from tests.programs.shipped import DIRECTORY
-from tests.strategies import all_words
+from tests.support.mistakes import raised
+from tests.support.strategies import all_words
 
 DYCK1_DEPTH2 = """\
 P_l:=▶[j<i,1]Q_l(j):0

@@ -77,7 +77,7 @@ def require_tame(case: object, code: int, err: str) -> None:
 # One process runs many cases; the line printed before each case identifies the one that killed it.
 CHILD = """
 import contextlib, io, json, os, sys, tempfile
-from tests.fuzz import Case, raw
+from tests.support.fuzz import Case, raw
 from hardsim.cli.app import run
 cases = json.load(sys.stdin)
 out = sys.stdout

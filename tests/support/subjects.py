@@ -25,9 +25,9 @@ from hardsim.proof.formulas.network import prove
 from hardsim.proof.shared.result import Proof
 from hardsim.targets.open import Accepts, compile_formula, read_input
 from hardsim.targets.subject import ModelOptions, Subject, own_predicates
-from tests.attention_models import Document, write
+from tests.support.attention_models import Document, write
 
-FORMULAS = Path(__file__).parents[1] / "formulas"
+FORMULAS = Path(__file__).parents[2] / "formulas"
 T = TypeVar("T")
 
 

@@ -22,7 +22,7 @@ from hardsim.verify import digests, verify
 from hardsim.verify.program_sections import PROGRAM_CLAIM
 from hardsim.verify.sections import FORMAT, SCHEMA_VERSION
 from tests.mutants.judge import Judge
-from tests.subjects import shipped
+from tests.support.subjects import shipped
 
 Word = tuple[str, ...]
 

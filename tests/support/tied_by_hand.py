@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
-from tests.tied_models import ENCODINGS, expression
+from tests.support.tied_models import ENCODINGS, expression
 
 
 def head(name: str, mask: Mask, query: str, key: Mapping[str, int], **values: str) -> Head:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeVar
 from hypothesis import strategies as st
 
 from hardsim.lang import ast
-from tests.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
+from tests.support.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
 
 T = TypeVar("T")
 Formulas: TypeAlias = st.SearchStrategy[ast.Formula]

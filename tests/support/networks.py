@@ -19,8 +19,8 @@ from hardsim.program.file import program_of
 from hardsim.program.hard_attention import Program, Weighting
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
-from tests.reals import context as context
-from tests.reals import mp_value
+from tests.support.reals import context as context
+from tests.support.reals import mp_value
 
 ALPHABET = ("a", "b", "c")
 D = 5

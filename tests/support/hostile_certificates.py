@@ -14,7 +14,7 @@ from hardsim.targets.subject import ModelOptions
 from hardsim.verify import checker_of, digests, rejection, verify
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, SCHEMA_VERSION
 
-FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
 
 CASES = [

@@ -18,12 +18,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from hardsim.lang import ast
 from hardsim.lang.ltl_parser import parse_expression
-from tests.strategies import all_words
+from tests.support.strategies import all_words
 
 Word = tuple[str, ...]
 At: TypeAlias = Literal["first", "last"]
 
-DIRECTORY = Path(os.environ.get("HARDSIM_CONFORMANCE") or Path(__file__).parents[2] / "shared" / "conformance")
+DIRECTORY = Path(os.environ.get("HARDSIM_CONFORMANCE") or Path(__file__).parents[3] / "shared" / "conformance")
 FILE = DIRECTORY / "ltlf.jsonl"
 
 

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from hardsim.records import Record
 
-SCHEMA: dict[str, Any] = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads((Path(__file__).parents[2] / "docs" / "schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
