@@ -29,6 +29,7 @@ from hardsim.campaign.engines import (
     head_bounds,
 )
 from hardsim.campaign.failures import given_up, tallied
+from hardsim.campaign.growth import growth
 from hardsim.campaign.interrupts import interruptible, to_the_report, uninterrupted
 from hardsim.campaign.obstacles import hard_undecided
 from hardsim.campaign.options import LARGEST_LENGTH, Request
@@ -70,7 +71,6 @@ from hardsim.campaign.theorem26 import (
     tied,
     unpacked,
 )
-from hardsim.campaign.trend import growth, margin_trend
 from hardsim.campaign.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.campaign.words import (
     PAIRS,
@@ -705,7 +705,6 @@ class _Campaign:
             undecided_word=stuck,
             against=subject.against,
             judged=judged,
-            trend=margin_trend([one for one in judged if options.words is not None or one.n <= options.max_n]),
             failed_first=first_failure({tally.n: self._void(tally) for tally in tallies}),
             own=own_failure(subject, mismatch, violation),
             errors=tuple(failed[:MOST_FAILURES]),

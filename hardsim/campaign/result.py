@@ -644,57 +644,6 @@ class LeastMargin(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MarginTrend(Record):
-    """A law that describes how the least margin of an external network falls with the length of the words tried: the
-    power law constant n^rate or the line constant + rate n, whichever has the smaller sum of squared errors of the
-    margin. It is fitted to the lengths from 1 on at which nothing is wrong; if the margin first stays level and then
-    falls, to the lengths from where it falls (three or more of them). For people: an extrapolation, not a bound.
-    """
-
-    law: Annotated[str, one_of("power", "line")]
-    """The law that fits better."""
-    constant: float
-    """The factor of the power law, or the value of the line at length 0."""
-    rate: float
-    """The exponent, to four decimals, or the slope of the line."""
-    from_n: Length
-    to_n: Length
-    level: Measured | None = None
-    """The margin that the law reaches at `at_n`: 0, or for a power law, which has no zero, a tenth of the least
-    margin it was fitted to. Null: the margin does not fall, or reaches this level within the lengths tried, or at no
-    length that is ever tried; or a word was found wrong, whatever the law predicts.
-    """
-    at_n: Length | None = None
-    """The approximate length at which the margin reaches `level` if the law continues."""
-
-    @property
-    def fit(self) -> str:
-        """The law as text; a number alone where the law gives the same three digits at all lengths and reaches no
-        `level`.
-        """
-        size, sign = short(abs(self.rate)), "-" if self.rate < 0 else "+"
-        power = f"{short(self.constant)} n^{self.rate:.2f}"
-        law = power if self.law == "power" else f"{short(self.constant)} {sign} {size} n"
-        ends = (
-            {short(self._at(n)) for n in (self.from_n, self.to_n)} if abs(self.rate) < 1 and self.at_n is None else ()
-        )
-        law = next(iter(ends)) if len(ends) == 1 else law
-        return f"margin ~ {law} (fitted to lengths {self.from_n:,} to {self.to_n:,}; an extrapolation, not a bound)"
-
-    def _at(self, n: int) -> float:
-        return self.constant * float(n) ** self.rate if self.law == "power" else self.constant + self.rate * n
-
-    @property
-    def summary(self) -> str:
-        """One line: the law, and the length at which the margin reaches `level`."""
-        message = self.fit
-        if self.at_n is None or self.level is None:
-            return message if self.rate < 0 else f"{message}: it does not fall"
-        down = f"falls to {short(self.level)}, a tenth of the least," if self.level else "reaches 0"
-        return f"{message}: {down} near n = {self.at_n:,} if the trend continues"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
 class Mapped(Record):
     """A word and its output."""
 
@@ -901,10 +850,6 @@ class CheckResult(Record):
     against: Against = None
     judged: tuple[JudgedLength, ...] = ()
     """The results for an external network, length by length."""
-    trend: MarginTrend | None = None
-    """The law by which an external network's least margin falls with the length. Null for any other input, and where
-    fewer than three lengths without a wrong word have a known margin.
-    """
     failed_first: FirstFailure | None = None
     """The head that failed first, if a bound is void because of one."""
     own: Own = None

@@ -34,6 +34,7 @@ from hardsim.campaign.check import (
     within,
 )
 from hardsim.campaign.engines import HardRunner, SoftEngine, allowed_error, batches
+from hardsim.campaign.growth import fitted
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
 from hardsim.campaign.obstacles import hard_undecided
 from hardsim.campaign.result import (
@@ -71,7 +72,6 @@ from hardsim.campaign.result import (
 )
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length, scaled, tied
-from hardsim.campaign.trend import fitted
 from hardsim.campaign.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.campaign.words import changed_once
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard

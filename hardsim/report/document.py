@@ -24,7 +24,7 @@ from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.summary import RunSummary
 from hardsim.version import __version__
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 Result: TypeAlias = (
     CheckResult

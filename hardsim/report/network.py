@@ -52,9 +52,7 @@ RIGHT = {True: "as expected", False: "WRONG", None: ""}
 
 
 def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
-    """Print the least margin over all words with its word, the first wrong length, and the trend of the margin with the
-    length.
-    """
+    """Print the least margin over all words with its word, and the first wrong length."""
     least = result.least_margin
     if least is not None:
         decided = " of the words decided" * any(length.undecided for length in result.judged)
@@ -67,13 +65,8 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         else:
             screen.facts([("margin", f"{message}, on the word")])
             screen.raw(word)
-    wrong, trend = result.first_wrong, result.trend
-    screen.facts(
-        [
-            ("wrong", None if wrong is None else f"the first wrong length found is {wrong:,}"),
-            ("trend", None if trend is None else trend.summary if wrong is None else trend.fit),
-        ]
-    )
+    wrong = result.first_wrong
+    screen.facts([("wrong", None if wrong is None else f"the first wrong length found is {wrong:,}")])
 
 
 def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:

@@ -14,10 +14,10 @@ import pytest
 from hardsim.campaign.check import CheckOptions, Judge, Progress, check_subject, judge, kind_of, words_of
 from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
 from hardsim.campaign.evaluate import accepted_words
+from hardsim.campaign.growth import fit
 from hardsim.campaign.result import CheckResult, Mismatch, Verdict, Violation, Word, settled
 from hardsim.campaign.tally import Extreme, Tally, first_of
 from hardsim.campaign.theorem26 import Preparation, constant, packed, plan_length, prepare_words, unpacked
-from hardsim.campaign.trend import fit
 from hardsim.campaign.workers import LocalCrew
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import ExactModel

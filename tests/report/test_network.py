@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.campaign.result import CheckResult, JudgedLength, MarginTrend, Mismatch, ModelFacts, Verdict
+from hardsim.campaign.result import CheckResult, JudgedLength, Mismatch, ModelFacts, Verdict
 from hardsim.report.check import Listing, print_check, print_verdict
 from hardsim.report.screen import Screen
 from tests.report.screens import printed
@@ -25,11 +25,10 @@ def judged(n: int, margin: str | None, word: tuple[str, ...] | None = None) -> J
 
 
 LENGTHS = (judged(0, "1/2"), judged(1, "1/4"), judged(2, None))
-TREND = MarginTrend("line", 10.0, -0.125, 1, 8, Fraction(0), 80)
 RIGHT = CheckResult(
     input="net", sha256="0" * 64, kind="network", formula=None, title=None, model=ModelFacts(1, 1, 2, 5, "1"),
     engine="auto", seed=0, max_n=8, exhaustive_limit=1024, samples=None, lengths=(), verdict=Verdict.CERTIFIED,
-    reach="all 7 words up to length 2", mismatch=None, against="D2.spec", judged=LENGTHS, trend=TREND,
+    reach="all 7 words up to length 2", mismatch=None, against="D2.spec", judged=LENGTHS,
 )  # fmt: skip
 EMPTY_WRONG = replace(
     RIGHT, verdict=Verdict.REFUTED, reach="the network is wrong on the empty word",
@@ -42,19 +41,12 @@ def lines_of(result: CheckResult, every: bool = False) -> list[str]:
     return [" ".join(line.split()) for line in printed(print_check, result, ALPHABET, True, every).splitlines()]
 
 
-def test_the_block_says_the_least_margin_and_where_it_goes() -> None:
+def test_the_block_says_the_least_margin() -> None:
     lines = lines_of(RIGHT)
     assert "margin the least is 0.25, at length 1, on a" in lines
-    message = (
-        "trend margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80"
-    )
-    assert f" {message} if the trend continues " in " ".join(lines)
     assert not any(line.startswith("wrong ") for line in lines)
     found = valid(RIGHT)
     assert found["least_margin"] == {"margin": 0.25, "n": 1, "word": ["a"]}
-    assert found["trend"] == {
-        "law": "line", "constant": 10, "rate": -0.125, "from_n": 1, "to_n": 8, "level": 0, "at_n": 80,
-    }  # fmt: skip
     assert found["first_wrong"] is None
 
 
@@ -85,8 +77,8 @@ def test_a_long_word_of_the_least_margin_stands_alone() -> None:
 
 
 def test_margins_are_omitted_where_none_is_known() -> None:
-    lines = lines_of(replace(RIGHT, judged=LENGTHS[2:], trend=None))
-    assert not any(line.startswith(("margin ", "trend ", "wrong ")) for line in lines)
+    lines = lines_of(replace(RIGHT, judged=LENGTHS[2:]))
+    assert not any(line.startswith(("margin ", "wrong ")) for line in lines)
 
 
 def test_a_mismatch_on_the_empty_word_is_reported_as_one() -> None:
@@ -110,12 +102,6 @@ def test_a_mismatch_ends_with_the_command_that_shows_more() -> None:
     assert "hardsim trace net ab --engine ball" in lines_of(replace(wrong, against="net", engine="ball"))
     dash = replace(wrong, mismatch=Mismatch(("-", "b"), ("{a}",), None, ("{b}",), direct=True))
     assert "hardsim trace --against D2.spec -- net -b" in printed(print_check, dash, ("-", "b"), True).splitlines()
-
-
-def test_where_something_is_wrong_the_trend_is_omitted() -> None:
-    wrong = replace(EMPTY_WRONG, trend=MarginTrend("power", 1.0, 0.1, 1, 8))
-    assert "does not fall" not in " ".join(lines_of(wrong))
-    assert "does not fall" in " ".join(lines_of(replace(wrong, mismatch=None)))
 
 
 def test_a_table_of_twelve_lengths_has_a_row_for_each() -> None:

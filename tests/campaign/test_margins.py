@@ -1,8 +1,7 @@
-"""Tests of the trend of margins of external networks; the margins of these networks are known by construction."""
+"""Tests of the margins and the words of external networks; the margins are known by construction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -10,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from hardsim.api import Model
 from hardsim.campaign.check import CheckOptions, check_subject, judge, shortest, words_tried
-from hardsim.campaign.options import LARGEST_LENGTH
-from hardsim.campaign.result import CheckResult, JudgedLength, LeastMargin, MarginTrend, Mismatch, Verdict
-from hardsim.campaign.trend import margin_trend
+from hardsim.campaign.result import CheckResult, JudgedLength, LeastMargin, Mismatch, Verdict
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.network.dense import Network
@@ -43,127 +39,6 @@ def some_a(word: tuple[str, ...]) -> bool | None:
     return True if "a" in word else None
 
 
-def trend_of(model: Model, expected: Callable[..., Any], max_n: int = 8) -> MarginTrend:
-    """Return the trend of the margin of a network, as a check finds it."""
-    return known(model.check(against=expected, max_n=max_n).trend)
-
-
-# ---- the law ----
-
-
-def test_a_margin_of_one_over_n_is_a_power_law() -> None:
-    """The output is the share of a's, expected above 0: a word with one a has the least margin, exactly 1/n."""
-    found = trend_of(model_of(mean_of_a(Fraction(0))), some_a)
-    assert (found.law, found.rate, found.from_n, found.to_n) == ("power", -1, 1, 8)
-    assert found.constant == pytest.approx(1, rel=1e-5)
-    # A tenth of the least margin, 1/8, is reached where 1/n = 1/80.
-    assert abs(known(found.level) - Fraction(1, 80)) < PART
-    assert found.at_n == 80
-    assert found.summary == (
-        "margin ~ 1 n^-1.00 (fitted to lengths 1 to 8; an extrapolation, not a bound): falls to 0.0125, a tenth of the "
-        "least, near n = 80 if the trend continues"
-    )
-
-
-def test_a_margin_that_falls_by_an_eighth_is_a_line() -> None:
-    """The output is 10 - n/8 plus the share of a's, expected above 0: b^n has the least margin, exactly 10 - n/8."""
-    found = trend_of(model_of(falling(Fraction(10), Fraction(1, 8), 8)), lambda word: True)
-    assert (found.law, found.level, found.at_n) == ("line", Fraction(0), 80)
-    assert found.constant == pytest.approx(10, rel=1e-5)
-    assert found.rate == pytest.approx(-1 / 8, rel=1e-5)
-    assert found.summary == (
-        "margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80 if the "
-        "trend continues"
-    )
-
-
-def test_margins_that_stay_are_a_power_law_that_does_not_fall() -> None:
-    """The share of a's less 1/2 on words of b alone is -1/2, not above 0, at every length; both laws are then the
-    same.
-    """
-    expected = trend_of(model_of(mean_of_a(Fraction(-1, 2))), lambda word: None if "a" in word else False)
-    assert (expected.law, expected.rate, expected.level, expected.at_n) == ("power", 0, None, None)
-    assert expected.constant == pytest.approx(1 / 2, rel=1e-5)
-    assert expected.summary.endswith("an extrapolation, not a bound): it does not fall")
-
-
-def test_what_is_wrong_is_not_fitted_and_the_end_of_a_line_is_not_reported() -> None:
-    """1 - n/8 is 0 at length 8, and not above 0 from there on."""
-    result = model_of(falling(Fraction(1), Fraction(1, 8), 10)).check(against=lambda word: True, max_n=10)
-    found = known(result.trend)
-    assert (found.law, found.from_n, found.to_n, found.level, found.at_n) == ("line", 1, 7, None, None)
-    assert result.first_wrong == 8
-    assert result.least_margin == LeastMargin(known(result.least_margin).margin, 10, ("b",) * 10)
-    assert abs(known(result.least_margin).margin - (1 - Fraction(10, 8))) < PART
-
-
-@pytest.mark.parametrize(
-    "margins",
-    [
-        [1, Fraction(1, 2)],
-        [1, Fraction(1, 2), None],
-        [1, Fraction(1, 2), 0],
-        [1, Fraction(1, 2), -1],
-        [10**400, 10**399, 10**398],
-        [Fraction(1, 10**400), Fraction(1, 10**399), Fraction(1, 10**398)],
-    ],
-)
-def test_fewer_than_three_margins_or_numbers_beyond_float64_have_no_law(margins: list[Any]) -> None:
-    lengths = [judged(n, margin) for n, margin in enumerate(margins, start=1)]
-    assert margin_trend(lengths) is None
-    assert margin_trend([*lengths, judged(9, Fraction(1, 9), undecided=1)]) is None
-
-
-def test_the_empty_word_is_no_length_of_a_law() -> None:
-    margins = [judged(0, 1000), *(judged(n, Fraction(1, n)) for n in (1, 2, 4))]
-    found = known(margin_trend(margins))
-    assert (found.law, found.rate, found.from_n, found.to_n, found.at_n) == ("power", -1, 1, 4, 40)
-    assert margin_trend(margins[:3]) is None
-
-
-def test_a_length_that_nobody_tries_is_not_reported() -> None:
-    """On the line 1 - n/10^6 a margin of 0 is far beyond the longest words that can be requested."""
-    slow = known(margin_trend([judged(n, 1 - Fraction(n, 10**6)) for n in range(1, 5)]))
-    assert (slow.law, slow.level, slow.at_n) == ("line", None, None)
-    assert slow.rate < 0
-    almost = known(margin_trend([judged(n, 1 - Fraction(n, LARGEST_LENGTH)) for n in range(1, 5)]))
-    assert almost.at_n == LARGEST_LENGTH
-    # The exponent -1/100 leads to a tenth at 4 times 10^100.
-    power = known(margin_trend([judged(4**n, Fraction(2 ** (100 - n), 2**100), words=1) for n in range(1, 5)]))
-    assert (power.law, power.rate) == ("power", -0.5)
-    assert power.at_n == 4**4 * 100
-    flat = known(margin_trend([judged(n, Fraction(n**-0.01)) for n in range(1, 5)]))
-    assert (flat.law, flat.rate, flat.at_n) == ("power", -0.01, None)
-
-
-def test_what_stays_before_it_falls_is_on_no_law_with_it() -> None:
-    """The margin is 1 to length 6, then falls by 3/10 with each symbol: the falling part is on a line that ends at 6 +
-    10/3.
-    """
-    margins = [Fraction(1)] * 6 + [Fraction(7, 10), Fraction(4, 10)]
-    lengths = [judged(n, margin) for n, margin in enumerate(margins, start=1)]
-    found = known(margin_trend(lengths))
-    assert (found.law, found.from_n, found.to_n, found.at_n) == ("line", 6, 8, 9)
-    assert known(margin_trend(lengths[:7])).from_n == 1  # a law needs three margins
-    wrong = known(margin_trend([*lengths, judged(9, -1, mismatches=512)]))
-    assert (wrong.from_n, wrong.to_n, wrong.at_n, wrong.level) == (6, 8, None, None)
-
-
-def test_where_something_is_wrong_no_law_says_that_it_comes_later() -> None:
-    lengths = [judged(n, 10 - n) for n in range(1, 5)]
-    assert known(margin_trend(lengths)).at_n == 10
-    found = known(margin_trend([*lengths, judged(5, -1, mismatches=1)]))
-    assert (found.rate, found.at_n, found.level) == (-1, None, None)
-
-
-def test_a_law_that_says_the_same_at_all_lengths_is_a_number() -> None:
-    message = "margin ~ 0.005 (fitted to lengths 1 to 3; an extrapolation, not a bound)"
-    assert MarginTrend("line", 0.005, 5e-11, 1, 3).summary == f"{message}: it does not fall"
-    assert MarginTrend("power", 0.005, 0.0, 1, 3).summary == f"{message}: it does not fall"
-    assert MarginTrend("line", 0.005, -5e-11, 1, 3).summary == message
-    assert "n^-0.01" in MarginTrend("power", 0.005, -0.01, 1, 3).summary
-
-
 # ---- the least margin ----
 
 
@@ -177,12 +52,6 @@ def test_the_least_margin_is_that_of_the_shortest_length_that_has_it() -> None:
     assert replace(result, judged=lengths).least_margin == LeastMargin(Fraction(2), 2, ("a", "a"))
     assert replace(result, judged=lengths[:2]).least_margin == LeastMargin(Fraction(3), 0, ())
     assert replace(result, judged=lengths[1:2]).least_margin is None
-
-
-def test_the_trend_is_of_all_lengths_of_given_words_and_of_no_pinned_one() -> None:
-    model = model_of(mean_of_a(Fraction(0)))
-    given = model.check(against=some_a, words=["a", "ab", "a" + "b" * 19])
-    assert (known(given.trend).from_n, known(given.trend).to_n, known(given.trend).at_n) == (1, 20, 200)
 
 
 # ---- words of a language ----
@@ -315,11 +184,6 @@ def test_summaries_tell_the_empty_word() -> None:
     assert LeastMargin(Fraction(1, 8), 0, ()).summary == "0.125 at length 0, on (empty)"
 
 
-def test_a_notebook_shows_the_least_margin_and_where_it_goes() -> None:
+def test_a_notebook_shows_the_least_margin() -> None:
     found: CheckResult = model_of(mean_of_a(Fraction(0))).check(against=some_a, max_n=4)
-    page = found._repr_html_()
-    assert "<summary><b>least margin</b>: 0.25 at length 4, on " in page
-    assert (
-        "<summary><b>trend</b>: margin ~ 1 n^-1.00 (fitted to lengths 1 to 4; an extrapolation, not a bound): falls"
-        in page
-    )
+    assert "<summary><b>least margin</b>: 0.25 at length 4, on " in found._repr_html_()
