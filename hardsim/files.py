@@ -76,11 +76,8 @@ def read_bytes(
     missing: str = MISSING,
 ) -> bytes:
     """Return the content of a file of at most `limit` bytes (default: LARGEST_FILE). Errors name the option, if given;
-    `others` returns more names that could have been meant, and `missing` is the advice if no name is near.
-
-    Raises:
-        InputError: if there is no such file, if it is not a regular file, is too large, or cannot be read.
-    """
+    `others` returns more names that could have been meant, and `missing` is the advice if no name is near. Raises
+    InputError if there is no such file, if it is not a regular file, is too large, or cannot be read."""
     name = f"{option} {path}" if option else str(path)
     most = LARGEST_FILE if limit is None else limit
     if path == "":
@@ -133,11 +130,8 @@ def _near(path: str, others: Iterable[str]) -> str:
 
 
 def read_stdin(name: str) -> bytes:
-    """Return the bytes of standard input, at most LARGEST_TEXT; errors cite it as `name`.
-
-    Raises:
-        InputError: if there are more bytes, or they cannot be read.
-    """
+    """Return the bytes of standard input, at most LARGEST_TEXT; errors cite it as `name`. Raises InputError if there
+    are more bytes, or they cannot be read."""
     try:
         data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
     except (OSError, ValueError) as error:
@@ -164,11 +158,7 @@ def is_directory(path: Path | str) -> bool:
 
 
 def require_here() -> None:
-    """Require that the working directory of this process exists.
-
-    Raises:
-        InputError: if it was removed.
-    """
+    """Require that the working directory of this process exists. Raises InputError if it was removed."""
     try:
         os.getcwd()
     except OSError as error:
@@ -177,11 +167,8 @@ def require_here() -> None:
 
 
 def names_in(path: Path | str) -> list[str]:
-    """Return the names of the files and directories in a directory, without their paths, in no particular order.
-
-    Raises:
-        InputError: if the directory cannot be read.
-    """
+    """Return the names of the files and directories in a directory, without their paths, in no particular order. Raises
+    InputError if the directory cannot be read."""
     try:
         return os.listdir(path)
     except OSError as error:
@@ -210,11 +197,8 @@ def refusing(path: str, option: str) -> Iterator[None]:
 
 def target_of(path: str, option: str) -> Path:
     """Return the file to which a name refers, with links followed. It is a regular file, a character device such as
-    /dev/null, or does not exist yet.
-
-    Raises:
-        InputError: for a directory, a pipe, or an open stream of this process (a file behind it would be replaced).
-    """
+    /dev/null, or does not exist yet. Raises InputError for a directory, a pipe, or an open stream of this process (a
+    file behind it would be replaced)."""
     if not path:
         raise refusal(path, option, "the name is empty")
     with refusing(path, option):
@@ -257,11 +241,7 @@ class Draft:
     PARTIAL.
 
     A draft is locked while its process lives. So a draft that a killed process left behind can be recognised at any
-    time; the next process that writes the same file removes it.
-
-    Raises:
-        OSError: if the draft cannot be made.
-    """
+    time; the next process that writes the same file removes it. Raises OSError if the draft cannot be made."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -286,11 +266,7 @@ class Draft:
 
     def commit(self, data: bytes, new: bool = False) -> bool:
         """Replace the target by the data, or, with `new`, create it only if it does not exist. Return True if that was
-        done.
-
-        Raises:
-            OSError: if that fails: the target is unchanged.
-        """
+        done. Raises OSError if that fails: the target is unchanged."""
         self._file.write(data)
         self._file.flush()
         done = not new or self._linked()
@@ -323,12 +299,7 @@ class Folder:
 
     It is made beside a target that does not exist. An existing empty target stays, because it may be a working
     directory or a mount point, and the incomplete directory is made inside it. It is locked, and removed by a later
-    process, as a Draft.
-
-    Raises:
-        InputError: if the target is not empty.
-        OSError: if the directory cannot be made.
-    """
+    process, as a Draft. Raises InputError if the target is not empty; OSError if the directory cannot be made."""
 
     def __init__(self, target: Path, option: str) -> None:
         self._target, self._option, self._handle = target, option, -1
@@ -354,12 +325,8 @@ class Folder:
             raise InputError(message, "Name a new directory, or an empty one.")
 
     def commit(self) -> None:
-        """Make the directory appear under its name.
-
-        Raises:
-            InputError: if the target is no longer empty.
-            OSError: if that fails.
-        """
+        """Make the directory appear under its name. Raises InputError if the target is no longer empty; OSError if that
+        fails."""
         if not self._inside:
             self.path.rename(self._target)
             return
@@ -396,12 +363,8 @@ def _sweep(target: Path, place: Path) -> None:
 
 class FileLock:
     """A lock on a file, held by one process and released when the process ends, in whatever way. On a system or disk
-    without locks, nothing is locked.
-
-    Raises:
-        BlockingIOError: if another process has locked the file.
-        OSError: if the file cannot be opened.
-    """
+    without locks, nothing is locked. Raises BlockingIOError if another process has locked the file; OSError if the file
+    cannot be opened."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -433,11 +396,8 @@ class Sink:
     """The destination of one text: a file that appears under its name when it is complete, or standard output (`-`).
 
     Whether the file can be written is tried when the sink is made, so that a long computation does not end at a missing
-    directory. A character device (`/dev/null`) is written directly, because nothing can be renamed over it.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
+    directory. A character device (`/dev/null`) is written directly, because nothing can be renamed over it. Raises
+    InputError if the file cannot be written."""
 
     def __init__(self, path: str, option: str) -> None:
         self.path, self.option = path, option
@@ -460,11 +420,7 @@ class Sink:
             self._draft.close()
 
     def spare(self, path: str) -> None:
-        """Require that this sink does not write over a file that is read.
-
-        Raises:
-            InputError: if it would.
-        """
+        """Require that this sink does not write over a file that is read. Raises InputError if it would."""
         if self._draft is not None and same_file(self.path, path):
             message = f"{self.option} {self.path} would overwrite the input {path}"
             raise InputError(message, f"Give {self.option} another name.")
@@ -474,11 +430,8 @@ class Sink:
         return STDOUT not in (self.path, other.path) and same_file(self.path, other.path)
 
     def write(self, text: str | bytes) -> None:
-        """Write the text, or the bytes of a binary file, and make the file appear.
-
-        Raises:
-            InputError: if that fails, for example on a full disk.
-        """
+        """Write the text, or the bytes of a binary file, and make the file appear. Raises InputError if that fails, for
+        example on a full disk."""
         if self.path == STDOUT and isinstance(text, str):
             sys.stdout.write(text)
             sys.stdout.flush()

@@ -143,10 +143,7 @@ def rounded(value: Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> De
 
 def number_text(value: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a number as JSON with at most 20 significant digits. Only 0 itself becomes 0; infinities become strings.
-
-    Raises:
-        ValueError: if the value is not a number.
-    """
+    Raises ValueError if the value is not a number."""
     if isinstance(value, float) and isinf(value):
         return '"inf"' if value > 0 else '"-inf"'
     number = rounded(Fraction(value), LONG_DIGITS, rounding)

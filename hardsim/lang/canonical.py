@@ -431,13 +431,9 @@ returns has the same meaning."""
 
 
 def canonical(data: bytes, place: str, name: str = "") -> Canonical:
-    """Return the canonical text of a file with the given bytes. `place` is the file's path, `name` the name in
-    errors.
-
-    Raises:
-        SourceError: the file has a mistake.
-        InputError: the path has the suffix of no language with a canonical form.
-    """
+    """Return the canonical text of a file with the given bytes. `place` is the file's path, `name` the name in errors.
+    Raises SourceError if the file has a mistake; InputError if the path has the suffix of no language with a canonical
+    form."""
     form = next((form for suffix, form in FORMATTERS.items() if place.endswith(suffix)), None)
     if form is None:
         hint = f"Name files that end in {', '.join([*FORMATTERS][:-1])} or {[*FORMATTERS][-1]}."

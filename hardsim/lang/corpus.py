@@ -43,11 +43,8 @@ class Corpus:
 
 @lru_cache(4)
 def read_corpus(data: bytes, name: str) -> Corpus:
-    """Return the formulas of a file.
-
-    Raises:
-        SourceError: the file has no formula, is not UTF-8, or has header lines or definitions below a formula.
-    """
+    """Return the formulas of a file. Raises SourceError if the file has no formula, is not UTF-8, or has header lines
+    or definitions below a formula."""
     source = source_of(data, name, "a formula on each line", "for example: G(a -> F b)")
     head, formulas = 0, dict[int, str]()
     lines = source.text.split("\n")
@@ -100,12 +97,8 @@ def read_line(
     props: Sequence[str] | str | None,
     dialect: str | None,
 ) -> FormulaFile:
-    """Return the formula of a line of a file, parsed as by `parse_text`.
-
-    Raises:
-        InputError: there is no formula on that line.
-        SourceError: the formula has a mistake; the error has its place in the file.
-    """
+    """Return the formula of a line of a file, parsed as by `parse_text`. Raises InputError if there is no formula on
+    that line; SourceError, with the place in the file, if the formula has a mistake."""
     corpus = read_corpus(data, name)
     if number not in corpus.formulas:
         near = min(corpus.formulas, key=lambda line: abs(line - number))

@@ -35,12 +35,8 @@ def example_line(example: ProgramExample, file: File) -> str:
 
 def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
     """Return the bytes of a file with an example added to a header line of its kind, or on a new header line; the same
-    bytes if the file has the example already.
-
-    Raises:
-        SourceError: the file has a mistake.
-        InputError: the example cannot be added, because the changed text would be read differently.
-    """
+    bytes if the file has the example already. Raises SourceError if the file has a mistake; InputError if the example
+    cannot be added, because the changed text would be read differently."""
     before = read_file(data, name)
     if example in before.examples:
         return data
@@ -96,11 +92,7 @@ def _indent(line: str) -> str:
 
 def read_file(data: bytes, name: str) -> File:
     """Parse a file as its name demands: a C-RASP program (.cr) or an S-RASP program (.srasp), else a formula. A formula
-    file that declares nothing has the propositions that it mentions.
-
-    Raises:
-        SourceError: the file has a mistake.
-    """
+    file that declares nothing has the propositions that it mentions. Raises SourceError if the file has a mistake."""
     if name.endswith(".cr"):
         return parse_crasp(data, name)
     return parse_program(data, name) if name.endswith(".srasp") else parse_text(data, name, props=MENTIONED)

@@ -141,12 +141,9 @@ _ENCLOSED: Final[dict[str, Callable[..., Any]]] = {
 
 def apply(name: Function, value: RealNumber) -> RealNumber:
     """Apply a function to a number. The result is a rational where the argument makes it one (log 1, sqrt of a square,
-    exp 0). For all other rational arguments log and exp are transcendental, and sqrt is irrational.
-
-    Raises:
-        ValueError: the function has no value; in the message, {} stands for the application.
-        SignUnknown: the precision does not show whether the function has a value.
-    """
+    exp 0). For all other rational arguments log and exp are transcendental, and sqrt is irrational. Raises ValueError
+    if the function has no value (in the message, {} stands for the application); SignUnknown if the precision does not
+    show whether it has one."""
     if name == "exp":
         # a larger result could exhaust memory
         if sign(value, LARGEST_ARGUMENT) > 0 or sign(value, -LARGEST_ARGUMENT) < 0:
@@ -167,11 +164,8 @@ def apply(name: Function, value: RealNumber) -> RealNumber:
 
 
 def sign(value: RealNumber, beside: int | Fraction = 0) -> int:
-    """Return 1, 0 or -1 if a number is greater than, equal to or less than the rational `beside`.
-
-    Raises:
-        SignUnknown: LIMIT_BITS of precision do not show the sign of the difference.
-    """
+    """Return 1, 0 or -1 if a number is greater than, equal to or less than the rational `beside`. Raises SignUnknown if
+    LIMIT_BITS of precision do not show the sign of the difference."""
     if not isinstance(value, Real):
         return (value > beside) - (value < beside)
     difference, bits = value + -beside, 64
@@ -195,12 +189,8 @@ def compare(left: RealNumber, right: RealNumber) -> int:
 
 
 def bounds(value: RealNumber, bits: int = BOUND_BITS) -> tuple[Fraction, Fraction]:
-    """Return a rational that is at most the number and one that is at least the number; both equal a rational
-    number.
-
-    Raises:
-        SignUnknown: there is no finite enclosure.
-    """
+    """Return a rational that is at most the number and one that is at least the number; both equal a rational number.
+    Raises SignUnknown if there is no finite enclosure."""
     if not isinstance(value, Real):
         return Fraction(value), Fraction(value)
     found = value.ball(bits)

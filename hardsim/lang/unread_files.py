@@ -48,9 +48,7 @@ def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
         place: the file's path.
         data: the file's content, if it was read.
 
-    Raises:
-        InputError: the error of the block, or the error that names the format.
-    """
+    Raises InputError: that of the block, or the one that names the format."""
     try:
         yield
     except InputError as error:

@@ -67,11 +67,8 @@ class Valuations(Sequence[str]):
     """
 
     def __init__(self, props: Sequence[str], constraints: Sequence[Exclusion] = ()) -> None:
-        """Build the alphabet of some propositions; constraints may mention only these.
-
-        Raises:
-            InputError: there are more than MOST_SETS sets, or none.
-        """
+        """Build the alphabet of some propositions; constraints may mention only these. Raises InputError if there are
+        more than MOST_SETS sets, or none."""
         self.props, self.constraints = tuple(props), tuple(constraints)
         self.parts = _parts(props, constraints)
         self.choices = [_choices(part, constraints) for part in self.parts]
@@ -222,11 +219,7 @@ def _parts(props: Sequence[str], constraints: Sequence[Exclusion]) -> list[list[
 
 def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[frozenset[str]]:
     """Return the sets of a part's propositions that fulfil the constraints, with the first proposition changing
-    fastest.
-
-    Raises:
-        InputError: there are too many sets at an intermediate step.
-    """
+    fastest. Raises InputError if there are too many sets at an intermediate step."""
     found, left = [frozenset[str]()], set(part)
     for number, name in enumerate(part):
         left.remove(name)

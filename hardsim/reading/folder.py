@@ -55,11 +55,8 @@ FORMATS: tuple[StoredFormat, ...] = (
 
 
 def network_of(stored: Stored) -> tuple[Network, str]:
-    """Return the network that is stored, and the name of its format.
-
-    Raises:
-        InputError: if the format is not known, or a tensor or a setting is missing, wrong or not understood.
-    """
+    """Return the network that is stored, and the name of its format. Raises InputError if the format is not known, or a
+    tensor or a setting is missing, wrong or not understood."""
     for form in FORMATS:
         if form.fits(stored):
             return form.read(stored), form.title

@@ -124,12 +124,8 @@ def read_gpt2(stored: Stored) -> Network:
     `GPT2ForTokenClassification`. A `GPT2Model` has no outputs, and is refused.
 
     A language model answers with the largest of its outputs at each position, a classifier of sequences with that at
-    the last position. With one label, or with several that do not exclude each other, the answer says which outputs
-    are above 0.
-
-    Raises:
-        InputError: if a tensor or a setting is missing, wrong or not understood.
-    """
+    the last position. With one label, or with several that do not exclude each other, the answer says which outputs are
+    above 0. Raises InputError if a tensor or a setting is missing, wrong or not understood."""
     settings, weights = stored.settings, stored.weights
     settings.library = LIBRARY
     settings.choice("model_type", {MODEL_TYPE: MODEL_TYPE})
@@ -220,11 +216,8 @@ def _mlp(weights: Tensors, name: str, activation: Activation, sizes: _Sizes) -> 
 
 
 def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
-    """Return which of HEADS the network has: as `architectures` states, else as its tensors show.
-
-    Raises:
-        InputError: if it has none (`GPT2Model`), or one that is not supported.
-    """
+    """Return which of HEADS the network has: as `architectures` states, else as its tensors show. Raises InputError if
+    it has none (`GPT2Model`), or one that is not supported."""
     key, stated = "architectures", settings.value("architectures")
     names = stated if isinstance(stated, list) else [] if stated is None else [stated]
     # The TensorFlow and Flax classes store the same networks.

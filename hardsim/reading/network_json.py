@@ -63,11 +63,8 @@ def read_network_json(document: Reader) -> Network:
     """Return the network that a document describes.
 
     Unless `at` and `decide` state it otherwise, a network with one output answers at the last position, and any other
-    with the largest output at each position.
-
-    Raises:
-        InputError: naming the place inside the document, what was expected and what was found.
-    """
+    with the largest output at each position. Raises InputError naming the place inside the document, what was expected
+    and what was found."""
     document = replace(document, advice="Correct the file.")
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     document.field("schema_version").integer(1, SCHEMA_VERSION)

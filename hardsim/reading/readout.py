@@ -43,9 +43,7 @@ def readout_of(
         at: last, first or each.
         decide: one of DECIDE.
 
-    Raises:
-        InputError: made by `error`, saying what is wrong and what can be written.
-    """
+    Raises InputError, made by `error`, saying what is wrong and what can be written."""
     found = base
     if input is not None:
         parts = input.split()
@@ -81,11 +79,8 @@ def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wron
 
 
 def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
-    """Return the first of `among` whose text is `name`; `what` names them in errors.
-
-    Raises:
-        InputError: made by `error`, if there is no such token.
-    """
+    """Return the first of `among` whose text is `name`; `what` names them in errors. Raises InputError, made by
+    `error`, if there is no such token."""
     for one in among:
         if str(one) == name:
             return one
@@ -106,11 +101,7 @@ def reread(
     decide: str | None = None,
 ) -> Network:
     """Return the network with other names of its tokens (and of its outputs, if these are the tokens), or another
-    readout; see `hardsim.api.Model.read_as`.
-
-    Raises:
-        InputError: naming the setting that does not fit.
-    """
+    readout; see `hardsim.api.Model.read_as`. Raises InputError naming the setting that does not fit."""
     found = network
     if tokens is not None:
         named = require_tokens(tokens, len(network.tokens), InputError)
@@ -156,11 +147,8 @@ def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[To
 
 
 def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int | Fraction:
-    """Return a name as a configuration writes it, with a float as a decimal: the inverse of `plain_names`.
-
-    Raises:
-        InputError: made by `refused`, for a value that is neither text nor a number.
-    """
+    """Return a name as a configuration writes it, with a float as a decimal: the inverse of `plain_names`. Raises
+    InputError, made by `refused`, for a value that is neither text nor a number."""
     found = value.item() if isinstance(value, np.generic) else value
     if isinstance(found, float) and np.isfinite(found):
         return Fraction(repr(found))
@@ -180,11 +168,7 @@ def require_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: 
 
 def require_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "token") -> tuple[Token, ...]:
     """Return a vocabulary of `count` tokens (or outputs: `what`) after checking that each has a name of its own that
-    can be written in a word.
-
-    Raises:
-        InputError: made by `error`, saying what is wrong.
-    """
+    can be written in a word. Raises InputError, made by `error`, saying what is wrong."""
     if len(tokens) != count:
         whole = "vocabulary" if what == "token" else "network"
         raise error(

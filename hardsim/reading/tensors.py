@@ -95,11 +95,8 @@ class Stored:
         return Tensors(self)
 
     def tokens(self, count: int) -> tuple[str, ...]:
-        """Return the names of `count` tokens: from the vocabulary if there is one, otherwise their ids.
-
-        Raises:
-            InputError: if the vocabulary has another size, or a name that cannot be written in a word.
-        """
+        """Return the names of `count` tokens: from the vocabulary if there is one, otherwise their ids. Raises
+        InputError if the vocabulary has another size, or a name that cannot be written in a word."""
         if self.vocabulary is None:
             return tuple(map(str, range(count)))
         if len(self.vocabulary) != count:
@@ -146,12 +143,8 @@ def parts_of(path: str) -> list[str]:
 
 
 def read_folder(path: str) -> Stored:
-    """Read the stored data of one network from a folder, or from the folder around a file of weights.
-
-    Raises:
-        InputError: if files are missing, ambiguous, too large, unreadable or damaged; or if torch is needed and not
-            installed.
-    """
+    """Read the stored data of one network from a folder, or from the folder around a file of weights. Raises InputError
+    if files are missing, ambiguous, too large, unreadable or damaged; or if torch is needed and not installed."""
     folder = path if is_directory(path) else os.path.dirname(path)
     digest = _Digest(folder)
     if folder != path:
@@ -242,12 +235,8 @@ class _Digest:
 
 
 def json_object(data: bytes, name: str) -> dict[str, Any]:
-    """Parse a JSON object: integers are int, other numbers Fractions.
-
-    Raises:
-        InputError: if the text is not a JSON object, a key occurs twice, or a number is invalid or has too many
-            digits.
-    """
+    """Parse a JSON object: integers are int, other numbers Fractions. Raises InputError if the text is not a JSON
+    object, a key occurs twice, or a number is invalid or has too many digits."""
     try:
         text = data.decode("utf-8")
         found = json.loads(text, parse_float=_decimal, parse_constant=_no_number, object_pairs_hook=_object)
@@ -465,20 +454,14 @@ class Tensors:
         return name in self._stored.tensors
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a tensor, without counting the tensor as used.
-
-        Raises:
-            InputError: if there is no tensor of this name.
-        """
+        """Return the shape of a tensor, without counting the tensor as used. Raises InputError if there is no tensor of
+        this name."""
         return self._found(name, used=False).shape
 
     def take(self, name: str, *shape: int | None, why: str = "") -> Dense:
-        """Return a tensor of real numbers as float64. `why` explains the expected shape in errors.
-
-        Raises:
-            InputError: if there is no tensor of this name, its shape is wrong, its dtype is not one of real numbers,
-                or an entry is not finite.
-        """
+        """Return a tensor of real numbers as float64. `why` explains the expected shape in errors. Raises InputError if
+        there is no tensor of this name, its shape is wrong, its dtype is not one of real numbers, or an entry is not
+        finite."""
         found = self._found(name)
         if len(found.shape) != len(shape) or any(w not in (None, h) for w, h in zip(shape, found.shape, strict=True)):
             message = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
@@ -635,11 +618,8 @@ class Settings:
         return str(self._get(key, default, "text", lambda value: isinstance(value, str)))
 
     def choice(self, key: str, options: Mapping[str, T], default: str | None = None) -> T:
-        """Return the value that `options` gives for the name in a setting.
-
-        Raises:
-            InputError: if the setting is not text, or not among the options.
-        """
+        """Return the value that `options` gives for the name in a setting. Raises InputError if the setting is not
+        text, or not among the options."""
         expected = f"one of {', '.join(map(shown, options))}"
         found = self._get(key, default, expected, lambda value: isinstance(value, str))
         if found not in options:
@@ -648,11 +628,7 @@ class Settings:
 
     def scale(self, key: str, width: int) -> RootScale:
         """Return a positive number, exactly as it is written, or the value of a text such as "sqrt(d)", where d is the
-        width.
-
-        Raises:
-            InputError: if it is missing, or anything else.
-        """
+        width. Raises InputError if it is missing, or anything else."""
         expected = 'a positive number or "sqrt(d)"'
         found = self.value(key)
         text = found.replace(" ", "").replace("(d)", f"({width})") if isinstance(found, str) else ""
@@ -675,11 +651,8 @@ class Settings:
         self.used.update(keys)
 
     def neutral(self, key: str, *values: Any) -> None:
-        """Accept a setting only if it is absent, null or has one of these values.
-
-        Raises:
-            InputError: if it has another value.
-        """
+        """Accept a setting only if it is absent, null or has one of these values. Raises InputError if it has another
+        value."""
         found = self.value(key)
         if found is not None and not any(type(found) is type(value) and found == value for value in values):
             raise self._unread(key, found, values)

@@ -111,11 +111,8 @@ def read_torch(stored: Stored) -> Network:
     """Read the network of a state dict with an `nn.TransformerEncoder`, or one layer of it, an embedding and an
     unembedding.
 
-    A network with one output answers at the last position, any other with the largest output at each position.
-
-    Raises:
-        InputError: if a tensor or a setting is missing, wrong or not understood.
-    """
+    A network with one output answers at the last position, any other with the largest output at each position. Raises
+    InputError if a tensor or a setting is missing, wrong or not understood."""
     settings, weights = stored.settings, stored.weights
     settings.library, settings.examples = LIBRARY, ADVICE
     settings.neutral("model_type", MODEL_TYPE)
@@ -150,12 +147,8 @@ def _require_stated(settings: Settings) -> None:
 
 
 def _name(settings: Settings, weights: Tensors, key: str) -> str:
-    """Return the name of the tensor of the embedding or the unembedding: as stated, or NAME.weight.
-
-    Raises:
-        InputError: if there is no such tensor. The message suggests a similar name, or names tensors beside a
-            wrapper.
-    """
+    """Return the name of the tensor of the embedding or the unembedding: as stated, or NAME.weight. Raises InputError
+    if there is no such tensor. The message suggests a similar name, or names tensors beside a wrapper."""
     name = settings.text(key, f"{key}.weight")
     if weights.has(name) or settings.has(key):
         return name

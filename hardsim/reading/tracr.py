@@ -44,12 +44,9 @@ def is_tracr(stored: Stored) -> bool:
 def read_tracr(stored: Stored) -> Network:
     """Read the network in a folder with `meta.json`.
 
-    Words are read after the beginning of sequence, and answered at each symbol: a categorical output by the largest
-    of the coordinates `LABEL:VALUE`, a numerical one by the number in the coordinate LABEL.
-
-    Raises:
-        InputError: if a tensor or a setting is missing, wrong or not understood.
-    """
+    Words are read after the beginning of sequence, and answered at each symbol: a categorical output by the largest of
+    the coordinates `LABEL:VALUE`, a numerical one by the number in the coordinate LABEL. Raises InputError if a tensor
+    or a setting is missing, wrong or not understood."""
     settings, weights = stored.settings, stored.weights
     settings.library = LIBRARY
     settings.harmless(*UNUSED)
@@ -185,9 +182,7 @@ def from_tracr(model: Any, program: Any) -> Stored:
         model: the result of Tracr's compiler. It is read by its attributes; neither Tracr nor jax is imported.
         program: the RASP program, whose label names the output.
 
-    Raises:
-        InputError: naming what is missing, or what cannot be stored.
-    """
+    Raises InputError naming what is missing, or what cannot be stored."""
     config, params = _attribute(model, "model_config"), _attribute(model, "params")
     if not isinstance(params, Mapping):
         raise InputError("the params of the model are not a mapping", Missing)

@@ -133,11 +133,8 @@ def is_transformerlens(stored: Stored) -> bool:
 def read_transformerlens(stored: Stored) -> Network:
     """Read the network in a TransformerLens state dict of any version.
 
-    A network with one output answers at the last position, any other with the largest output at each position.
-
-    Raises:
-        InputError: if a tensor or a setting is missing, wrong or not understood.
-    """
+    A network with one output answers at the last position, any other with the largest output at each position. Raises
+    InputError if a tensor or a setting is missing, wrong or not understood."""
     settings, weights = stored.settings, stored.weights
     settings.library = LIBRARY
     names = _names(weights)

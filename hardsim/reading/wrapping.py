@@ -40,11 +40,8 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
     """Remove the prefix that all tensor names share, if it belongs to a container, and wrappers of parts inside names.
 
     `named` are texts of the configuration: one that begins with the shared prefix names tensors as they are stored, so
-    the prefix stays.
-
-    Raises:
-        InputError: if some names, not all, begin with a wrapper, or two tensors would get one name.
-    """
+    the prefix stays. Raises InputError if some names, not all, begin with a wrapper, or two tensors would get one
+    name."""
     names, given_names = {name: name for name in stored}, set(named)
     spoken = {part for text in given_names for part in text.split(".") if part in INSIDE}
     spoken |= {
@@ -107,11 +104,8 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
     """Return the state dict inside an object saved by a training loop or Lightning, with a note; return any other
     object unchanged.
 
-    Such a file is a dict that holds no tensor itself, beside one member that is a dict of tensors alone.
-
-    Raises:
-        InputError: if several members are dicts of tensors.
-    """
+    Such a file is a dict that holds no tensor itself, beside one member that is a dict of tensors alone. Raises
+    InputError if several members are dicts of tensors."""
 
     def holds_tensors(value: object) -> bool:
         return isinstance(value, Mapping) and bool(value) and all(isinstance(one, tensor) for one in value.values())

@@ -21,11 +21,8 @@ OPTION = "save"
 def save(stored: Stored, path: str) -> None:
     """Write a folder with the configuration, the tensors in their stored dtypes and, if there is one, the vocabulary.
 
-    The folder appears whole or not at all: it is made beside its final place and then renamed.
-
-    Raises:
-        InputError: if the path exists already, or cannot be written.
-    """
+    The folder appears whole or not at all: it is made beside its final place and then renamed. Raises InputError if the
+    path exists already, or cannot be written."""
     target = Path(path)
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
         raise InputError(f"{OPTION}: {path} exists already", "Name a folder that does not exist, or an empty one.")
@@ -49,11 +46,8 @@ def save(stored: Stored, path: str) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return JSON text in which a Fraction is written as a decimal.
-
-    Raises:
-        InputError: for a Fraction that is not a decimal.
-    """
+    """Return JSON text in which a Fraction is written as a decimal. Raises InputError for a Fraction that is not a
+    decimal."""
     if isinstance(value, Mapping):
         members = (f"{json.dumps(str(key), ensure_ascii=False)}: {json_text(one)}" for key, one in value.items())
         return f"{{{', '.join(members)}}}"

@@ -43,11 +43,8 @@ COARSE = 100
 
 
 def require_map(path: str) -> None:
-    """Check, before anything is computed, that a picture with this file name can be drawn.
-
-    Raises:
-        InputError: if the ending is unknown, or if matplotlib is needed and not installed.
-    """
+    """Check, before anything is computed, that a picture with this file name can be drawn. Raises InputError if the
+    ending is unknown, or if matplotlib is needed and not installed."""
     if not path.endswith((*FORMATS, PAGE)):
         raise InputError(
             f"--plot {path}: unknown picture format", "Give a name that ends in .svg, .png, .pdf or .html."
@@ -57,11 +54,8 @@ def require_map(path: str) -> None:
 
 
 def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | bytes:
-    """Return the maps of some heads as the content of the file `path`, in the format of its ending.
-
-    Raises:
-        InputError: if there are no heads, or too many for a picture.
-    """
+    """Return the maps of some heads as the content of the file `path`, in the format of its ending. Raises InputError
+    if there are no heads, or too many for a picture."""
     if not heads:
         raise InputError(f"{result.input} has no heads: there is nothing to draw", "Leave out --plot.")
     if path.endswith(PAGE):

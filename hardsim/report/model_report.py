@@ -206,11 +206,8 @@ class ModelReport(SubjectRecord):
 
 
 def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] = ()) -> ModelReport:
-    """Return the report on a network. In a regime it has bounds and precision for words of the given lengths.
-
-    Raises:
-        InputError: if the temperature is not positive at one of these lengths.
-    """
+    """Return the report on a network. In a regime it has bounds and precision for words of the given lengths. Raises
+    InputError if the temperature is not positive at one of these lengths."""
     if subject.regime is None:
         return ModelReport(subject, tuple(warnings), {}, ())
     # First, because this holds the temperature positive; the bounds divide by it.

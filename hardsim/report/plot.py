@@ -55,11 +55,8 @@ DOTS = 150
 
 
 def format_of(path: str) -> str:
-    """Return the ending of a picture's name, which is its format.
-
-    Raises:
-        InputError: if pictures are not drawn in that format.
-    """
+    """Return the ending of a picture's name, which is its format. Raises InputError if pictures are not drawn in that
+    format."""
     found = next((end for end in FORMATS if path.endswith(end)), None)
     if found is None:
         raise InputError(f"--plot {path}: unknown picture format", "Give a name that ends in .svg, .png or .pdf.")
@@ -67,11 +64,8 @@ def format_of(path: str) -> str:
 
 
 def require_drawable() -> None:
-    """Import the modules of matplotlib that draw.
-
-    Raises:
-        InputError: if matplotlib is not installed, or its settings keep it from starting.
-    """
+    """Import the modules of matplotlib that draw. Raises InputError if matplotlib is not installed, or its settings
+    keep it from starting."""
     try:
         import matplotlib.backends.backend_agg
         import matplotlib.backends.backend_pdf

@@ -144,11 +144,7 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 
 
 def require_file_made(request: Request, one: Input) -> None:
-    """Refuse to write a proof file for an input that cannot be proved.
-
-    Raises:
-        InputError: naming the option.
-    """
+    """Refuse to write a proof file for an input that cannot be proved. Raises InputError naming the option."""
     named = options_given("prove", request, " ".join(WRITTEN))
     if one.external is not None and named:
         message = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "

@@ -51,11 +51,8 @@ class Unreadable(Exception):
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """Return the certificate in the bytes of a file. Its sections are not looked at yet.
-
-    Raises:
-        Unreadable: if the bytes are not JSON, a key occurs twice, or it is not a certificate of a known version.
-    """
+    """Return the certificate in the bytes of a file. Its sections are not looked at yet. Raises Unreadable if the bytes
+    are not JSON, a key occurs twice, or it is not a certificate of a known version."""
     try:
         document = json.loads(data, object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_number)
     except UnicodeDecodeError as error:
@@ -104,11 +101,8 @@ def digests(document: dict[str, Any]) -> dict[str, str]:
 
 
 def verify(document: dict[str, Any]) -> str | None:
-    """Return None if a certificate proves its claim, else the reason why it does not, in printable characters.
-
-    Raises:
-        Exception: of any kind, if the checker has a bug; nothing is known of the certificate then.
-    """
+    """Return None if a certificate proves its claim, else the reason why it does not, in printable characters. Raises
+    an exception of any kind if the checker has a bug; nothing is known of the certificate then."""
     return rejection(lambda: _verify(document))
 
 

@@ -76,11 +76,8 @@ class Costs:
         self.unit = self.least = max(1, words(coefficients))
 
     def spend(self, steps: int) -> None:
-        """Charge steps on numbers of the usual size of this certificate.
-
-        Raises:
-            Rejected: if the check takes more than its allowance.
-        """
+        """Charge steps on numbers of the usual size of this certificate. Raises Rejected if the check takes more than
+        its allowance."""
         self.charge(steps * self.unit)
 
     def charge(self, steps: int) -> None:
@@ -136,11 +133,7 @@ def exp_between(x: Fraction, contexts: tuple[Context, Context], terms: int) -> t
 
     Let r = |x| / 2^k < 1/32. The series of e^r up to r^m/m! (m is `terms`) is a lower bound of e^r. What is left out is
     less than the last term, which is added for the upper bound. Squaring k times gives e^|x|; for x < 0 the bounds are
-    inverted and change places.
-
-    Raises:
-        Rejected: if |x| is too large.
-    """
+    inverted and change places. Raises Rejected if |x| is too large."""
     require(not too_large((x,), 1), "too large: a logit beyond 2^59")
     # The difference of bit lengths bounds log2 |x| within 1; with 6 more, |x| / 2^k is below 1/32.
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
@@ -224,10 +217,7 @@ def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
     With `colder` the weights belong to a hotter temperature than the network's. Then no right weight counts but the
     winner's. If the share is less than 1/2, no wrong weight is as large as the winner's. So all wrong weights fall
     relative to the winner's as the temperature falls, and the share is an upper bound at the network's temperature too.
-
-    Raises:
-        Rejected: if `colder` is set and the share is not less than 1/2.
-    """
+    Raises Rejected if `colder` is set and the share is not less than 1/2."""
     sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
     for way in (1, -1):  # before the winner there may be any type, after it none that is selected
         pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
@@ -283,11 +273,8 @@ def most(found: Iterable[int | None]) -> int | None:
 
 
 def combine(*parts: tuple[Any, Combination]) -> Combination:
-    """Return the sum of multiples of linear combinations, without zero coefficients.
-
-    Raises:
-        Rejected: if a coefficient has more than BITS bits.
-    """
+    """Return the sum of multiples of linear combinations, without zero coefficients. Raises Rejected if a coefficient
+    has more than BITS bits."""
     found: Combination = {}
     for a, value in parts:
         for key, b in value.items():

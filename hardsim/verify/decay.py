@@ -467,10 +467,7 @@ class Induction:
 
     def _share(self, power: int, rate: Fraction) -> Fraction:
         """Return an upper bound of n^power e^(-rate n) for all n >= start: 1 if power <= 0, else its value at `start`.
-
-        Raises:
-            Rejected: if the function is not known to fall from `start` on.
-        """
+        Raises Rejected if the function is not known to fall from `start` on."""
         if power <= 0:
             return Fraction(1)
         require(rate * self.start >= power, f"errors are not known to fall as fast as others from n = {self.start} on")

@@ -39,11 +39,7 @@ def contexts(digits: int) -> tuple[Context, Context]:
 
 
 def short(x: Rational, context: Context) -> Fraction:
-    """Return a number rounded in a context.
-
-    Raises:
-        Rejected: if the number, before or after that, has too many bits.
-    """
+    """Return a number rounded in a context. Raises Rejected if the number, before or after that, has too many bits."""
     require(bits(x) <= 4 * LARGE, f"too large: a number of more than {LARGE} bits in an expression")
     found = Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
     require(bits(found) <= LARGE, f"too large: a number of more than {LARGE} bits in an expression")

@@ -73,11 +73,7 @@ class Expression:
 @lru_cache(maxsize=1024)
 def expression(text: str, names: str = "inx", functions: bool = False) -> Expression:
     """Parse an expression in some of the names `i`, `n`, `j` and `x`, each one letter of `names`; `functions` allows
-    log, sqrt and exp.
-
-    Raises:
-        Rejected: if the text is not such an expression, or is too long or too deep.
-    """
+    log, sqrt and exp. Raises Rejected if the text is not such an expression, or is too long or too deep."""
     require(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
     reader = _Reader(text, names, functions)
     part = reader.expression(0)
@@ -86,11 +82,8 @@ def expression(text: str, names: str = "inx", functions: bool = False) -> Expres
 
 
 def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
-    """Return the exact value of an expression, 0 or 1 for a truth value. `spend` is called with the work done.
-
-    Raises:
-        Rejected: if the expression has no value, or none that is rational.
-    """
+    """Return the exact value of an expression, 0 or 1 for a truth value. `spend` is called with the work done. Raises
+    Rejected if the expression has no value, or none that is rational."""
     low, high = enclosure(what, spend, **names)
     require(low == high, "the value of an expression is not rational")
     return low
@@ -100,11 +93,8 @@ def inverse_of(
     what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
 ) -> tuple[Fraction, Fraction] | None:
     """Return a and s such that one over the value of an expression is from a to s a. If the value is rational s is 1,
-    else a and s have few digits. Return None if the value is not known to be positive.
-
-    Raises:
-        Rejected: if the expression has no value.
-    """
+    else a and s have few digits. Return None if the value is not known to be positive. Raises Rejected if the
+    expression has no value."""
     low, high = enclosure(what, spend, **names)
     if low <= 0:
         return None
@@ -119,11 +109,8 @@ def enclosure(
     what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
 ) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound of the value of an expression; both are the value if the expression has no
-    functions. `spend` is called with the work done.
-
-    Raises:
-        Rejected: if the expression has no value, or is not known to have one.
-    """
+    functions. `spend` is called with the work done. Raises Rejected if the expression has no value, or is not known to
+    have one."""
     # Few digits first: most temperatures need no more.
     for digits in PRECISIONS:
         values = {**names, "": what.size, "digits": digits}
@@ -364,11 +351,8 @@ def _power(base: Expression, exponent: Expression) -> Expression:
 
 
 def is_prime(x: int) -> bool:
-    """Return True if an integer is a prime, by the Miller-Rabin test with bases for which it is exact.
-
-    Raises:
-        Rejected: if the integer is too large for these bases.
-    """
+    """Return True if an integer is a prime, by the Miller-Rabin test with bases for which it is exact. Raises Rejected
+    if the integer is too large for these bases."""
     require(x < LARGEST_PRIME, f"too large: PRIME is decided below {LARGEST_PRIME}")
     if x < 2 or any(x % base == 0 for base in BASES):
         return x in BASES

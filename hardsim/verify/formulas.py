@@ -398,11 +398,7 @@ class FormulaChecker(Claim, Costs):
         self, name: str, claim: dict[str, Any], value: Combination, keys: list[Combination], j: int
     ) -> frozenset[Any]:
         """Return the local types of a position j: the joint choices of selected or not, value, and keys, over all
-        words.
-
-        Raises:
-            Rejected: if the value is not the truth of the claimed literal.
-        """
+        words. Raises Rejected if the value is not the truth of the claimed literal."""
         # Every truth that the value, the keys and the claim depend on is tried.
         lits, found = tuple((self.alias(k, j), turned) for k, turned in (claim["where"], claim["what"])), set()
         nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
@@ -536,11 +532,8 @@ class FormulaChecker(Claim, Costs):
         return form if any(isinstance(key, tuple) for key in rest) else rest
 
     def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Combination:
-        """Return the sum of clips at a position: a constant, or the truth of the node claimed for coordinate k.
-
-        Raises:
-            Rejected: if the sum is not that truth for every word.
-        """
+        """Return the sum of clips at a position: a constant, or the truth of the node claimed for coordinate k. Raises
+        Rejected if the sum is not that truth for every word."""
         forms = [(a, self.apply(row, i, b)) for a, b, row in parts]
         fixed = [self._fixed(form, i) for _, form in forms]
         if None not in fixed:

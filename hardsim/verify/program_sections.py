@@ -85,11 +85,8 @@ PROGRAM_CERTIFICATE = keys(
 
 
 def as_written_now(document: dict[str, Any]) -> dict[str, Any]:
-    """Convert a certificate of version 3 to version 4. Any other document is returned unchanged.
-
-    Raises:
-        Rejected: if a document of version 3 has parts that only version 4 has.
-    """
+    """Convert a certificate of version 3 to version 4. Any other document is returned unchanged. Raises Rejected if a
+    document of version 3 has parts that only version 4 has."""
     facts = document["facts"]
     if document.get("schema_version") != PROGRAM_VERSIONS[0] or type(facts) is not dict:
         return document

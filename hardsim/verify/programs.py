@@ -201,12 +201,8 @@ class ProgramChecker(ShareSigns):
         return {place.order: self._claim(number, what, place) for place, number in pairs}
 
     def _claim(self, number: int, what: str, place: Place) -> NumberSpan:
-        """Return the claimed span with this number, checked at a place. `what` names it in messages.
-
-        Raises:
-            Rejected: if there is no such span, a function of it may have no value there, or a count has too
-            small a bound.
-        """
+        """Return the claimed span with this number, checked at a place. `what` names it in messages. Raises Rejected if
+        there is no such span, a function of it may have no value there, or a count has too small a bound."""
         require(0 <= number < len(self.spans), f"facts: {what} names a span that is not in facts.spans")
         span = self.spans[number]
         self._values(span.functions, what, place)
@@ -214,11 +210,7 @@ class ProgramChecker(ShareSigns):
         return span
 
     def _values(self, functions: Iterable[Value], what: str, place: Place) -> None:
-        """Require that each function has a value at every position of a place.
-
-        Raises:
-            Rejected: if one may have none.
-        """
+        """Require that each function has a value at every position of a place. Raises Rejected if one may have none."""
         for part in functions:
             fine = not has(part, 2) and (place.several or not has(part, 0))
             fine = fine and (self.longer or not isinstance(part, Ratio))

@@ -354,11 +354,8 @@ class ScoreRows:
     # ---- rows ----
 
     def row(self, groups: Sequence[Sequence[int]], inner: Sequence[Any], pairs: Sequence[Any]) -> Row:
-        """Return the facts about the rows that follow from claims about groups, and about pairs of groups.
-
-        Raises:
-            Rejected: if the claims are not known to be true, or leave out keys.
-        """
+        """Return the facts about the rows that follow from claims about groups, and about pairs of groups. Raises
+        Rejected if the claims are not known to be true, or leave out keys."""
         some = [self.group(orders) for orders in groups]
         orders = sorted(order for group in some for order in group.orders)
         # Every visible key must be in one group.
@@ -390,13 +387,8 @@ class ScoreRows:
 
     def product(self, query: NumberSpan, offset: Value, step: Value) -> Row:
         """Return the facts about rows whose score is one product, from a span of the query form and the lattice of the
-        key forms.
-
-        Raises:
-            Rejected: if the query or the keys are not known to be as claimed, or a query other than 0 has no
-            known distance
-                from 0.
-        """
+        key forms. Raises Rejected if the query or the keys are not known to be as claimed, or a query other than 0 has
+        no known distance from 0."""
         self.need(len(self.head.pairs) == 1 and self.inverse is None, "has a score that is not one product")
         ((form, key),) = self.head.pairs
         own = [(factor, self.own[name]) for name, factor in form.items()]

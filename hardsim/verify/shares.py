@@ -73,11 +73,8 @@ class ShareSigns(Signs):
     # ---- denominators ----
 
     def denominator_name(self, parts: Sequence[str | int]) -> DenominatorName:
-        """Return the name of a count from its list in the certificate.
-
-        Raises:
-            Rejected: if the list names no head, or is too long.
-        """
+        """Return the name of a count from its list in the certificate. Raises Rejected if the list names no head, or is
+        too long."""
         head, *path = parts
         fine = head in self.like and len(parts) <= MOST_COUNTS
         # Place 2 has several positions, so it cannot be part of a name.

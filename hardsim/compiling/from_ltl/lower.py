@@ -132,12 +132,8 @@ def lower(
     """Return the hard-attention program of a core formula in one regime.
 
     `single_head` gives each head a layer of its own, as in the paper. `counting` is the way to compare counts: by
-    look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates.
-
-    Raises:
-        Unsupported: if the regime has no construction for an operator, such as one that looks ahead in a causal
-            regime.
-    """
+    look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates. Raises
+    Unsupported if the regime has no construction for an operator, such as one that looks ahead in a causal regime."""
     program = _Lowering(core, regime, counting, users).program()
     if not single_head:
         return program

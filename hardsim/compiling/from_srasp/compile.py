@@ -193,13 +193,9 @@ class Compiled:
         return found, SHORT, masked
 
     def check_ranges(self, words: Sequence[Sequence[str]], trace: HardTrace) -> None:
-        """Raise OutOfRange if an integer of a run leaves [-n, n]. `words` are the words of the batch as the error
-        shows them.
-
-        Raises:
-            OutOfRange: for the first word with an integer out of range, the first vector in program order (integers
-                that this one puts out of range come later), and the first position; the error names all three.
-        """
+        """Raise OutOfRange if an integer of a run leaves [-n, n]: for the first word with such an integer, the first
+        vector in program order (integers that this one puts out of range come later), and the first position; the error
+        names all three. `words` are the words of the batch as the error shows them."""
         outside = [guard.measure.outside(trace).any(axis=1) for guard in self.guards]
         found = [(int(some.argmax()), number) for number, some in enumerate(outside) if some.any()]
         if not found:
@@ -222,11 +218,8 @@ _Compared: TypeAlias = tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]
 
 
 def compile_program(program: ast.SraspProgram) -> Compiled:
-    """Compile a program to a hard-attention transformer.
-
-    Raises:
-        Unsupported: with the place, for a score that has no construction.
-    """
+    """Compile a program to a hard-attention transformer. Raises Unsupported with the place, for a score that has no
+    construction."""
     return _Compiler(program).compile()
 
 

@@ -130,12 +130,8 @@ class LocalReader:
         """Yield `found` of types that together refine `start`, with these types. A type is split whenever `found`
         raises Split.
 
-        If a place is given, types are split only by features of that place; other splits are left to the caller.
-
-        Raises:
-            TooManyTypes: if there are too many types.
-            Split: by features of other places.
-        """
+        If a place is given, types are split only by features of that place; other splits are left to the caller. Raises
+        TooManyTypes if there are too many types; Split by features of other places."""
         waiting: list[Type] = [start]
         while waiting:
             self.spend(1)

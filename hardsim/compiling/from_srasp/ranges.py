@@ -129,11 +129,8 @@ class Ranges:
         """Yield upper bounds of `sign` times an integer expression over i, at positions inside the word (or in the
         padding).
 
-        Each item belongs to one type, and lists bounds up to the first that is `enough`. All of them hold.
-
-        Raises:
-            TooManyTypes: if there are too many types.
-        """
+        Each item belongs to one type, and lists bounds up to the first that is `enough`. All of them hold. Raises
+        TooManyTypes if there are too many types."""
 
         def bounded(known: Type) -> list[Pieces]:
             form = self._reader.integer(node, {"i": "i"}, known).scaled(sign)
@@ -179,12 +176,7 @@ class Ranges:
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
         """Return bounds of a form from bounds of its sums, of the values that attention reads, and of positions and
-        lengths.
-
-        Raises:
-            Split: by features of the places.
-            TooManyTypes: also if sums and vectors are nested too deeply.
-        """
+        lengths. Raises Split by features of the places; TooManyTypes also if sums and vectors are nested too deeply."""
         self._depth += 1
         try:
             if self._depth > DEEPEST_SUM:

@@ -215,11 +215,7 @@ class Planner:
     tuples: Tuples
 
     def plan(self, attention: ast.Attention) -> Plan:
-        """Return the plan of an attention's score.
-
-        Raises:
-            Unsupported: if no construction fits.
-        """
+        """Return the plan of an attention's score. Raises Unsupported if no construction fits."""
         comparisons, others = self._parts(attention.score)
         for part in comparisons:
             if part.op != "=":
@@ -242,11 +238,7 @@ class Planner:
 
     def selecting(self, node: ast.MatchCount | ast.MatchMean) -> tuple[Sequence[Case], Sequence[Comparison]]:
         """Return the disjoint cases of the score of a count or a mean, and the comparisons of integers that must hold
-        too. In a count at most one of these is not `=`.
-
-        Raises:
-            Unsupported: if no construction fits.
-        """
+        too. In a count at most one of these is not `=`. Raises Unsupported if no construction fits."""
         comparisons, others = self._parts(node.score)
         unequal = [part for part in comparisons if part.op != "="]
         if len(unequal) > 1 and isinstance(node, ast.MatchCount):

@@ -255,11 +255,8 @@ class Automaton:
         )
 
     def intersection(self, other: Automaton) -> Automaton:
-        """Return the automaton of the words in both of two languages over the same symbols.
-
-        Raises:
-            TooManyStates: the automaton is too large before minimisation.
-        """
+        """Return the automaton of the words in both of two languages over the same symbols. Raises TooManyStates if the
+        automaton is too large before minimisation."""
         letters, both = self.letters.common(other.letters)
         return explored(
             letters,
@@ -270,11 +267,8 @@ class Automaton:
 
     def difference(self, other: Automaton) -> Word | None:
         """Return the shortest non-empty word that is in exactly one of two languages over the same symbols, the first
-        such word in the order of the alphabet; None if the languages are equal.
-
-        Raises:
-            Undecided: the comparison would visit more than MAX_PAIRS pairs of states.
-        """
+        such word in the order of the alphabet; None if the languages are equal. Raises Undecided if the comparison
+        would visit more than MAX_PAIRS pairs of states."""
         letters, both = self.letters.common(other.letters)
         symbols = [letters.alphabet[number] for number in letters.firsts]
         before: dict[tuple[int, int], tuple[tuple[int, int], str] | None] = {(0, 0): None}
@@ -318,11 +312,7 @@ def explored(
     accepted: Callable[[State], bool],
 ) -> Automaton:
     """Return the minimal automaton of the states reachable from a first state, given the successors of a state by
-    letter and whether it accepts.
-
-    Raises:
-        TooManyStates: more than MAX_STATES states are reachable.
-    """
+    letter and whether it accepts. Raises TooManyStates if more than MAX_STATES states are reachable."""
     numbers: dict[State, int] = {first: 0}
     moves: list[tuple[int, ...]] = []
     waiting = deque([first])

@@ -35,11 +35,8 @@ class _TooManyMembers(Exception):
 
 
 def automaton_of(text: Cited, expression: Raw, alphabet: Alphabet) -> Automaton:
-    """Return the minimal automaton of an expression, which is a tree of `re.lark` with symbols of the alphabet.
-
-    Raises:
-        SourceError: at the part of the expression whose automaton would be too large, with the limit.
-    """
+    """Return the minimal automaton of an expression, which is a tree of `re.lark` with symbols of the alphabet. Raises
+    SourceError at the part of the expression whose automaton would be too large, with the limit."""
     # symbols that the expression does not name share one letter
     named = {node.text for node, _ in levels(expression) if node.kind == "symbol"}
     return _made(text, expression, SymbolClasses.of(alphabet, named))

@@ -55,12 +55,8 @@ def notation_of(layout: Layout) -> Notation:
 
 def resolved(text: Cited, tokens: Sequence[Lexeme], notation: Notation, symbols: Alphabet) -> list[Lexeme]:
     """Return the tokens of an expression, with each PLUS replaced by a REPEAT or an OR, and without dots that only
-    concatenate.
-
-    Raises:
-        SourceError: at a sign that tools read in two ways if the header does not choose, or at a sign that does not
-            fit the choice of the header.
-    """
+    concatenate. Raises SourceError at a sign that tools read in two ways if the header does not choose, or at a sign
+    that does not fit the choice of the header."""
     signs = _Signs(text, list(tokens), notation, symbols)
     signs.resolve_pluses()
     signs.resolve_dots()

@@ -199,12 +199,9 @@ def parse_regex(
     props: Sequence[str] | str | None = None,
     alphabet: Sequence[str] | str | None = None,
 ) -> RegexFile:
-    """Parse a whole `.re` file as `read_regex` does, build its automaton, and check its examples.
-
-    Raises:
-        SourceError: at the first mistake of the text, an example that the expression contradicts, or the part that
-            makes the automaton too large.
-    """
+    """Parse a whole `.re` file as `read_regex` does, build its automaton, and check its examples. Raises SourceError at
+    the first mistake of the text, an example that the expression contradicts, or the part that makes the automaton too
+    large."""
     read = read_regex(text, name, props, alphabet)
     layout, symbols = read.layout, read.alphabet
     automaton = automaton_of(layout, read.expression, symbols)

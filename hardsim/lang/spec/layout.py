@@ -112,11 +112,8 @@ class SpecLayout(Layout):
 
 
 def read_spec(text: str | bytes, name: str) -> SpecLayout:
-    """Return the lines of a `.spec` file; `name` is the file name in errors.
-
-    Raises:
-        SourceError: at the first mistake: in a line, lines that exclude each other, or no line about the outputs.
-    """
+    """Return the lines of a `.spec` file; `name` is the file name in errors. Raises SourceError at the first mistake:
+    in a line, lines that exclude each other, or no line about the outputs."""
     hint = "a small file: network: net, then output NAME: F a"
     layout = SpecLayout(source_of(text, name, "a line about the expected outputs", hint))
     whole = layout.header("next")

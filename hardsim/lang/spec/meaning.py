@@ -55,11 +55,7 @@ class Question:
     causal: bool = False
 
     def demands(self) -> Demands:
-        """Return all that the specification demands.
-
-        Raises:
-            SourceError: at the first mistake or contradiction.
-        """
+        """Return all that the specification demands. Raises SourceError at the first mistake or contradiction."""
         line = self.layout.header("next")
         return self._lines() if line is None else self._next(line)
 
@@ -200,11 +196,8 @@ class Question:
 
 
 def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet) -> tuple[str, ...]:
-    """Return notes on lines of a specification that have a second reading.
-
-    Raises:
-        SourceError: with the place of a mistake.
-    """
+    """Return notes on lines of a specification that have a second reading. Raises SourceError with the place of a
+    mistake."""
     notes, scope = list[str](), _scope(layout, alphabet)
     whole, assumed = layout.header("next"), layout.header("assume")
     for line in filter(None, (whole, assumed)):

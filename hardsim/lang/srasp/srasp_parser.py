@@ -163,11 +163,7 @@ def _pad(layout: ProgramLayout) -> Arith | None:
 
 
 def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """Return the statement of the vector that a header line names.
-
-    Raises:
-        SourceError: there is no such vector.
-    """
+    """Return the statement of the vector that a header line names. Raises SourceError if there is no such vector."""
     vectors = {statement.name: statement for statement in statements}
     name = _CALLED.sub("", line.text)
     if name not in vectors:
@@ -178,11 +174,8 @@ def _named(layout: ProgramLayout, line: FileLine, statements: Sequence[ast.State
 
 
 def _assume(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> str:
-    """Return the name of the vector that is true where the output is specified; "" without an `assume:` line.
-
-    Raises:
-        SourceError: there is no such vector, or it is not Boolean.
-    """
+    """Return the name of the vector that is true where the output is specified; "" without an `assume:` line. Raises
+    SourceError if there is no such vector, or it is not Boolean."""
     line = layout.header("assume")
     if line is None:
         return ""
