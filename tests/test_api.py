@@ -26,15 +26,16 @@ import hardsim
 from hardsim import api
 from hardsim.api import Model, spoken
 from hardsim.campaign.options import DEFAULTS
-from hardsim.campaign.result import CheckResult, Evaluation
+from hardsim.campaign.result import Evaluation
 from hardsim.cli.app import run
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
-from hardsim.errors import InputError, Interrupted, InvariantError, Remark, SourceError, Undecided, Unsupported
-from hardsim.examples import formulas_directory
+from hardsim.errors import Interrupted, Remark
 from hardsim.network.dense import JudgedAt
 from tests.cli.conftest import interrupt, written
 from tests.reading.folders import DATA
+from tests.support.check import CheckResult
+from tests.support.language import InputError, InvariantError, SourceError, Undecided, Unsupported, formulas_directory
 from tests.support.mistakes import marked, raised
 from tests.support.strategies import all_words
 

@@ -11,10 +11,9 @@ from itertools import groupby
 import pytest
 
 from hardsim.campaign.result import AUTO, MPMATH
-from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, compile_formula
 from tests.support.conformance import ROWS, At, Row
+from tests.support.model import PROVEN, REGIMES
 from tests.support.subjects import judge_of
 
 

@@ -37,11 +37,10 @@ from hardsim.errors import Source
 from hardsim.lang.crasp.crasp_parser import SPELLINGS, CraspLayout, crasp_tokens
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
-from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.regex.regex_parser import RegexLayout, read_regex
 from hardsim.lang.spec.layout import SpecLayout
-from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.vocabulary import FORMULAS, INDICES, PROGRAM_VECTORS, PROGRAMS, YIELDING
+from tests.support.language import parse_program, parse_text
 
 ROOT = Path(__file__).resolve().parents[1]
 EDITOR = ROOT / "docs" / "editor"

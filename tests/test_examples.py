@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hardsim import examples
-from hardsim.errors import InputError
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]

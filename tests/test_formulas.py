@@ -14,11 +14,9 @@ from pathlib import Path
 import pytest
 
 from hardsim.examples import SUFFIXES
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.semantics import check_examples
 from tests.programs import reference
+from tests.support.language import FormulaFile, Oracle, format_file, parse_text
 from tests.support.sources import load
 
 DIRECTORY = Path(__file__).parents[1] / "formulas"

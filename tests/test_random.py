@@ -10,14 +10,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.lang.pretty import format_formula
-from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, compile_formula
 from tests.support.counting_strategies import ALL_SIDES, counting_formulas
+from tests.support.language import Unsupported, format_formula, parse_expression
+from tests.support.model import PROVEN, REGIMES
 from tests.support.strategies import all_words, formulas
 from tests.support.subjects import agree
 

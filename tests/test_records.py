@@ -20,10 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hardsim
-from hardsim.campaign.result import Evaluation, Mapped, Mismatch, Parting, Shown, TemperatureRange, Tie, WordsResult
+from hardsim.campaign.result import Evaluation, Mapped, Parting, Shown, TemperatureRange, Tie, WordsResult
 from hardsim.measuring.critical import Bracket
 from hardsim.measuring.head_patterns import HeadLeast, HeadTie
-from hardsim.network.transformer import Transformer
 from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
 from hardsim.records import (
     LONGEST_REPR,
@@ -48,10 +47,11 @@ from hardsim.report.document import RANDOM, RESULTS, Document
 from hardsim.report.notices import InputRead, Note
 from hardsim.report.schema import described, docstrings_of, schema
 from hardsim.report.schema import text as schema_text
-from hardsim.targets.subject import Subject
 from hardsim.visible import OBEYED
+from tests.support.check import Mismatch, Subject
 from tests.support.documents import SCHEMA, VALIDATOR, exact, valid
 from tests.support.mistakes import raised
+from tests.support.model import Transformer
 from tests.support.pages import Page
 from tests.support.subjects import shipped
 

@@ -8,8 +8,9 @@ import unicodedata
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.errors import Source
 from hardsim.visible import OBEYED, visible, visible_json, visible_lines
+from tests.support.language import InputError, SourceError, Span
 
 BIDIRECTIONAL = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 HOSTILE = st.text(st.characters(exclude_categories=()) | st.sampled_from("\n\r\t\x1b\x7f\x85\u202e\u2028\udcff\\P"))

@@ -13,7 +13,7 @@ from benchmarks import alternatives
 from benchmarks.alternatives import CASES, CHECKED, FLOAT32, FLOAT64, passes, ratios
 from benchmarks.cases import DENSE, QUICK
 from benchmarks.results import PassCost, Target
-from hardsim.network.transformer import Transformer
+from tests.support.model import Transformer
 from tests.support.networks import ALPHABET, dense_forward, transformers
 
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.critical import MARK, RESULTS, ROWS, CriticalRow, Row, bracket_of, read_results, render, root, squares
 from benchmarks.table import END
 from hardsim.measuring.critical import FINE, WIDTH
-from hardsim.program.regimes import PROVEN
+from tests.support.model import PROVEN
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = read_results(RESULTS.read_text(encoding="utf-8"))

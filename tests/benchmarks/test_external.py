@@ -11,7 +11,7 @@ from benchmarks import external
 from benchmarks.external import SHAPES, PlainPass, quick
 from benchmarks.timing import WrongAnswerError
 from hardsim.run.dense_exact import DenseForward
-from hardsim.run.mp import MpArithmetic
+from tests.support.model import MpArithmetic
 
 
 def test_the_plain_pass_is_the_definition_up_to_float64() -> None:

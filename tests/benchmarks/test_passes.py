@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.dense import DensePass, hidden
 from benchmarks.naive import NaivePass, sees
 from benchmarks.timing import Answers, Pass, WrongAnswerError, measure
-from hardsim.network.numbers import Mask
-from hardsim.network.transformer import Transformer
+from tests.support.model import Mask, Transformer
 from tests.support.networks import ALPHABET, context, dense_forward, transformers
 
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)

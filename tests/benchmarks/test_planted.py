@@ -17,12 +17,10 @@ from benchmarks.faults import Change, Planter, Pool, Sampler, margins, outputs
 from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
 from benchmarks.planted import MARK, RESULTS, WAYS, Outcome, first_wrong, read_results, render
 from benchmarks.table import END
-from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import Verdict
 from hardsim.run.dense_exact import DenseForward
-from hardsim.run.mp import MpArithmetic
-from hardsim.targets.external import External
+from tests.support.check import CheckOptions, External, Verdict, check_subject
 from tests.support.dense_networks import made
+from tests.support.model import MpArithmetic
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {case.name: case.subject for case in cases()}

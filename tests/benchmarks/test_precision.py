@@ -23,11 +23,10 @@ from benchmarks.precision import (
     written,
 )
 from benchmarks.table import END
-from hardsim.measuring.export import Export, export_of, folder_files
+from hardsim.measuring.export import folder_files
 from hardsim.precision.safe_lengths import ARITHS
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.running import encoded_word, torch_runner
+from tests.support.check import Export, ModelOptions, Subject, export_of, read_input
 from tests.support.format_evaluation import Plainly
 
 ROOT = Path(__file__).resolve().parents[2]

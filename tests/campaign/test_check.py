@@ -11,17 +11,13 @@ from typing import Any, Literal
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, Progress, check_subject, count_requested, default_workers, effort
+from hardsim.campaign.check import count_requested, default_workers, effort
 from hardsim.campaign.evaluate import accepted_words
-from hardsim.campaign.result import ENGINES, Verdict
+from hardsim.campaign.result import ENGINES
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.program.hard_attention import Affine
-from hardsim.program.regimes import PROVEN
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, Subject
+from tests.support.check import CheckOptions, ModelOptions, Progress, Subject, Verdict, check_subject, compile_formula
+from tests.support.language import InputError, SourceError, parse_arith, parse_text
+from tests.support.model import PROVEN, Affine
 from tests.support.strategies import all_words
 from tests.support.subjects import compiled, evaluations, known
 

@@ -20,13 +20,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign import checkpoint
-from hardsim.campaign.check import CheckOptions, Progress, check_subject
 from hardsim.campaign.checkpoint import Checkpoint
-from hardsim.campaign.result import CheckResult, ModelFacts, Verdict
-from hardsim.campaign.tally import Tally
+from hardsim.campaign.result import ModelFacts
 from hardsim.campaign.workers import LocalCrew
-from hardsim.errors import InputError
-from hardsim.targets.subject import Subject
+from tests.support.check import CheckOptions, CheckResult, Progress, Subject, Tally, Verdict, check_subject
+from tests.support.language import InputError
 from tests.support.subjects import shipped
 
 REQUEST = {"--max-n": 8, "--seed": 0, "--beta": None}

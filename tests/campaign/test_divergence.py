@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.divergence import EACH, command_for, parting_of, shown_words
-from hardsim.campaign.result import Mismatch
-from hardsim.examples import formulas_directory
-from hardsim.lang.arith import parse_arith
-from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.targets.open import read_expression, read_input
-from hardsim.targets.subject import ModelOptions, Subject
+from tests.support.check import (
+    CheckOptions,
+    Mismatch,
+    ModelOptions,
+    Subject,
+    check_with_proof,
+    read_expression,
+    read_input,
+)
+from tests.support.language import formulas_directory, parse_arith
 
 NONE = ModelOptions(regime="none")
 HALF = Fraction(1, 2)

@@ -18,7 +18,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.engines import (
     OUTPUT,
     BatchAnswers,
@@ -29,19 +28,26 @@ from hardsim.campaign.engines import (
     undecided,
 )
 from hardsim.campaign.evaluate import accepted_words
-from hardsim.campaign.result import ENGINES, CheckResult, Mismatch, Verdict, Word
-from hardsim.campaign.tally import DIGITS, Extreme, Tally, extreme, rounded_outwards, settle_answer, settle_mismatch
-from hardsim.errors import InvariantError, Undecided, Unsupported
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.pretty import format_formula
-from hardsim.network.transformer import Layer, Matrix
-from hardsim.program.regimes import PROVEN
+from hardsim.campaign.result import ENGINES
+from hardsim.campaign.tally import DIGITS, Extreme, extreme, rounded_outwards, settle_answer, settle_mismatch
 from hardsim.run.enclosure import Integers
 from hardsim.run.float64 import BatchTrace
-from hardsim.run.mp import MpArithmetic, exact
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.run.mp import exact
+from tests.support.check import (
+    CheckOptions,
+    CheckResult,
+    Mismatch,
+    ModelOptions,
+    Subject,
+    Tally,
+    Verdict,
+    Word,
+    check_subject,
+    read_input,
+)
 from tests.support.counting_strategies import counting_formulas
+from tests.support.language import InvariantError, Undecided, Unsupported, format_formula, parse_arith
+from tests.support.model import PROVEN, Layer, Matrix, MpArithmetic
 from tests.support.networks import EXTREME, context, scaled
 from tests.support.strategies import all_words, formulas
 from tests.support.subjects import compiled, evaluations, judge_of, known, stated_to_be

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, check_subject, judge, shortest, words_tried
-from hardsim.campaign.result import CheckResult, JudgedLength, LeastMargin, Mismatch, Verdict
+from hardsim.campaign.check import judge, shortest, words_tried
+from hardsim.campaign.result import JudgedLength, LeastMargin
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.regex_parser import parse_regex
-from hardsim.network.dense import Network
-from hardsim.targets.external import External, judging
+from hardsim.targets.external import judging
 from hardsim.targets.open import of_network
+from tests.support.check import CheckOptions, CheckResult, External, Mismatch, Verdict, check_subject
 from tests.support.external import falling, mean_of_a, model_of
+from tests.support.language import parse_regex
+from tests.support.model import Network
 from tests.support.subjects import known
 
 PART = Fraction(1, 10**9)

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.checkpoint import from_plain, to_plain
-from hardsim.campaign.result import CheckResult, Mismatch, Verdict
-from hardsim.campaign.tally import Extreme, Tally
+from hardsim.campaign.tally import Extreme
 from tests.campaign.test_checkpoint import since
+from tests.support.check import CheckOptions, CheckResult, Mismatch, Tally, Verdict, check_subject
 from tests.support.subjects import shipped
 
 LEAVES: dict[Any, st.SearchStrategy[Any]] = {

@@ -15,24 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hardsim
-from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.evaluate import compiled_text
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.reals import Real, bounds
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.critical import WIDTH, critical
 from hardsim.program.sharpness import Budget
-from hardsim.proving.prove import prove_attention
 from hardsim.sharpening.recursion import row_distance
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.theory.lemmas import attended_error
 from hardsim.theory.perturbation import weight_distance
 from tests.measuring.test_critical import derived, holds
 from tests.support.attention_models import critical as critical_temperature
 from tests.support.attention_models import majority, some_a
+from tests.support.check import CheckOptions, ModelOptions, Subject, Verdict, check_subject, prove_attention, read_input
+from tests.support.language import InputError, parse_arith
 from tests.support.mistakes import raised
 from tests.support.reals import context, mp_value
 from tests.support.subjects import FORMULAS, at_temperature, compiled, known, shipped, subject_of

@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.campaign.check import CheckOptions, Progress, check_subject
 from hardsim.campaign.checkpoint import Checkpoint
-from hardsim.campaign.result import CheckResult, Verdict, Word
 from hardsim.campaign.search import OPERATIONS, SEEDS, LengthSearch, Start, nearest, waves
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.regex_parser import parse_regex
-from hardsim.targets.external import External, NetworkJudge, judging
+from hardsim.targets.external import NetworkJudge, judging
+from tests.support.check import CheckOptions, CheckResult, External, Progress, Verdict, Word, check_subject
 from tests.support.external import mean_of_a, model_of
+from tests.support.language import parse_regex
 from tests.support.subjects import known
 
 LONG = 40

@@ -11,21 +11,28 @@ from typing import Any, Literal
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, Judge, Progress, check_subject, judge, kind_of, words_of
+from hardsim.campaign.check import Judge, judge, kind_of, words_of
 from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.growth import fit
-from hardsim.campaign.result import CheckResult, Mismatch, Verdict, Violation, Word, settled
-from hardsim.campaign.tally import Extreme, Tally, first_of
+from hardsim.campaign.result import Violation, settled
+from hardsim.campaign.tally import Extreme, first_of
 from hardsim.campaign.theorem26 import Preparation, constant, packed, plan_length, prepare_words, unpacked
 from hardsim.campaign.workers import LocalCrew
-from hardsim.errors import InputError, Undecided
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.arith import parse_arith
-from hardsim.program.assemble import assemble
-from hardsim.run.soft import SoftModel
-from hardsim.targets.subject import Subject
 from tests.support.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head
+from tests.support.check import (
+    CheckOptions,
+    CheckResult,
+    Mismatch,
+    Progress,
+    Subject,
+    Tally,
+    Verdict,
+    Word,
+    check_subject,
+)
+from tests.support.language import InputError, Undecided, parse_arith
+from tests.support.model import ExactModel, SoftModel, assemble
 from tests.support.subjects import at_temperature, evaluations, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import hardsim
-from hardsim.campaign.result import Verdict
+from tests.support.check import Verdict
 
 SHARED = Path(__file__).parents[3] / "shared" / "trained"
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the trained networks lie beside the project")

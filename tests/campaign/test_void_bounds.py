@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.result import FirstFailure
-from hardsim.examples import formulas_directory
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.trace import trace_of
 from hardsim.program.sharpness import Budget
-from hardsim.targets.open import read_expression, read_input
-from hardsim.targets.subject import ModelOptions, Subject
+from tests.support.check import CheckOptions, ModelOptions, Subject, check_subject, read_expression, read_input
+from tests.support.language import formulas_directory
 
 MAX_N = 3
 CASES = (

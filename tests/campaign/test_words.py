@@ -30,7 +30,7 @@ from hardsim.campaign.words import (
     sample_words,
     structured_words,
 )
-from hardsim.errors import InputError
+from tests.support.language import InputError
 
 ALPHABETS = st.sampled_from(["a", "ab", "abc", "abcdefghij"])
 

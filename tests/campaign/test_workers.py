@@ -19,11 +19,12 @@ from joblib import register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 from hardsim.campaign import workers
-from hardsim.campaign.check import CheckOptions, Progress, check_subject
 from hardsim.campaign.workers import Answer, Call, Crew, DaskCrew, Job, LocalCrew, RayCrew, Shard, WorkerLost, work
-from hardsim.errors import InputError, InvariantError, WorkerFailure
+from hardsim.errors import WorkerFailure
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
+from tests.support.check import CheckOptions, Progress, check_subject
 from tests.support.clusters import PATIENCE, awaited, gone, two_workers, workers_of
+from tests.support.language import InputError, InvariantError
 from tests.support.subjects import FORMULAS, known, shipped
 
 

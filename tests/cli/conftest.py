@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from hardsim.cli.app import run
-from hardsim.examples import formulas_directory
 from hardsim.visible import visible_lines
 from tests.support.attention_models import some_a, write
 from tests.support.clusters import PATIENCE
 from tests.support.documents import VALIDATOR
+from tests.support.language import formulas_directory
 
 COMMAND = (sys.executable, "-m", "hardsim")
 SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n"

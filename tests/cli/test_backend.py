@@ -18,9 +18,10 @@ import pytest
 
 from hardsim.campaign import workers
 from hardsim.campaign.workers import Answer, DaskCrew, Job, Shard, unreachable
-from hardsim.errors import InputError, WorkerFailure
+from hardsim.errors import WorkerFailure
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
 from tests.support.clusters import PATIENCE, Cluster, awaited, gone, living, local_cluster, words_done, workers_of
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"

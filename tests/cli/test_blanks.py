@@ -12,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hardsim as python
-from hardsim.errors import InputError, SourceError
 from hardsim.lang.canonical import FORMATTERS, canonical_formula
-from hardsim.lang.ltl_parser import parse_expression, parse_text, parse_word
-from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle
+from hardsim.lang.ltl_parser import parse_word
 from hardsim.lang.valuations import MENTIONED, Valuations
 from hardsim.lang.vocabulary import joined_names, split_names
 from hardsim.lang.words import check_alphabet, check_propositions, written_word
+from tests.support.language import InputError, Oracle, SourceError, format_file, parse_expression, parse_text
 
 LOG = ("register request", "pay", "it's done")
 WRITTEN = "'register request' pay 'it''s done'"

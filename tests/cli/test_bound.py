@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 
-from hardsim.lang.arith import parse_arith
 from hardsim.report.plot import PANELS, draw, points_of
 from tests.cli.conftest import interrupt, process, written
 from tests.support.attention_models import HEAD, critical, majority, some_a, with_head, write
 from tests.support.documents import exact
+from tests.support.language import parse_arith
 from tests.support.subjects import known
 
 SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"

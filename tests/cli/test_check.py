@@ -13,16 +13,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import CheckResult
 from hardsim.cli import streams
-from hardsim.errors import InvariantError, Undecided
-from hardsim.examples import formulas_directory
-from hardsim.program.regimes import PROVEN
-from hardsim.targets.subject import Subject
 from tests.cli.conftest import interrupt, written
 from tests.support.attention_models import some_a_by_words, write
+from tests.support.check import CheckOptions, CheckResult, Subject, check_subject
 from tests.support.documents import exact
+from tests.support.language import InvariantError, Undecided, formulas_directory
+from tests.support.model import PROVEN
 
 
 def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Path) -> None:

@@ -13,9 +13,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim.errors import InvariantError
 from tests.cli.conftest import written
 from tests.support.documents import exact
+from tests.support.language import InvariantError
 
 
 def accepted(word: str) -> bool:

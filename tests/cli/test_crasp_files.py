@@ -9,19 +9,16 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import hardsim as python
-from hardsim.campaign.check import CheckOptions
-from hardsim.errors import Contradiction, InputError, Remark, Unsupported
+from hardsim.errors import Contradiction, Remark
 from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.program.regimes import PROVEN
-from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.proving.prove import confirmed, prove_subject
-from hardsim.targets.open import compile_formula, read_input
-from hardsim.targets.subject import ModelOptions
+from hardsim.proving.prove import confirmed
 from tests.cli.conftest import Cli, unfolded
+from tests.support.check import CheckOptions, ModelOptions, check_with_proof, compile_formula, prove_subject, read_input
 from tests.support.crasp_definitions import Tree, programs
+from tests.support.language import InputError, Unsupported, parse_text
+from tests.support.model import PROVEN
 from tests.support.strategies import all_words
 from tests.support.subjects import agree
 

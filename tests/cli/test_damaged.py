@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.checkpoint import Known, to_plain
-from hardsim.campaign.tally import Tally
 from tests.cli.conftest import Cli
+from tests.support.check import Tally
 from tests.support.damage import damaged, text_of
 
 VERSION1 = Path(__file__).parents[1] / "version1"

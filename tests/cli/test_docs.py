@@ -32,12 +32,13 @@ import yaml
 
 from docs.site import hooks, notebook, options
 from hardsim.campaign.options import FORMATS
-from hardsim.campaign.result import ENGINES, Verdict
+from hardsim.campaign.result import ENGINES
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
 from hardsim.lang.vocabulary import FORMULAS
-from hardsim.program.regimes import REGIMES
 from tests.cli.conftest import Cli, Outcome, ended, process, written
+from tests.support.check import Verdict
+from tests.support.model import REGIMES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 from hardsim.cli.manual import COMMANDS
-from hardsim.errors import InvariantError
 from hardsim.report import github, junit, sarif
 from hardsim.report.outcome import Ending, Finished, Outcome
 from hardsim.visible import visible_lines
 from tests.cli.conftest import SINCE, Cli, interrupt, unfolded, written
+from tests.support.language import InvariantError
 
 FORMATS = ("json", "junit", "github", "sarif")
 COMMAND_LINE = re.compile(r"::(?P<level>error|warning|notice) (?P<properties>[^\n]*?)::(?P<message>[^\n]*)")

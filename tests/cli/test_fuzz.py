@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hardsim.examples import formulas_directory
 from tests.support.fuzz import PIECES, Case, mutated, raw, require_tame, run_limited
+from tests.support.language import formulas_directory
 
 PROGRAMS = ("flipflop.srasp", "sort.srasp", "parity.srasp")
 EXPRESSIONS = ("flipflop.re", "dwyer_response.re")

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import hardsim as api
-from hardsim.errors import InputError, Interrupted
+from hardsim.errors import Interrupted
 from hardsim.measuring.head_patterns import HeadPattern, HeadsResult
 from tests.cli.conftest import Cli, interrupt
 from tests.support.external import hooked_folder, mean_of_a, model_of
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -18,8 +18,8 @@ from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS, Manual
 from hardsim.cli.options import ARGUMENTS, OPTIONS, first_sentence
 from hardsim.errors import did_you_mean, nearest
-from hardsim.examples import formulas_directory
 from tests.cli.conftest import Outcome, ended, process, written
+from tests.support.language import formulas_directory
 
 PAGES = [[], *([name] for name in COMMANDS)]
 LINES, COLUMNS = 24, 80

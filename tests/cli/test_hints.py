@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import hardsim as python
-from hardsim.errors import HardsimError
-from hardsim.examples import formulas_directory
 from tests.support.attention_models import shares, sided, with_head
+from tests.support.language import HardsimError, formulas_directory
 
 _BLAME = re.compile(
     r"[Ll]eave (?P<out>[^.;:\n]*)|(?P<given>[^.;:\n]*) (?:does not apply|cannot be given)"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.examples import formulas_directory
 from tests.cli.conftest import Cli, interrupt
+from tests.support.language import formulas_directory
 
 PLACES = {
     "check": (

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from hardsim.campaign.words import count_words, count_words_upto
 from hardsim.cli import estimate, eval
 from hardsim.cli.estimate import Foresight
-from hardsim.examples import formulas_directory
-from hardsim.lang.desugar import MOST_OPERATORS, desugar
+from hardsim.lang.desugar import MOST_OPERATORS
 from hardsim.lang.words import LARGEST_ALPHABET
 from tests.cli.conftest import written
+from tests.support.language import desugar, formulas_directory
 from tests.support.sources import load
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import hardsim as python
-from hardsim.errors import InputError, SourceError
 from hardsim.lang.corpus import read_corpus
+from tests.support.language import InputError, SourceError
 
 CORPUS = "\ufeff# of a paper\r\nG(P1 -> F P2)\r\n\r\n  // second\r\nP1 U (q\r\n-- three\r\n#[a] > 1\r\n% four\r\n  F q"
 HEADED = "// for all\nprops: a b\nat: first\nlet later =\n  F b\n\nG(a -> later)\n\nG(a -> X b)\n"

@@ -14,11 +14,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from hardsim.examples import formulas_directory
 from hardsim.program.file import schema
 from tests.cli.conftest import written
 from tests.support.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head, write
 from tests.support.documents import exact
+from tests.support.language import formulas_directory
 
 REVERSE = (
     "alphabet: a b\nmap: ab -> ba\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"

@@ -15,9 +15,9 @@ from unittest.mock import Mock
 import pytest
 
 from hardsim import files
-from hardsim.errors import InputError
 from hardsim.files import Draft, read_bytes
 from tests.cli.conftest import written
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 COMMANDS = ("check", "prove", "bound", "words", "show", "eval", "compile", "verify")

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from hardsim.campaign.check import CheckOptions, check_subject, wrong_on
-from hardsim.campaign.result import CheckResult, Mismatch, Verdict
+from hardsim.campaign.check import wrong_on
 from hardsim.targets.subject import Target
 from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.reading.folders import DATA
+from tests.support.check import CheckOptions, CheckResult, Mismatch, Verdict, check_subject
 from tests.support.external import hooked_folder
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 
 from hardsim.cli.pin import SUFFIXES
-from hardsim.errors import InputError
 from hardsim.lang.ast import Example, MapExample
-from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pin import with_example
-from hardsim.lang.semantics import Oracle
-from hardsim.lang.srasp.srasp_parser import parse_program
-from hardsim.proving.proof_before_words import check_with_proof
 from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.support.attention_models import some_a, write
+from tests.support.check import check_with_proof
+from tests.support.language import InputError, Oracle, parse_program, parse_text
 from tests.support.mistakes import raised
 
 LONG = "cccccccccccccccba"

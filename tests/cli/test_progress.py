@@ -16,9 +16,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, Progress, count_requested
+from hardsim.campaign.check import count_requested
 from hardsim.campaign.search import Start
-from hardsim.campaign.tally import Tally
 from hardsim.campaign.workers import Shard
 from hardsim.cli import estimate
 from hardsim.cli.estimate import (
@@ -32,14 +31,13 @@ from hardsim.cli.estimate import (
     check_cost,
     duration,
 )
-from hardsim.errors import InputError
-from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.measuring.bound import BoundOptions, bound_subject
-from hardsim.targets.external import External, judging
-from hardsim.targets.open import of_network, read_input
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.targets.external import judging
+from hardsim.targets.open import of_network
 from tests.cli.conftest import Cli
+from tests.support.check import CheckOptions, External, ModelOptions, Progress, Subject, Tally, read_input
 from tests.support.external import mean_of_a
+from tests.support.language import InputError, parse_regex
 from tests.support.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"

@@ -14,18 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.engines import FloatEngine
-from hardsim.program.assemble import assemble
 from hardsim.proof.formulas.general import prove_general
-from hardsim.proof.formulas.network import prove
 from hardsim.proof.shared.result import LinkProof, Proof
 from hardsim.proving.prove import LengthProof
 from hardsim.reading.network_json import network_json
-from hardsim.targets.subject import Subject
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 from tests.support.attention_models import HEAD, majority, sided, some_a_by_words, with_head, write
+from tests.support.check import Subject, prove
 from tests.support.documents import exact
 from tests.support.external import mean_of_a
+from tests.support.model import assemble
 from tests.support.solver import answers
 
 

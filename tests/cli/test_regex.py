@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import hardsim as package
-from hardsim.errors import InputError, Unsupported
-from hardsim.examples import formulas_directory
 from tests.cli.conftest import Cli, interrupt, process, written
+from tests.support.language import InputError, Unsupported, formulas_directory
 
 ORACLE_ALONE = "a regular expression is an oracle alone: it is not compiled into a network"
 

@@ -16,8 +16,6 @@ import pytest
 
 from hardsim.cli.app import run
 from hardsim.cli.replay import MISSING, differences
-from hardsim.errors import InputError
-from hardsim.examples import formulas_directory
 from hardsim.files import PARTIAL, Folder
 from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
@@ -25,6 +23,7 @@ from hardsim.version import __version__
 from tests.cli.conftest import SINCE, interrupt, written
 from tests.report.test_latex import compiled
 from tests.support.documents import VALIDATOR
+from tests.support.language import InputError, formulas_directory
 from tests.support.mistakes import raised
 from tests.support.pages import Page
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import hardsim as library
-from hardsim.errors import InputError, Remark
-from hardsim.examples import formulas_directory, located
+from hardsim.errors import Remark
+from hardsim.examples import located
 from tests.cli.conftest import written
+from tests.support.language import InputError, formulas_directory
 from tests.support.mistakes import raised
 
 

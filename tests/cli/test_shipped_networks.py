@@ -12,8 +12,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from formulas.networks.train import PLANS, SPECIAL, Plan, initial
-from hardsim.examples import NETWORKS, formulas_directory
-from hardsim.targets.open import read_input
+from hardsim.examples import NETWORKS
+from tests.support.check import read_input
+from tests.support.language import formulas_directory
 
 FOLDER = formulas_directory() / NETWORKS
 WRONG = {

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from hardsim.campaign.obstacles import IN_ORDER, LONGEST, TRIED, obstacles
-from hardsim.examples import formulas_directory
 from hardsim.proving.prove import ProofResult
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 from tests.support.attention_models import HEAD, Document, majority, shares, sided, some_a, with_head, write
+from tests.support.check import ModelOptions, read_input
+from tests.support.language import formulas_directory
 
 DIFFER = f"head {HEAD} ties: on `ab` the tied positions carry 1 and 0, so no temperature helps"
 ADDED = f"{DIFFER}; weights were added (Lemma 8)"

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import hardsim as api
-from hardsim.errors import InputError
 from hardsim.report import maps
 from tests.cli.conftest import Cli
 from tests.support.attention_models import with_head, write
 from tests.support.external import hooked_folder
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 DATA = re.compile(r"const data = (.*);\n")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import hardsim
-from hardsim.errors import InputError
 from hardsim.lang.unread_files import unread_format_error
+from tests.support.language import InputError
 
 HOA = 'HOA: v1\nStates: 2\nStart: 0\nAP: 1 "p"\nAcceptance: 1 Inf(0)\n--BODY--\nState: 0 {0}\n[t] 0\n--END--\n'
 AUTOMATON = '{"states": ["0"], "alphabet": ["a"], "initial": "0", "accepting": [], "transitions": []}'

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import hardsim as package
-from hardsim.errors import InputError, Remark
-from hardsim.examples import formulas_directory
+from hardsim.errors import Remark
 from tests.cli.conftest import Cli, written
+from tests.support.language import InputError, formulas_directory
 
 NETWORK = formulas_directory() / "networks" / "majority.spec"
 FILES = {

@@ -16,18 +16,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.errors import InputError, InvariantError, Unsupported
 from hardsim.hard import batch_hard
 from hardsim.hard.batch_hard import BatchHard, BitFunction, minterms
 from hardsim.lang import ast
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.predicate import user_predicates
 from hardsim.network.integers import Exact
-from hardsim.program.hard_attention import Affine, Program, ProgramLayer, Unit, Weighting
-from hardsim.program.regimes import REGIMES, expression
+from hardsim.program.regimes import expression
 from tests.support.counting_strategies import ALL_SIDES, counting_formulas
 from tests.support.hard_runs import hard_runs, since, with_head
+from tests.support.language import InputError, InvariantError, Unsupported, desugar, parse_expression
+from tests.support.model import REGIMES, Affine, Program, ProgramLayer, Unit, Weighting
 from tests.support.sources import load
 from tests.support.strategies import formulas
 

@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.hard import hardmax
-from hardsim.hard.exact import ExactModel
 from hardsim.hard.hardmax import visible, visible_sums
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
 from hardsim.network.transformer import PositionTable
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from tests.support.hard_runs import outputs_of, with_head
+from tests.support.language import parse_arith
+from tests.support.model import Affine, Encoding, ExactModel, Head, Letter, Mask, Program, ProgramLayer, Weighting
 from tests.support.networks import ALPHABET, HardNetwork, dense_hard, hard_transformers
 
 WORDS = st.integers(1, 6).flatmap(

@@ -7,10 +7,9 @@ from fractions import Fraction
 import pytest
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.program.regimes import REGIMES
 from tests.support.hard_runs import hard_run, since
+from tests.support.language import desugar, parse_expression
+from tests.support.model import REGIMES
 
 
 @pytest.mark.parametrize(

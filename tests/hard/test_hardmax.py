@@ -14,18 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.errors import InvariantError
 from hardsim.hard import hardmax as ways
-from hardsim.hard.exact import ExactModel, HardTrace, require_head, require_promises
+from hardsim.hard.exact import HardTrace, require_head, require_promises
 from hardsim.hard.hardmax import AttendedRows, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
 from hardsim.network.integers import SAFE, Exact, Integers
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Head, Kind, Program, Weighting
-from hardsim.program.regimes import REGIMES, expression
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
+from hardsim.program.regimes import expression
+from tests.support.check import ModelOptions, read_input
+from tests.support.language import InvariantError, desugar, parse_expression
+from tests.support.model import REGIMES, ExactModel, Head, Kind, Mask, Program, Weighting
 
 SHIPPED = Path(__file__).resolve().parents[2] / "formulas"
 Table = list[list[Fraction]]

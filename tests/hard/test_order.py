@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hardsim.hard.order import Order, two_largest
 from hardsim.network.integers import SAFE, Exact
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Weighting
+from tests.support.model import Mask, Weighting
 
 MASKS = st.sampled_from([Mask.NONE, Mask.FUTURE, Mask.PAST])
 SIDES = st.sampled_from([Weighting.LEFTMOST, Weighting.RIGHTMOST])

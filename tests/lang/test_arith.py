@@ -10,11 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError
 from hardsim.lang.arith import (
     MAX_OPERATIONS,
     Application,
-    Arith,
     Complement,
     Constant,
     Expression,
@@ -24,9 +22,9 @@ from hardsim.lang.arith import (
     Operator,
     Variable,
     linear_form,
-    parse_arith,
 )
 from hardsim.lang.reals import FUNCTIONS
+from tests.support.language import Arith, SourceError, parse_arith
 from tests.support.mistakes import raised
 
 F = Fraction

@@ -11,13 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, SourceError
 from hardsim.hard.lanes import FULL, count_lanes, pack, unpack
 from hardsim.lang import ast
 from hardsim.lang.batch_oracle import BatchOracle
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.lang.semantics import Oracle
 from tests.support.counting_strategies import counting_formulas
+from tests.support.language import InputError, Oracle, SourceError, parse_expression
 from tests.support.mistakes import raised
 from tests.support.sources import load
 from tests.support.strategies import formulas

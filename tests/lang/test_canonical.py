@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, InvariantError, SourceError, Span
 from hardsim.lang import canonical as files_module
 from hardsim.lang import lines as module
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
@@ -20,15 +19,21 @@ from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.files import FormulaLayout, ProgramLayout
 from hardsim.lang.lexer import Cited, Lexeme, formula_tokens, program_tokens
 from hardsim.lang.lines import WIDTH
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.pretty import format_file
-from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.lang.spec.layout import read_spec
-from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.vocabulary import FORMULAS, PROGRAMS, Spellings
 from tests.lang.test_pretty import HOSTILE, files
+from tests.support.language import (
+    InputError,
+    InvariantError,
+    SourceError,
+    Span,
+    format_file,
+    parse_program,
+    parse_regex,
+    parse_text,
+)
 from tests.support.mistakes import raised
 from tests.support.srasp_strategies import programs
 from tests.support.srasp_text import format_program

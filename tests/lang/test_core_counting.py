@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError, Unsupported
 from hardsim.lang.core import And, AtLeast, Core, CoreBuilder, CountOf, Lit, Numeric, Reach, Xor, operands
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression, parse_text
+from tests.support.language import SourceError, Unsupported, desugar, parse_expression, parse_text
 from tests.support.mistakes import raised
 
 VALUES = range(8)

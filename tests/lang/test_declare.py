@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.semantics import Oracle, check_examples
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from hardsim.lang.semantics import check_examples
+from tests.support.check import ModelOptions, compile_formula
+from tests.support.language import FormulaFile, Oracle, parse_text
 from tests.support.strategies import all_words
 from tests.support.subjects import agree, general_proof
 

@@ -8,15 +8,13 @@ from copy import deepcopy
 
 import pytest
 
-from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.desugar import MOST_LEVELS as MOST_COMPILED_LEVELS
-from hardsim.lang.desugar import MOST_OPERATORS, desugar
-from hardsim.lang.ltl_parser import MAX_LEVELS, parse_expression, parse_text
-from hardsim.lang.pretty import format_formula
-from hardsim.lang.semantics import Oracle
+from hardsim.lang.desugar import MOST_OPERATORS
+from hardsim.lang.ltl_parser import MAX_LEVELS
+from tests.support.language import Oracle, Unsupported, desugar, format_formula, parse_expression, parse_text
 from tests.support.mistakes import raised
 
 N = MAX_LEVELS

@@ -7,15 +7,22 @@ from itertools import product
 
 import pytest
 
-from hardsim.errors import InputError, SourceError, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.batch_oracle import BatchOracle
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import DIALECT_HINT, MIXED_NOTE, parse_expression, parse_text
-from hardsim.lang.pretty import format_file, format_formula
-from hardsim.lang.semantics import Oracle
+from hardsim.lang.ltl_parser import DIALECT_HINT, MIXED_NOTE
 from hardsim.lang.valuations import MENTIONED, propositions_of
 from tests.support.definitions import formula_holds
+from tests.support.language import (
+    InputError,
+    Oracle,
+    SourceError,
+    Unsupported,
+    desugar,
+    format_file,
+    format_formula,
+    parse_expression,
+    parse_text,
+)
 from tests.support.mistakes import raised
 from tests.support.strategies import all_words
 

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.errors import Source
 from hardsim.lang import ast
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.ltl_parser import parse_expression, parse_text, parse_word
-from hardsim.lang.pretty import format_file
+from hardsim.lang.ltl_parser import parse_word
 from hardsim.lang.vocabulary import FORMULAS, RESERVED
+from tests.support.language import FormulaFile, InputError, SourceError, Span, format_file, parse_expression, parse_text
 from tests.support.mistakes import marked, raised, read_or_refused
 from tests.support.sources import load
 

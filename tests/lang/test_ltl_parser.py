@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 
-from hardsim.errors import InputError, Span
 from hardsim.lang.ast import (
     Arrow,
     Binary,
@@ -41,7 +40,8 @@ from hardsim.lang.ast import (
     UserPredicate,
     walk,
 )
-from hardsim.lang.ltl_parser import FUTURE_NOTE, parse_expression, parse_text, parse_word
+from hardsim.lang.ltl_parser import FUTURE_NOTE, parse_word
+from tests.support.language import InputError, Span, parse_expression, parse_text
 from tests.support.mistakes import raised
 from tests.support.sources import load
 from tests.support.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY

@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.ast import FormulaFile, Predicate, UserPredicate
+from hardsim.errors import Source
+from hardsim.lang.ast import Predicate, UserPredicate
 from hardsim.lang.lexer import MAX_INTEGER
-from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import OwnPredicate, compile_predicate, user_predicates
-from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle
+from tests.support.language import FormulaFile, Oracle, SourceError, Span, format_file, parse_text
 from tests.support.mistakes import raised, read_or_refused
 
 HEAD = "// A title\nalphabet: a b\npred P(i, n) = "

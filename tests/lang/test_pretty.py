@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError
 from hardsim.lang import ast
-from hardsim.lang.ast import Count, FormulaFile, Integer, Length, Nary, Position, Symbol
-from hardsim.lang.ltl_parser import MIXED_NOTE, parse_expression, parse_text
-from hardsim.lang.pretty import format_file, format_formula
+from hardsim.lang.ast import Count, Integer, Length, Nary, Position, Symbol
+from hardsim.lang.ltl_parser import MIXED_NOTE
+from tests.support.language import FormulaFile, SourceError, format_file, format_formula, parse_expression, parse_text
 from tests.support.mistakes import raised
 
 HOSTILE = ("(", ")", "'", "//", "#", "&", "X", "U", "0", "1", "let", "a", "Q_a", "ab", "é", "it's", "''", "7up", "S")

@@ -14,11 +14,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError
-from hardsim.lang.arith import Arith, parse_arith
-from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.reals import LARGEST_ARGUMENT, Function, Real, RealNumber, SignUnknown, apply, bounds, compare, sign
+from tests.support.language import Arith, SourceError, parse_arith, parse_text
 from tests.support.mistakes import raised
 from tests.support.reals import between, context, mp_value
 

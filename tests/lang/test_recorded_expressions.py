@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.arith import Arith, in_python, parse_arith
+from hardsim.errors import Source
+from hardsim.lang.arith import in_python
 from hardsim.lang.ast import UserPredicate
 from hardsim.lang.predicate import compile_predicate
 from hardsim.verify.expressions import evaluate, expression
+from tests.support.language import Arith, SourceError, Span, parse_arith
 
 RECORDS = [json.loads(line) for line in Path(__file__).with_name("expressions.jsonl").read_text("utf-8").splitlines()]
 NUMBERED = ((1, 1), (2, 5), (0, 3), (4, 4))

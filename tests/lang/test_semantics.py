@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, OutOfRange, Source, SourceError, Span
+from hardsim.errors import Source
 from hardsim.lang import ast
 from hardsim.lang.predicate import is_prime
-from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.semantics import check_examples
 from tests.support.conformance import FILE, ROWS, Row, formula_of
 from tests.support.counting_strategies import counting_formulas
 from tests.support.definitions import formula_holds
+from tests.support.language import InputError, Oracle, OutOfRange, SourceError, Span
 from tests.support.mistakes import raised
 from tests.support.strategies import all_words, formulas
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.examples import formulas_directory
 from hardsim.lang.unread_files import naming, unread_format_error
 from hardsim.lang.unread_formats import FORMATS
+from tests.support.language import InputError, formulas_directory
 
 ROOT = Path(__file__).parents[2]
 

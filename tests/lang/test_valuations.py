@@ -11,15 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.ast import Formula, FormulaFile
+from hardsim.lang.ast import Formula
 from hardsim.lang.batch_oracle import BatchOracle
-from hardsim.lang.ltl_parser import mentions_propositions, parse_expression, parse_text
-from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.ltl_parser import mentions_propositions
+from hardsim.lang.semantics import check_examples
 from hardsim.lang.valuations import Exclusion, Valuations, everything, held_by, holds_at, propositions_of, sets_of
 from hardsim.lang.words import check_word, parse_word, written_word
 from tests.support.definitions import formula_holds
+from tests.support.language import (
+    FormulaFile,
+    InputError,
+    Oracle,
+    SourceError,
+    format_file,
+    parse_expression,
+    parse_text,
+)
 from tests.support.strategies import all_words, formulas
 
 PAIR = {"p", "q"}

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, Progress
 from hardsim.campaign.engines import HardRunner, SoftEngine
-from hardsim.campaign.result import Verdict
-from hardsim.lang.arith import parse_arith
 from hardsim.measuring.bound import (
     ASYMPTOTICS,
     BIT_STEP,
@@ -27,10 +24,11 @@ from hardsim.measuring.bound import (
     bound_subject,
     growths,
 )
-from hardsim.program.assemble import assemble
-from hardsim.targets.subject import Subject
 from hardsim.theory.rounding import least_width
 from tests.support.attention_models import Document, critical, some_a, with_head
+from tests.support.check import CheckOptions, Progress, Subject, Verdict
+from tests.support.language import parse_arith
+from tests.support.model import assemble
 from tests.support.subjects import at_temperature, compiled, known, subject_of
 
 OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")

@@ -14,16 +14,12 @@ import pytest
 
 import hardsim.measuring.critical as critical_module
 from hardsim.campaign.words import count_words
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.semantics import Oracle
 from hardsim.measuring.critical import FINE, WIDTH, Bracket, CriticalResult, at_beta, critical
 from hardsim.proof.formulas.network import prove_network
-from hardsim.proof.formulas.sites import Sites
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import rounded
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, Subject
+from tests.support.check import ModelOptions, Sites, Subject, compile_formula
+from tests.support.language import Oracle, parse_text
+from tests.support.model import Forward, MpArithmetic
 from tests.support.subjects import compiled, general_proof, known
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 
 import hardsim
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError, Interrupted, SourceError
-from hardsim.lang.ast import Formula, FormulaFile
-from hardsim.lang.ltl_parser import parse_expression
+from hardsim.errors import Interrupted
+from hardsim.lang.ast import Formula
 from hardsim.lang.regex import automaton as automata
 from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
-from hardsim.targets.open import Semantics, of_formula, read_input
+from hardsim.targets.open import Semantics, of_formula
 from tests.cli.conftest import interrupt, written
+from tests.support.check import Verdict, read_input
+from tests.support.language import FormulaFile, InputError, SourceError, parse_expression
 from tests.support.strategies import formulas
 
 

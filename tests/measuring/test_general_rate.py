@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.lang.arith import parse_arith
 from hardsim.measuring.general_rate import function_text, general_rate
 from hardsim.proof.programs.decay import PowerBound
+from tests.support.language import parse_arith
 from tests.support.subjects import compiled, known, shipped
 
 

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from hardsim.campaign.check import CheckOptions
-from hardsim.errors import OutOfRange, Undecided
 from hardsim.measuring import head_patterns
 from hardsim.measuring.head_patterns import (
     AFTER,
@@ -38,12 +36,13 @@ from hardsim.measuring.head_patterns import (
     heads_of,
     nearest,
 )
-from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm, Readout, RootScale
-from hardsim.network.numbers import Mask
+from hardsim.network.dense import NetworkHead, NetworkLayer
 from hardsim.report.head_tables import pattern_text, share_text
 from hardsim.run.dense_float import DenseFloat
-from hardsim.targets.external import External
+from tests.support.check import CheckOptions, External
+from tests.support.language import OutOfRange, Undecided
 from tests.support.mistakes import raised
+from tests.support.model import Mask, Network, Norm, Readout, RootScale
 
 ROWS = 6
 """Number of rows in the table of positions."""

@@ -10,10 +10,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.check import CheckOptions
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError
-from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.valuations import (
     Alphabet,
     Exclusion,
@@ -24,11 +20,11 @@ from hardsim.lang.valuations import (
     same_symbols,
 )
 from hardsim.measuring.equiv import EquivOptions, compare
-from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.targets.open import Members, Semantics, of_formula, read_input
-from hardsim.targets.subject import ModelOptions
+from hardsim.targets.open import Members, Semantics, of_formula
 from tests.cli.conftest import written
 from tests.lang.regex.test_sets import WORDS, over_sets, patterns, word_of
+from tests.support.check import CheckOptions, ModelOptions, Verdict, check_with_proof, read_input
+from tests.support.language import InputError, parse_text
 
 NAMES = ("p", "q", "r")
 HEADERS = (

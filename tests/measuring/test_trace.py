@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 import hardsim
 from hardsim.campaign.divergence import LONGEST_TRACED
-from hardsim.errors import InputError, Remark
+from hardsim.errors import Remark
 from hardsim.lang import ast
 from hardsim.measuring.trace import TraceHead, TraceResult, trace_of
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, compile_formula
 from tests.support.external import falling, mean_of_a, model_of
 from tests.support.hard_runs import hard_run
+from tests.support.language import InputError
 from tests.support.strategies import formulas
 from tests.support.subjects import shipped
 

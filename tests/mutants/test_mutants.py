@@ -24,12 +24,12 @@ import pytest
 from hardsim import parse
 from hardsim.cli.app import run
 from hardsim.lang.srasp.batch_program import BatchProgram
-from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.targets.open import compile_srasp, store_program
 from hardsim.verify import verify
 from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix
 from tests.mutants.mutate import NETWORK_ONLY, mutant
+from tests.support.language import parse_program
 from tests.support.program_certificates import wrong_word
 
 Word = tuple[str, ...]

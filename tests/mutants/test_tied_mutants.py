@@ -19,15 +19,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from hardsim.errors import HardsimError
 from hardsim.program.file import program_json
-from hardsim.program.hard_attention import Program
-from hardsim.proof.programs.program import law_of
-from hardsim.proof.shared.result import NotProved
 from tests.mutants import programs
 from tests.mutants.judge import Judge, evaluate
 from tests.mutants.mutate import Document
 from tests.mutants.test_mutants import ask
+from tests.support.check import NotProved, law_of
+from tests.support.language import HardsimError
+from tests.support.model import Program
 from tests.support.subjects import FORMULAS, subject_of
 from tests.support.tied_models import OFFSETS, tied_model
 from tests.support.tied_truth import NEAR, Word, all_words, exact, longer_words, require, run, soft_outputs

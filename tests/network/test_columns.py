@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import OutOfRange, SourceError
 from hardsim.lang import predicate
-from hardsim.network.columns import BUILT_IN, LARGEST_PRIME, PredicateColumn, UserPredicate, parse_column
+from hardsim.network.columns import BUILT_IN, LARGEST_PRIME, UserPredicate, parse_column
+from tests.support.language import OutOfRange, SourceError
+from tests.support.model import PredicateColumn
 
 VALUES = range(-5, 3001)
 

@@ -11,19 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.errors import HardsimError, InputError
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.words import unprintable
 from hardsim.network.reader import Reader
 from hardsim.network.store import read_transformer, transformer_json
-from hardsim.network.transformer import Transformer
-from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, read_program
-from hardsim.program.hard_attention import Program
-from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
 from tests.support.damage import at, edited
+from tests.support.language import HardsimError, InputError, desugar, parse_expression
+from tests.support.model import PROVEN, REGIMES, Program, Transformer, assemble
 
 TEXT = "(Y a -> O (b & !first)) & (b S a ^ a)"
 

@@ -19,9 +19,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hardsim.campaign.evaluate import compiled_text
-from hardsim.errors import HardsimError
-from hardsim.lang.pretty import format_formula
-from hardsim.measuring.export import Export, export_of, folder_files
+from hardsim.measuring.export import folder_files
 from hardsim.precision.bounds import (
     LARGE,
     StructureBounds,
@@ -37,13 +35,14 @@ from hardsim.precision.passes import Emulated
 from hardsim.precision.reference import reference_of
 from hardsim.precision.safe_lengths import FormatRow, precision_of, structure_known
 from hardsim.precision.structure import ExactSum, Structure
-from hardsim.program.regimes import PROVEN
 from hardsim.proof.formulas.sites import Classes
-from hardsim.targets.open import of_document, read_expression, read_input
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.targets.open import of_document
 from hardsim.writing.running import encoded_word, torch_runner
 from tests.precision.test_passes import NOTHING
+from tests.support.check import Export, ModelOptions, Subject, export_of, read_expression, read_input
 from tests.support.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
+from tests.support.language import HardsimError, format_formula
+from tests.support.model import PROVEN
 from tests.support.strategies import all_words, formulas
 from tests.support.subjects import FORMULAS
 

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.measuring.export import Export, export_of
 from hardsim.precision.bounds import StructureBounds
 from hardsim.precision.numbers import FORMATS, Floats, NumberFormat
 from hardsim.precision.passes import Emulated, Enclosed, Enclosures, FormatPass
 from hardsim.precision.safe_lengths import precision_of
-from hardsim.program.regimes import PROVEN
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 from hardsim.writing.running import encoded_word
+from tests.support.check import Export, ModelOptions, export_of, read_input
+from tests.support.model import PROVEN
 
 NARROW = ("bfloat16", "float16", "float8_e4m3")
 

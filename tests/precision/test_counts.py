@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import HardsimError
-from hardsim.measuring.export import Export, export_of
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.counts import _means, cases
 from hardsim.precision.lengths import NotEnclosed
 from hardsim.precision.numbers import FORMATS
 from hardsim.precision.safe_lengths import _counted, precision_of, structure_known
 from hardsim.precision.structure import COUNTS, Structure
-from hardsim.targets.open import read_expression, read_input
-from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.running import encoded_word
+from tests.support.check import Export, ModelOptions, Subject, export_of, read_expression, read_input
 from tests.support.format_evaluation import FromLeft, Plainly, RandomEvaluation, nearest
+from tests.support.language import HardsimError
 from tests.support.subjects import FORMULAS
 
 COUNTING = ("majority", "equal", "dyck1", "an_bn", "mod3", "first_half", "tomita_5")

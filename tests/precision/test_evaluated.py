@@ -13,17 +13,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from hardsim.errors import SourceError
-from hardsim.lang.arith import parse_arith
-from hardsim.measuring.export import Export, export_of
 from hardsim.precision.evaluated import evaluated, floating
 from hardsim.precision.safe_lengths import FormatRow, assumptions_of, precision_of
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.writing.layout import function_json
 from hardsim.writing.running import encoded_word
 from tests.lang import test_recorded_expressions as recorded
+from tests.support.check import Export, ModelOptions, Subject, export_of, read_input
 from tests.support.format_evaluation import Plainly
+from tests.support.language import SourceError, parse_arith
 from tests.support.subjects import FORMULAS
 from tests.writing.bare import names_of_model
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import parse_arith
 from hardsim.precision.functions import float_values
 from hardsim.precision.numbers import FORMATS
 from tests.support.format_evaluation import TYPES, nearest, to_odd
+from tests.support.language import parse_arith
 
 NAMES = list(TYPES)
 

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import parse_arith
-from hardsim.measuring.export import export_of
 from hardsim.precision.numbers import FORMATS
 from hardsim.precision.passes import ACTIVATIONS, MINIMA, Emulated, Enclosed, Enclosures, FormatPass
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 from hardsim.writing.layout import ExportLayout
 from hardsim.writing.running import encoded_word
+from tests.support.check import ModelOptions, export_of, read_input
 from tests.support.format_evaluation import FromLeft, Plainly, RandomEvaluation
+from tests.support.language import parse_arith
 from tests.support.subjects import FORMULAS
 
 NAMES = list(FORMATS)

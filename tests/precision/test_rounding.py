@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import parse_arith
 from hardsim.precision.functions import float_values
 from hardsim.precision.numbers import FORMATS, Floats
+from tests.support.language import parse_arith
 
 DTYPES: dict[str, Any] = {
     "float32": np.float32,

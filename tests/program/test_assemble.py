@@ -13,19 +13,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.errors import InputError
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import BOS
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.network.numbers import ONE, Mask
+from hardsim.network.numbers import ONE
 from hardsim.network.reader import Reader
-from hardsim.network.transformer import FeedForward, Matrix, Transformer
-from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, program_of, read_program
-from hardsim.program.hard_attention import Affine, Letter, Program, Unit, Weighting
-from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
+from tests.support.language import InputError, desugar, parse_arith, parse_expression
+from tests.support.model import (
+    PROVEN,
+    REGIMES,
+    Affine,
+    FeedForward,
+    Letter,
+    Mask,
+    Matrix,
+    Program,
+    Transformer,
+    Unit,
+    Weighting,
+    assemble,
+)
 from tests.support.networks import HardNetwork, hard_transformers, mp_forward
 from tests.support.simulations import one_head, random_model, unique
 

@@ -14,15 +14,12 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 import hardsim
-from hardsim.errors import HardsimError, InputError
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
 from hardsim.network.reader import Reader
-from hardsim.network.transformer import LengthTable, Matrix, PositionTable
-from hardsim.program.assemble import assemble
+from hardsim.network.transformer import PositionTable
 from hardsim.program.file import AhatFile, ahat_json, read_ahat, read_json, schema
-from hardsim.program.hard_attention import Affine, Unit, Weighting
 from tests.support.damage import edited
+from tests.support.language import HardsimError, InputError, parse_arith
+from tests.support.model import Affine, LengthTable, Mask, Matrix, Unit, Weighting, assemble
 from tests.support.networks import HardNetwork, hard_transformers
 from tests.support.simulations import unique
 

@@ -13,21 +13,12 @@ from pathlib import Path
 import pytest
 
 from hardsim.campaign.theorem26 import scaled
-from hardsim.errors import Unsupported
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.semantics import Oracle
-from hardsim.network.transformer import Matrix
-from hardsim.program.assemble import assemble
 from hardsim.program.file import AhatFile, ahat_json, named_predicates
-from hardsim.program.hard_attention import Affine, Kind, Weighting
-from hardsim.program.regimes import PROVEN
-from hardsim.sharpening.measure import measure
-from hardsim.targets.open import compile_formula, read_input
-from hardsim.targets.subject import ModelOptions, Subject
 from tests.program.test_file import read, written
+from tests.support.check import ModelOptions, Subject, compile_formula, read_input
 from tests.support.hard_runs import outputs_of
+from tests.support.language import Oracle, Unsupported, parse_arith, parse_text
+from tests.support.model import PROVEN, Affine, ExactModel, Kind, Matrix, Weighting, assemble, measure
 from tests.support.sources import load
 from tests.support.subjects import compiled
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Head, Kind, Letter, ProgramLayer, Unit, Weighting
 from tests.program.test_file import VALIDATOR, Case, check_refused, read, written
 from tests.support.damage import edited
+from tests.support.language import parse_arith
+from tests.support.model import Affine, Head, Kind, Letter, Mask, ProgramLayer, Unit, Weighting
 
 
 def program_document() -> dict[str, Any]:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from hardsim.hard.exact import ExactModel
 from hardsim.program.file import AhatFile, read_ahat, read_json, schema
-from hardsim.sharpening.measure import LengthFacts, measure
+from hardsim.sharpening.measure import LengthFacts
 from tests.support.hard_runs import outputs_of
+from tests.support.model import ExactModel, measure
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ahat.json"))

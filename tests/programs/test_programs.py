@@ -15,15 +15,15 @@ import pytest
 
 from hardsim.api import load
 from hardsim.campaign.check import Judge
-from hardsim.campaign.result import Answer, Verdict
-from hardsim.campaign.tally import Tally
+from hardsim.campaign.result import Answer
 from hardsim.campaign.theorem26 import plan_length, prepare_words
 from hardsim.lang import ast
-from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.targets.open import compile_srasp
-from hardsim.targets.subject import Subject
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
 from tests.programs.shipped import DIRECTORY, NAMES, balanced, expected, long_words, program_of, words_of
+from tests.support.check import Subject, Tally, Verdict
+from tests.support.language import ProgramOracle
 from tests.support.sources import load_program
 
 Word = tuple[str, ...]

@@ -12,15 +12,28 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from hardsim.errors import HardsimError
-from hardsim.lang.arith import Arith, parse_arith
-from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.numbers import Mask, Rational
-from hardsim.network.transformer import LengthTable, Matrix, PositionTable, Transformer
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
-from hardsim.targets.subject import Subject
+from hardsim.network.columns import PositionFunction
+from hardsim.network.transformer import PositionTable
 from tests.proof.perturb import perturbed, with_one
+from tests.support.check import Subject
+from tests.support.language import Arith, HardsimError, parse_arith
+from tests.support.model import (
+    Affine,
+    Head,
+    Kind,
+    LengthTable,
+    Letter,
+    Mask,
+    Matrix,
+    PredicateColumn,
+    Program,
+    ProgramLayer,
+    Rational,
+    Transformer,
+    Unit,
+    Weighting,
+    assemble,
+)
 from tests.support.networks import put, scaled
 
 NUMBERS: tuple[Rational, ...] = (

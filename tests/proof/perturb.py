@@ -8,10 +8,9 @@ from fractions import Fraction
 from random import Random
 from typing import TypeVar
 
-from hardsim.lang.arith import parse_arith
-from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.numbers import Mask, Rational
-from hardsim.network.transformer import Layer, Matrix, Transformer
+from hardsim.network.columns import PositionFunction
+from tests.support.language import parse_arith
+from tests.support.model import Layer, Mask, Matrix, PredicateColumn, Rational, Transformer
 from tests.support.networks import put, scaled
 
 FACTORS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(11, 10), Fraction(2), Fraction(-1))

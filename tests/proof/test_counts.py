@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.network.numbers import Rational
 from hardsim.proof.formulas.head_argument import number_error, table_errors, wrong_sign
-from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.shared.ratios import common
+from tests.support.check import Sites
+from tests.support.model import Rational
 
 
 def weights(rate: Fraction, visible: int, count: int) -> list[float]:

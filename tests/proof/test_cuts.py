@@ -13,20 +13,15 @@ from hypothesis import strategies as st
 
 from benchmarks.declare import model
 from hardsim.lang.core import And, Lit, Reach
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.network.numbers import Rational
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Affine, Program, Unit
 from hardsim.proof.formulas.account import Account, account_of
 from hardsim.proof.formulas.facts import MOST_JOINED, Column, Facts
-from hardsim.proof.formulas.network import prove, prove_meaning, prove_network
-from hardsim.proof.formulas.sites import Sites
-from hardsim.proof.shared.result import NotProved
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, Subject, own_predicates
+from hardsim.proof.formulas.network import prove_meaning, prove_network
+from hardsim.targets.subject import own_predicates
 from tests.proof.mutate import renamed
 from tests.proof.perturb import with_one
+from tests.support.check import ModelOptions, NotProved, Sites, Subject, compile_formula, prove
+from tests.support.language import desugar, parse_text
+from tests.support.model import Affine, Program, Rational, Unit, assemble
 from tests.support.subjects import compiled, general_proof, proof_of
 
 ONE_SITE = Sites((1,))

@@ -16,17 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.campaign.result import Verdict
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.programs.decay import GRID, DecayClaim, Fading, above, argue, below
-from hardsim.proof.programs.program import law_of, number
+from hardsim.proof.programs.program import number
 from hardsim.proof.shared.ratios import Ratio, Value
-from hardsim.proof.shared.result import NotProved
 from hardsim.proving.prove import confirmed, prove_every_length
 from hardsim.sharpening.recursion import error_bounds
-from hardsim.targets.subject import Subject
+from tests.support.check import NotProved, Subject, Verdict, law_of
+from tests.support.language import parse_arith
+from tests.support.model import Affine, Encoding, Head, Letter, Mask, Program, ProgramLayer, Weighting
 from tests.support.subjects import FORMULAS, known, program_of, shipped
 
 QUICK = ("dyck2", "sort", "ab_plus", "parity", "flipflop")

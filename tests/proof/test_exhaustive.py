@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.campaign.result import Verdict
-from hardsim.lang.semantics import Oracle
-from hardsim.proving.prove import prove_subject
 from hardsim.run.float64 import FloatForward
-from hardsim.run.soft import SoftModel, rounded
-from hardsim.targets.subject import Subject
+from hardsim.run.soft import rounded
+from tests.support.check import Subject, Verdict, prove_subject
+from tests.support.language import Oracle
+from tests.support.model import SoftModel
 from tests.support.sources import load
 from tests.support.subjects import FORMULAS, in_regimes
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.proof.shared.result import Proof
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, compile_formula
 from tests.support.counting_strategies import ALL_SIDES, counting_formulas
+from tests.support.language import Unsupported
+from tests.support.model import PROVEN, REGIMES
 from tests.support.sources import load
 from tests.support.strategies import formulas
 from tests.support.subjects import FORMULAS, general_proof, in_regimes, known, proof_of

@@ -9,19 +9,14 @@ from math import exp, isclose
 
 import pytest
 
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression, parse_text
-from hardsim.network.numbers import Mask
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Head, Weighting
-from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
 from hardsim.proof.formulas import meaning
 from hardsim.proof.formulas.general import prove_general
-from hardsim.proof.formulas.network import prove
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, Subject, own_predicates
+from hardsim.targets.subject import own_predicates
 from tests.proof.test_perturbed import perturbations, refuting_word, subjects
+from tests.support.check import ModelOptions, Subject, compile_formula, prove
+from tests.support.language import desugar, parse_expression, parse_text
+from tests.support.model import PROVEN, REGIMES, Head, Mask, Weighting, assemble
 from tests.support.networks import edited_head
 from tests.support.subjects import compiled, general_proof, known
 

@@ -13,24 +13,35 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import HardsimError, SourceError
-from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable, parse_arith
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.numbers import ONE, Rational, plain
-from hardsim.network.transformer import LengthTable, Matrix, Transformer
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Program, ProgramLayer, Unit
-from hardsim.program.regimes import PROVEN
+from hardsim.lang.arith import Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.network.columns import PositionFunction
+from hardsim.network.numbers import ONE, plain
 from hardsim.proof.formulas.arrays import Running, above, ball, exp_lower, exp_upper, share
 from hardsim.proof.formulas.general import prove_general
-from hardsim.proof.formulas.network import prove, prove_network
-from hardsim.proof.formulas.sites import Classes, SiteClass, Sites
+from hardsim.proof.formulas.network import prove_network
+from hardsim.proof.formulas.sites import Classes, SiteClass
 from hardsim.proof.shared.ratios import NoRatio, Ratio, ratio_of
-from hardsim.targets.subject import Subject, own_predicates
+from hardsim.targets.subject import own_predicates
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
+from tests.support.check import Sites, Subject, prove
+from tests.support.language import Arith, HardsimError, SourceError, desugar, parse_arith, parse_expression
+from tests.support.model import (
+    PROVEN,
+    Affine,
+    Encoding,
+    Head,
+    Kind,
+    LengthTable,
+    Matrix,
+    PredicateColumn,
+    Program,
+    ProgramLayer,
+    Rational,
+    Transformer,
+    Unit,
+    assemble,
+)
 from tests.support.networks import edited_head, put
 from tests.support.subjects import compiled, stated_to_be
 

@@ -32,7 +32,7 @@ from hardsim.proof.programs.lattice import (
 )
 from hardsim.proof.programs.program import number
 from hardsim.proof.shared.ratios import Ratio, Value, chain
-from hardsim.proof.shared.result import NotProved
+from tests.support.check import NotProved
 
 RATIONALS = st.fractions(-3, 3, max_denominator=4)
 EVERYWHERE = [chain(["i", "n"], [0, 0])]

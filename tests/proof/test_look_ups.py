@@ -8,13 +8,11 @@ from math import exp, log
 import pytest
 
 from hardsim.measuring.critical import at_beta
-from hardsim.network.transformer import Transformer
 from hardsim.proof.formulas.head_argument import number_error, number_errors_apart
 from hardsim.proof.formulas.network import prove_network
-from hardsim.proof.formulas.sites import Sites
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import rounded
+from tests.support.check import Sites
+from tests.support.model import Forward, MpArithmetic, Transformer
 from tests.support.subjects import compiled
 
 

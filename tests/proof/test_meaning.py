@@ -10,17 +10,14 @@ from typing import get_args
 import pytest
 
 from hardsim.lang.core import Node
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression, parse_text
-from hardsim.network.columns import PredicateColumn
-from hardsim.network.numbers import ONE, Mask
-from hardsim.program.hard_attention import Affine, Head, Program, Unit, Weighting
+from hardsim.network.numbers import ONE
 from hardsim.proof.formulas.facts import Facts
-from hardsim.proof.formulas.network import prove, prove_meaning
-from hardsim.proof.formulas.sites import Sites
+from hardsim.proof.formulas.network import prove_meaning
 from hardsim.proof.shared.result import LinkProof
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, own_predicates
+from hardsim.targets.subject import own_predicates
+from tests.support.check import ModelOptions, Sites, compile_formula, prove
+from tests.support.language import desugar, parse_expression, parse_text
+from tests.support.model import Affine, Head, Mask, PredicateColumn, Program, Unit, Weighting
 from tests.support.subjects import compiled, known
 
 SITES = Sites(tuple(range(1, 8)))

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, bounds, lower
-from hardsim.network.numbers import Rational
 from hardsim.proof.formulas.arrays import next_to
 from hardsim.proof.formulas.head_argument import number_error, number_errors_apart, wrong_sign
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.monotone import colder, hotter
 from hardsim.proof.shared.ratios import LOG, NAMES, NoRatio, Ratio, chain
-from hardsim.proof.shared.result import NotProved
-from hardsim.targets.subject import Subject
+from tests.support.check import NotProved, Subject
+from tests.support.language import Arith, parse_arith
 from tests.support.mistakes import raised
+from tests.support.model import Rational
 from tests.support.networks import number
 from tests.support.reals import context, mp_value
 from tests.support.subjects import agree, compiled, general_proof, known, proof_of

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang.reals import lower
-from hardsim.network.numbers import Mask
 from hardsim.proof.formulas.arrays import Columns
 from hardsim.proof.formulas.nearest import LocalType, NearestReading, head_worst_case
-from hardsim.proof.formulas.sites import Sites
+from tests.support.check import Sites
+from tests.support.model import Mask
 
 F = Fraction
 

@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 from hardsim.campaign.check import Judge
-from hardsim.errors import InputError
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask, Rational
-from hardsim.network.transformer import Matrix, Transformer
-from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.proof.formulas.network import prove, prove_network, sites_up_to
+from hardsim.proof.formulas.network import prove_network, sites_up_to
+from tests.support.check import prove
+from tests.support.language import InputError, parse_arith
+from tests.support.model import PROVEN, REGIMES, Mask, Matrix, Rational, Transformer
 from tests.support.networks import edited_head, put, scaled
 from tests.support.subjects import compiled, judge_of, known
 

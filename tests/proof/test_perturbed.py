@@ -10,15 +10,11 @@ from random import Random
 
 import pytest
 
-from hardsim.errors import Undecided
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.lang.semantics import Oracle
-from hardsim.network.transformer import Transformer
-from hardsim.proof.formulas.network import prove
-from hardsim.run.soft import SoftModel, rounded
-from hardsim.targets.subject import Subject
+from hardsim.run.soft import rounded
 from tests.proof.perturb import perturbed
+from tests.support.check import Subject, prove
+from tests.support.language import Oracle, Undecided, desugar, parse_expression
+from tests.support.model import SoftModel, Transformer
 from tests.support.subjects import in_regimes
 
 FORMULAS = (

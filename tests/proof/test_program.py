@@ -15,18 +15,26 @@ from random import Random
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.srasp.srasp_parser import parse_program
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.programs.places import every_length
-from hardsim.proof.programs.program import ProgramLaw, law_of, number
+from hardsim.proof.programs.program import ProgramLaw, number
 from hardsim.proof.shared.ratios import Ratio
-from hardsim.proof.shared.result import NotProved
-from hardsim.sharpening.measure import LengthFacts, measure
+from hardsim.sharpening.measure import LengthFacts
+from tests.support.check import NotProved, law_of
+from tests.support.language import parse_arith, parse_program
 from tests.support.mistakes import raised
+from tests.support.model import (
+    Affine,
+    Encoding,
+    ExactModel,
+    Head,
+    Letter,
+    Mask,
+    Program,
+    ProgramLayer,
+    Weighting,
+    compile_program,
+    measure,
+)
 from tests.support.simulations import models, tieless
 from tests.support.subjects import FORMULAS, known, shipped, subject_of
 

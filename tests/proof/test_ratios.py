@@ -11,15 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.network.columns import PredicateColumn
-from hardsim.network.numbers import Mask, Rational
-from hardsim.proof.formulas.sites import Classes, Free, SiteClass, Sites
+from hardsim.proof.formulas.sites import Classes, Free, SiteClass
 from hardsim.proof.shared.ratios import NoRatio, Ratio, chain, line, lower, positive, ratio_of, upper
-from hardsim.proof.shared.result import NotProved
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, NotProved, Sites, compile_formula
+from tests.support.language import parse_arith, parse_expression
+from tests.support.model import Mask, PredicateColumn, Rational
 
 LENGTHS = 9
 TEXTS = (

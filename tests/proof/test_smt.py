@@ -11,21 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead
-from hardsim.program.hard_attention import Program
-from hardsim.program.regimes import PROVEN
 from hardsim.proof.formulas import general, smt
 from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.formulas.smt import Writer, smt_text, writer
 from hardsim.proof.formulas.state import BooleanHead
 from hardsim.proof.shared.ratios import Ratio
-from hardsim.proof.shared.result import NotProved
-from hardsim.targets.open import compile_formula, read_input
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, NotProved, compile_formula, read_input
+from tests.support.language import InputError, parse_arith, parse_text
+from tests.support.model import PROVEN, Mask, Program
 from tests.support.solver import answers, by_kind
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"

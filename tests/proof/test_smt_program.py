@@ -13,20 +13,18 @@ from random import Random
 
 import pytest
 
-from hardsim.lang.arith import Arith, parse_arith
-from hardsim.network.transformer import AttentionHead, FeedForward, Matrix
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Program
+from hardsim.network.transformer import AttentionHead
 from hardsim.proof.formulas.smt import text_of
 from hardsim.proof.programs.decay import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
 from hardsim.proof.programs.lattice import NumberSpan, times
 from hardsim.proof.programs.places import World
-from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw, law_of
+from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.smt_program import ProgramWriter, program_text, program_writer
-from hardsim.proof.shared.result import NotProved
-from hardsim.targets.subject import Subject
+from tests.support.check import NotProved, Subject, law_of
+from tests.support.language import Arith, parse_arith
 from tests.support.mistakes import raised
+from tests.support.model import FeedForward, Matrix, Program, assemble
 from tests.support.simulations import random_model
 from tests.support.solver import answers, by_kind
 from tests.support.subjects import FORMULAS, known, program_of, shipped

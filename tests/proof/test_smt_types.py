@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from hardsim.network.numbers import Rational
-from hardsim.network.transformer import Matrix
 from hardsim.proof.formulas.smt import Query, text_of
 from hardsim.proof.programs.lattice import times
 from hardsim.proof.programs.program import LayerLaw
@@ -20,6 +18,7 @@ from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.smt_program import ProgramWriter
 from hardsim.proof.programs.types import RULE
 from tests.proof.test_smt_program import of_subject, solved
+from tests.support.model import Matrix, Rational
 from tests.support.solver import answers
 from tests.support.subjects import program_of, subject_of
 from tests.verify.test_types import COUNT, leftmost

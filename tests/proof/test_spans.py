@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.lang.desugar import desugar
-from hardsim.program.regimes import PROVEN
-from hardsim.proof.formulas.network import LARGEST, positions, prove, require_size, sites_up_to
+from hardsim.proof.formulas.network import LARGEST, positions, require_size, sites_up_to
+from tests.support.check import prove
+from tests.support.language import InputError, desugar
+from tests.support.model import PROVEN
 from tests.support.sources import load
 from tests.support.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
 

@@ -8,19 +8,16 @@ from typing import Any
 import pytest
 
 from hardsim.lang import desugar as rewriting
-from hardsim.lang.ast import FormulaFile
 from hardsim.lang.core import CoreBuilder, Edge, Lit
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression, parse_text
-from hardsim.lang.semantics import Oracle
 from hardsim.proof.formulas.facts import Facts
 from hardsim.proof.formulas.general import GeneralFacts
 from hardsim.proof.formulas.network import prove_meaning
-from hardsim.proof.formulas.sites import Classes, Sites
+from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.formulas.surface import LEMMAS
 from hardsim.proof.shared.result import LinkProof
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, own_predicates
+from hardsim.targets.subject import own_predicates
+from tests.support.check import ModelOptions, Sites, compile_formula
+from tests.support.language import FormulaFile, Oracle, desugar, parse_expression, parse_text
 from tests.support.strategies import all_words
 from tests.support.subjects import known
 

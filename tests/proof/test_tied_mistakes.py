@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from hardsim.network.numbers import Mask, Rational
-from hardsim.program.hard_attention import Head, ProgramLayer
 from hardsim.proof.programs import lattice, program, rows, shares, types
 from hardsim.proof.programs.lattice import (
     Denominator,
@@ -33,6 +31,7 @@ from hardsim.proof.programs.rows import Difference, Row, ScoreRows
 from hardsim.proof.programs.types import TypedRows
 from hardsim.proof.shared.ratios import Ratio, Value
 from tests.proof.test_ties import law_of_seed
+from tests.support.model import Head, Mask, ProgramLayer, Rational
 from tests.support.tied_truth import Wrong
 
 Patch = pytest.MonkeyPatch

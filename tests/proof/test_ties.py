@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from hardsim.proof.programs.program import ProgramLaw, law_of
-from hardsim.proof.shared.result import NotProved
+from hardsim.proof.programs.program import ProgramLaw
+from tests.support.check import NotProved, law_of
 from tests.support.tied_models import tied_model
 from tests.support.tied_truth import all_words, longer_words, require
 

@@ -14,22 +14,29 @@ from random import Random
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.valuations import Valuations
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.programs import types
 from hardsim.proof.programs.lattice import NumberSpan
-from hardsim.proof.programs.program import law_of, number
+from hardsim.proof.programs.program import number
 from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.types import RULE, TypedRows, TypeTable, combined, free
-from hardsim.proof.shared.result import NotProved
-from hardsim.sharpening.measure import measure
 from tests.proof.test_program import contain, mutants
+from tests.support.check import NotProved, law_of
+from tests.support.language import parse_arith, parse_program
 from tests.support.mistakes import raised
+from tests.support.model import (
+    Affine,
+    Encoding,
+    ExactModel,
+    Head,
+    Letter,
+    Mask,
+    Program,
+    ProgramLayer,
+    Weighting,
+    compile_program,
+    measure,
+)
 from tests.support.random_scores import HALF, LETTERS, Claim, RandomScore, random_score, require
 
 LONGEST = 4

@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.engines import FloatEngine
-from hardsim.campaign.result import Verdict
 from hardsim.errors import Contradiction
-from hardsim.lang.arith import parse_arith
-from hardsim.program.assemble import assemble
 from hardsim.proving import confirmation as confirming
 from hardsim.proving.confirmation import Confirmation, affordable, confirm, first_lengths
-from hardsim.proving.prove import confirmed, prove_attention
-from hardsim.targets.subject import Subject
+from hardsim.proving.prove import confirmed
 from tests.support.attention_models import critical, some_a
+from tests.support.check import Subject, Verdict, prove_attention
+from tests.support.language import parse_arith
+from tests.support.model import assemble
 from tests.support.subjects import compiled, known, program_of, stated_to_be, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"

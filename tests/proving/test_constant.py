@@ -11,15 +11,10 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions
-from hardsim.campaign.result import CheckResult, ConstantReach, Verdict
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.desugar import desugar
-from hardsim.lang.semantics import Oracle
+from hardsim.campaign.result import ConstantReach
 from hardsim.proving.constant import hahn_limited
-from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.targets.open import read_expression
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import CheckOptions, CheckResult, ModelOptions, Verdict, check_with_proof, read_expression
+from tests.support.language import Oracle, desugar, parse_arith
 from tests.support.subjects import known
 
 

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import CheckResult, HeadResult, Verdict
-from hardsim.campaign.tally import Tally
-from hardsim.program.hard_attention import Kind
-from hardsim.targets.subject import Subject
+from hardsim.campaign.result import HeadResult
+from tests.support.check import CheckOptions, CheckResult, Subject, Tally, Verdict, check_subject
+from tests.support.model import Kind
 from tests.support.strategies import all_words
 from tests.support.subjects import compiled, judge_of, known
 

@@ -10,15 +10,24 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, Progress, check_subject
-from hardsim.campaign.result import CheckResult, Mismatch, Verdict
 from hardsim.errors import Contradiction
-from hardsim.network.numbers import Mask
 from hardsim.proving import proof_before_words
-from hardsim.proving.proof_before_words import LONGEST, MOST_POSITIONS, check_with_proof
-from hardsim.proving.prove import ProofResult, prove_attention, prove_subject
-from hardsim.targets.subject import Subject
+from hardsim.proving.proof_before_words import LONGEST, MOST_POSITIONS
+from hardsim.proving.prove import ProofResult
 from tests.support.attention_models import some_a_by_words
+from tests.support.check import (
+    CheckOptions,
+    CheckResult,
+    Mismatch,
+    Progress,
+    Subject,
+    Verdict,
+    check_subject,
+    check_with_proof,
+    prove_attention,
+    prove_subject,
+)
+from tests.support.model import Mask
 from tests.support.networks import edited_head
 from tests.support.subjects import at_temperature, compiled, known, program_of, shipped, subject_of
 

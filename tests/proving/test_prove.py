@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hardsim.campaign.result import Verdict
-from hardsim.network.numbers import Mask
 from hardsim.proof.shared.result import WorstCase
-from hardsim.proving.prove import prove_subject, words_of
-from hardsim.targets.subject import Subject
+from hardsim.proving.prove import words_of
+from tests.support.check import Subject, Verdict, prove_subject
+from tests.support.model import Mask
 from tests.support.networks import edited_head
 from tests.support.subjects import compiled, evaluations, known, stated_to_be
 

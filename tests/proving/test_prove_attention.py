@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import hardsim
 from hardsim.campaign.engines import HardRunner
-from hardsim.campaign.result import Answer, Verdict, Word
-from hardsim.errors import InputError
-from hardsim.proving.prove import ProofResult, prove_attention, prove_every_length
-from hardsim.targets.subject import Subject
+from hardsim.campaign.result import Answer
+from hardsim.proving.prove import ProofResult, prove_every_length
 from tests.campaign.test_theorem26 import check
 from tests.support.attention_models import HEAD, Document, critical, majority, sided, some_a, some_a_by_words, with_head
+from tests.support.check import Subject, Verdict, Word, prove_attention
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.subjects import at_temperature, known, program_of, shipped, subject_of
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from hardsim.network.dense import Network
 from tests.reading.plain import outputs
+from tests.support.model import Network
 
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[2].parent / "shared"

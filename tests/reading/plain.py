@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.network.dense import Activation, Network, NetworkHead, Norm
-from hardsim.network.numbers import Mask
+from hardsim.network.dense import NetworkHead
+from tests.support.model import Activation, Mask, Network, Norm
 
 Array = NDArray[Any]
 

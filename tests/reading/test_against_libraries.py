@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.network.dense import Network
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import read_folder
 from tests.reading.folders import difference
 from tests.reading.plain import outputs
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Network, network_of, read_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of the libraries
 NEAR = 1e-5

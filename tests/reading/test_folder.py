@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.reading.folder import FORMATS, described, network_of, restated, settings_of
-from hardsim.reading.tensors import Stored, read_folder
+from hardsim.reading.folder import FORMATS, described, restated, settings_of
+from hardsim.reading.tensors import Stored
 from tests.reading.folders import DATA
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import network_of, read_folder
 
 
 def test_a_format_that_is_not_known_is_refused() -> None:

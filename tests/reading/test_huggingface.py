@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Network, Readout, RootScale
-from hardsim.network.numbers import Mask
-from hardsim.reading.folder import network_of
 from hardsim.reading.huggingface import read_gpt2
 from hardsim.reading.readout import reread
-from hardsim.reading.tensors import Stored, read_folder
+from hardsim.reading.tensors import Stored
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Activation, Mask, Network, Readout, RootScale, network_of, read_folder
 
 TRAINED = ["D2", "ab_d_bc", "majority", "tomita1", "tomita7"]
 LINEAR = 1e-5

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Network, Norm, Readout, RootScale
-from hardsim.network.numbers import Mask
 from hardsim.program.file import read_ahat, read_json
 from hardsim.reading.network_json import FORMAT, LARGEST, network_json, read_network_json
 from tests.support.dense_networks import SEEN, made
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Activation, Mask, Network, Norm, Readout, RootScale
 
 Document = dict[str, Any]
 MORE_A: Document = {

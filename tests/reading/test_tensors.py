@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError
 from hardsim.reading import tensors as reading
-from hardsim.reading.tensors import Settings, Stored, Tensors, is_network_folder, json_object, read_folder
+from hardsim.reading.tensors import Settings, Stored, Tensors, is_network_folder, json_object
 from tests.reading.folders import write_folder
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import read_folder
 
 ONE = {"w": np.ones((2, 3), np.float32)}
 

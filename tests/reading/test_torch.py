@@ -17,17 +17,24 @@ import pytest
 from numpy.typing import NDArray
 
 import hardsim
-from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Network, Norm, Readout, RootScale
-from hardsim.network.numbers import Mask
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import Stored, read_folder
+from hardsim.reading.tensors import Stored
 from hardsim.reading.torch import from_torch, read_torch
-from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import (
+    Activation,
+    BallArithmetic,
+    Mask,
+    Network,
+    Norm,
+    Readout,
+    RootScale,
+    network_of,
+    read_folder,
+)
 
 FOLDERS = "torch-post", "torch-pre", "torch-layer", "torch-bare"
 LINEAR = 1e-5

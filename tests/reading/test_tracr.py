@@ -16,14 +16,12 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import Stored, read_folder
+from hardsim.reading.tensors import Stored
 from hardsim.reading.tracr import CONFIG, from_tracr
+from tests.support.check import Verdict
+from tests.support.language import InputError, ProgramOracle, parse_program
 from tests.support.mistakes import raised
+from tests.support.model import network_of, read_folder
 
 SHARED = Path(__file__).parents[3] / "shared" / "tracr"
 FOLDERS = sorted(path.parent for path in SHARED.glob("*/meta.json"))

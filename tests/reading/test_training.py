@@ -11,10 +11,11 @@ from shutil import copytree
 import pytest
 
 import hardsim
-from hardsim.errors import InputError
 from hardsim.reading.training import is_state
-from hardsim.targets.open import expand_paths, read_input
+from hardsim.targets.open import expand_paths
 from tests.reading.folders import DATA
+from tests.support.check import read_input
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 GPT2 = DATA / "gpt2"

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.network.dense import Activation, Readout, RootScale
-from hardsim.network.numbers import Mask
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import Stored, json_object, read_folder
+from hardsim.reading.tensors import Stored, json_object
 from hardsim.reading.transformerlens import is_transformerlens, read_transformerlens
 from tests.reading.folders import DATA, difference, library_outputs
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Activation, Mask, Readout, RootScale, network_of, read_folder
 
 NAMES = sorted(path.name for path in DATA.iterdir() if not path.name.startswith(("gpt2", "torch")))
 NATIVE = ["bridge", "native"]

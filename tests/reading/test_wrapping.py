@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from hardsim.errors import InputError
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import read_folder
 from hardsim.reading.wrapping import state_dict_of, unwrapped
-from hardsim.targets.open import read_input
 from tests.reading.folders import DATA, difference, library_outputs, write_folder
+from tests.support.check import read_input
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import network_of, read_folder
 
 PREFIXES = [
     "module.",

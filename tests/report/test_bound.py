@@ -8,7 +8,7 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from hardsim.campaign.result import Growth, ModelFacts, Tie, Verdict, Violation
+from hardsim.campaign.result import Growth, ModelFacts, Tie, Violation
 from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.report.bound import (
     gap_row,
@@ -22,6 +22,7 @@ from hardsim.report.bound import (
 )
 from hardsim.report.plot import draw, name_of
 from tests.report.screens import printed
+from tests.support.check import Verdict
 from tests.support.documents import valid, validator_of
 from tests.support.mistakes import raised
 

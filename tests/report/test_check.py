@@ -10,7 +10,6 @@ import jsonschema
 import pytest
 
 from hardsim.campaign.result import (
-    CheckResult,
     CompileResult,
     EvalResult,
     Evaluation,
@@ -19,7 +18,6 @@ from hardsim.campaign.result import (
     LayerResult,
     LengthResult,
     Mapped,
-    Mismatch,
     ModelFacts,
     Parting,
     Shown,
@@ -27,7 +25,6 @@ from hardsim.campaign.result import (
     Tie,
     TiedPosition,
     TiedRow,
-    Verdict,
     Violation,
     WordsResult,
 )
@@ -49,6 +46,7 @@ from hardsim.report.check import (
 from hardsim.report.document import Document
 from hardsim.report.screen import Screen
 from tests.report.screens import printed
+from tests.support.check import CheckResult, Mismatch, Verdict
 from tests.support.documents import VALIDATOR, valid, validator_of
 from tests.support.mistakes import raised
 

@@ -9,15 +9,25 @@ from typing import Any
 import pytest
 
 from hardsim.campaign.result import HeadResult, Opened
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
-from hardsim.targets.subject import Subject
 from tests.report.screens import printed
+from tests.support.check import Subject
 from tests.support.documents import valid, validator_of
+from tests.support.language import parse_arith
+from tests.support.model import (
+    Affine,
+    Encoding,
+    Head,
+    Kind,
+    Letter,
+    Mask,
+    Program,
+    ProgramLayer,
+    Unit,
+    Weighting,
+    assemble,
+)
 
 HALF = Fraction(1, 2)
 ONE = Affine.constant(1)

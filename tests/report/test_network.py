@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.campaign.result import CheckResult, JudgedLength, Mismatch, ModelFacts, Verdict
+from hardsim.campaign.result import JudgedLength, ModelFacts
 from hardsim.report.check import Listing, print_check, print_verdict
 from hardsim.report.screen import Screen
 from tests.report.screens import printed
+from tests.support.check import CheckResult, Mismatch, Verdict
 from tests.support.documents import valid
 
 ALPHABET = ("a", "b")

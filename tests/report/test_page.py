@@ -16,10 +16,9 @@ from hardsim.report.page import blocks, text
 from hardsim.report.parts import Part
 from hardsim.report.prove import print_every_length
 from hardsim.report.screen import MATHS, columns
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 from tests.cli.conftest import unfolded
 from tests.report.screens import printed
+from tests.support.check import ModelOptions, read_input
 from tests.support.pages import Page
 
 HOSTILE = "<script>alert(1)</script> \" onload='x' & </b> [/b] \x1b[1m"

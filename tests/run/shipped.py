@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.campaign.result import Word
 from hardsim.campaign.theorem26 import plan_length, prepare_words
-from hardsim.network.transformer import Transformer
-from hardsim.program.assemble import assemble
-from hardsim.targets.subject import Subject
+from tests.support.check import Subject, Word
+from tests.support.model import Transformer, assemble
 
 
 def network_of(subject: Subject, words: Sequence[Word]) -> Transformer:

@@ -15,16 +15,14 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
-from hardsim.network.transformer import AttentionHead, Matrix, Transformer
+from hardsim.network.transformer import AttentionHead
 from hardsim.run import attention
 from hardsim.run.arithmetic import Column, Value
 from hardsim.run.attention import WordHead, enclosed, exponentials, spread, whole
-from hardsim.run.ball import BallArithmetic, lower, upper
+from hardsim.run.ball import lower, upper
 from hardsim.run.float_rows import Views
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic
+from tests.support.language import parse_arith
+from tests.support.model import BallArithmetic, Forward, Mask, Matrix, MpArithmetic, Transformer
 from tests.support.networks import ALPHABET, EXTREME, context, dense_forward, number, one_head, transformers
 
 BITS = 24

@@ -12,16 +12,14 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, Undecided
-from hardsim.lang.arith import parse_arith
-from hardsim.network.transformer import FeedForward, Layer, Matrix, Transformer
-from hardsim.program.hard_attention import Kind
 from hardsim.run.arithmetic import Column
-from hardsim.run.ball import TINY, BallArithmetic, bound_of, lower, upper
-from hardsim.run.forward import HALF, Forward, Trace
+from hardsim.run.ball import TINY, bound_of, lower, upper
+from hardsim.run.forward import HALF, Trace
 from hardsim.run.forward import margin as margin_of
 from hardsim.run.forward import settled as is_settled
-from hardsim.run.soft import ROUNDING_LIMIT, SoftModel, SoftTrace, bounds, output_settled, rounded, side
+from hardsim.run.soft import ROUNDING_LIMIT, SoftTrace, bounds, output_settled, rounded, side
+from tests.support.language import InputError, Undecided, parse_arith
+from tests.support.model import BallArithmetic, FeedForward, Forward, Kind, Layer, Matrix, SoftModel, Transformer
 from tests.support.networks import ALPHABET, clipped_at, context, dense_forward, fraction, one_head, transformers
 from tests.support.subjects import compiled
 

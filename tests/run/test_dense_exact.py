@@ -14,13 +14,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from hardsim.errors import Undecided
-from hardsim.network.dense import Activation, Network, NetworkLayer, Norm
-from hardsim.network.numbers import Mask
-from hardsim.run.ball import BallArithmetic
+from hardsim.network.dense import NetworkLayer
 from hardsim.run.dense_exact import DenseBalls, DenseForward, sees
-from hardsim.run.mp import MpArithmetic
 from tests.support.dense_networks import SEEN, Shape, made
+from tests.support.language import Undecided
+from tests.support.model import Activation, BallArithmetic, Mask, MpArithmetic, Network, Norm
 
 M = 5
 KINDS = list(product(Activation, ("layer", "rms", None), (False, True), SEEN, (False, True)))

@@ -15,10 +15,8 @@ import pytest
 from flint import arb, ctx
 
 from benchmarks.external import SHAPES, PlainPass
-from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, Readout, RootScale
-from hardsim.network.numbers import Mask
+from hardsim.network.dense import Mlp, NetworkHead, NetworkLayer
 from hardsim.run import dense_float
-from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward
 from hardsim.run.dense_float import (
     STEEPEST,
@@ -33,6 +31,7 @@ from hardsim.run.dense_float import (
 )
 from hardsim.run.enclosure import ETA
 from tests.support.dense_networks import SEEN, Shape, made
+from tests.support.model import Activation, BallArithmetic, Mask, Network, Norm, Readout, RootScale
 
 BITS = 400
 TRAINED = Path(__file__).parents[3] / "shared" / "trained"

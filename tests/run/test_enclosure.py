@@ -11,7 +11,6 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     EXP_ERROR,
     Block,
@@ -28,6 +27,7 @@ from hardsim.run.enclosure import (
     rounded,
 )
 from hardsim.run.float_rows import LOWEST, LOWEST_BESIDE_1, Views, lone, mean, weights_of
+from tests.support.model import Mask
 from tests.support.networks import EXTREME
 
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)

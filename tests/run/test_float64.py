@@ -13,20 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import Undecided, Unsupported
-from hardsim.lang.pretty import format_formula
 from hardsim.network.integers import Exact
-from hardsim.network.transformer import Layer, Matrix, Transformer
-from hardsim.program.regimes import PROVEN
 from hardsim.run import float_attention
 from hardsim.run.ball import lower, upper
 from hardsim.run.enclosure import Block, bits, fixed
 from hardsim.run.float64 import BatchTrace, FloatForward, affine, ranked
 from hardsim.run.float_rows import Views
-from hardsim.run.soft import SoftModel, SoftTrace, rounded
+from hardsim.run.soft import SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
-from hardsim.targets.subject import Subject
+from tests.support.check import Subject
 from tests.support.counting_strategies import counting_formulas
+from tests.support.language import Undecided, Unsupported, format_formula
+from tests.support.model import PROVEN, Layer, Matrix, SoftModel, Transformer
 from tests.support.networks import (
     ALPHABET,
     EXTREME,

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.network.integers import Exact
-from hardsim.network.numbers import Mask
 from hardsim.run import float_lookup
 from hardsim.run.enclosure import Block, fixed, rounded_row
 from hardsim.run.float_lookup import WINDOW, Lookup
 from hardsim.run.float_rows import Views, softmax_rows
+from tests.support.model import Mask
 
 N = 2 * WINDOW + 8
 PLACES = range(N)

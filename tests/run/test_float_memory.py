@@ -9,15 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hardsim.network.numbers import Mask
-from hardsim.program.regimes import PROVEN
 from hardsim.run import float_attention, float_rows
 from hardsim.run.enclosure import Block, bits, floats
 from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_attention import ExpTable, Tables
 from hardsim.run.float_rows import Views, softmax_rows
-from hardsim.targets.subject import Subject
 from tests.run.shipped import network_of
+from tests.support.check import Subject
+from tests.support.model import PROVEN, Mask
 from tests.support.networks import ALPHABET, context, one_head
 from tests.support.subjects import compiled, shipped
 

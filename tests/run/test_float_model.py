@@ -13,14 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.words import sample_words
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.semantics import Oracle
-from hardsim.network.numbers import Mask
-from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matrix, Transformer
-from hardsim.run.ball import BallArithmetic, lower, upper
+from hardsim.network.transformer import AttentionHead
+from hardsim.run.ball import lower, upper
 from hardsim.run.float64 import FloatForward
-from hardsim.run.forward import Forward
 from tests.run.shipped import network_of
+from tests.support.language import Oracle, parse_arith
+from tests.support.model import BallArithmetic, FeedForward, Forward, Layer, Mask, Matrix, Transformer
 from tests.support.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, one_head, transformers
 from tests.support.subjects import shipped
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError
-from hardsim.network.transformer import Layer, Matrix, Transformer
-from hardsim.run.forward import HALF, Forward
+from hardsim.run.forward import HALF
 from hardsim.run.forward import margin as margin_of
-from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed
+from hardsim.run.mp import MOST_DIGITS, amplification, choose_digits, digits_needed
 from hardsim.run.sizes import largest_logit
 from hardsim.run.soft import rounded
+from tests.support.language import InputError
+from tests.support.model import Forward, Layer, Matrix, MpArithmetic, Transformer
 from tests.support.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
 
 

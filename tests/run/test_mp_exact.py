@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.errors import Undecided
 from hardsim.run.ball import TINY
 from hardsim.run.mp import exact
+from tests.support.language import Undecided
 
 context = MPContext()
 context.dps = 40

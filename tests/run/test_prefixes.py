@@ -12,17 +12,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hardsim.errors import Undecided
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
 from hardsim.run import float64, float_attention, prefixes
 from hardsim.run.enclosure import Block, Integers, bits, fixed
 from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_rows import Views, mean
 from hardsim.run.prefixes import causal, fork, join
-from hardsim.run.soft import SoftModel
-from hardsim.targets.subject import Subject
 from tests.run.test_float64 import assert_contains
+from tests.support.check import Subject
+from tests.support.language import Undecided, parse_arith
+from tests.support.model import Mask, SoftModel
 from tests.support.subjects import compiled
 
 CAUSAL = ["causal-temperature", "causal-position"]

@@ -11,22 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.result import Answer
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.reals import Real
 from hardsim.network.integers import Exact
-from hardsim.network.numbers import Mask
-from hardsim.network.transformer import Transformer
-from hardsim.run.ball import BallArithmetic, lower, upper
+from hardsim.run.ball import lower, upper
 from hardsim.run.enclosure import near_row, rounded, rounded_row
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic, digits_needed
+from hardsim.run.mp import digits_needed
 from hardsim.run.sizes import largest_inverse
 from tests.run.test_float_model import check
+from tests.support.check import CheckOptions
+from tests.support.language import InputError, SourceError, parse_arith
 from tests.support.mistakes import raised
+from tests.support.model import BallArithmetic, Forward, Mask, MpArithmetic, Transformer
 from tests.support.networks import ALPHABET, dense_forward, transformers
 from tests.support.reals import between, mp_value
 from tests.support.subjects import compiled

@@ -11,14 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.errors import Undecided
-from hardsim.lang.arith import parse_arith
-from hardsim.network.transformer import Transformer
-from hardsim.program.assemble import assemble
 from hardsim.program.file import read_ahat, read_json
-from hardsim.run.ball import BallArithmetic
-from hardsim.run.soft import BITS, SoftModel, bounds, side
+from hardsim.run.soft import BITS, bounds, side
 from tests.support.attention_models import Document, some_a, with_head, write
+from tests.support.language import Undecided, parse_arith
+from tests.support.model import BallArithmetic, SoftModel, Transformer, assemble
 from tests.support.networks import fraction, transformers
 
 context = MPContext()

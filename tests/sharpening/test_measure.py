@@ -10,11 +10,9 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.hard.exact import ExactModel
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN, SAME_MEAN
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Head, Program, Weighting
-from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, measure, tied_values
+from hardsim.sharpening.measure import HeadFacts, LengthFacts, Witness, lower, tied_values
+from tests.support.model import Affine, ExactModel, Head, Mask, Program, Weighting, measure
 from tests.support.networks import ALPHABET, HardLayer, HardNetwork, dense_hard, hard_transformers
 from tests.support.simulations import one_head, run_hard
 

@@ -9,11 +9,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.network.numbers import Mask, Rational
-from hardsim.network.transformer import FeedForward, Matrix
-from hardsim.program.hard_attention import Affine, Program, Unit, Weighting
 from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
+from tests.support.model import Affine, FeedForward, Mask, Matrix, Program, Rational, Unit, Weighting
 from tests.support.networks import ffns
 from tests.support.simulations import models, one_head, run_hard, tieless
 

@@ -8,11 +8,6 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.errors import InputError, Undecided
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Program, Weighting
 from hardsim.run.ball import lower, upper
 from hardsim.sharpening.recursion import (
     DEFAULT_EPSILON,
@@ -25,6 +20,8 @@ from hardsim.sharpening.recursion import (
     place_of,
     solve,
 )
+from tests.support.language import InputError, Undecided, parse_arith
+from tests.support.model import Mask, Program, Weighting, assemble
 from tests.support.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
 
 EPSILONS = [Fraction(1, 2), DEFAULT_EPSILON, Fraction(1, 100)]

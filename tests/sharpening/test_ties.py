@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.arith import parse_arith
-from hardsim.network.transformer import LengthTable, Schedule
-from hardsim.program.assemble import assemble
+from hardsim.network.transformer import Schedule
 from hardsim.program.file import read_ahat, read_json
-from hardsim.program.hard_attention import Program
-from hardsim.run.soft import SoftModel, side
-from hardsim.sharpening.measure import LengthFacts, measure
+from hardsim.run.soft import side
+from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, RAMP, break_ties, declared_gaps, solve
 from tests.support.attention_models import HEAD, Document, sided, with_head, write
 from tests.support.hard_runs import outputs_of
+from tests.support.language import parse_arith
+from tests.support.model import ExactModel, LengthTable, Program, SoftModel, assemble, measure
 
 LONGEST = 5
 ONE = parse_arith("1")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from hardsim.lang import ast
-from hardsim.lang.ltl_parser import parse_expression
+from tests.support.language import parse_expression
 from tests.support.strategies import all_words
 
 Word = tuple[str, ...]

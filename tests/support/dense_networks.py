@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
-from hardsim.network.numbers import Mask
+from hardsim.network.dense import Dense, Mlp, NetworkHead, NetworkLayer
+from tests.support.model import Activation, Mask, Network, Norm, RootScale
 
 SEEN = (Mask.FUTURE, Mask.NONE, Mask.PAST)
 

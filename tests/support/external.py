@@ -12,9 +12,9 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from hardsim.api import Model
-from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
-from hardsim.network.numbers import Mask
+from hardsim.network.dense import NetworkHead, NetworkLayer, Token
 from hardsim.targets.open import of_network
+from tests.support.model import Mask, Network, Readout, RootScale
 
 AT_THE_END = Readout()
 

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.hard.exact import ExactModel, HardTrace, require_promises
+from hardsim.hard.exact import HardTrace, require_promises
 from hardsim.hard.hardmax import Rows
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.program.hard_attention import Head, Program, Weighting
-from hardsim.program.regimes import REGIMES
+from tests.support.language import desugar, parse_expression
+from tests.support.model import REGIMES, ExactModel, Head, Program, Weighting
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hardsim.proving.certificate import certificate, certificate_text
-from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 from hardsim.verify import checker_of, digests, rejection, verify
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, SCHEMA_VERSION
+from tests.support.check import ModelOptions, read_input
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 

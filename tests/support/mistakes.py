@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hardsim.errors import SourceError
+from tests.support.language import SourceError
 
 E = TypeVar("E", bound=BaseException)
 T = TypeVar("T")

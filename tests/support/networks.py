@@ -10,15 +10,23 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.columns import real_value
-from hardsim.network.numbers import Mask, Rational
-from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.network.transformer import AttentionHead
 from hardsim.program.file import program_of
-from hardsim.program.hard_attention import Program, Weighting
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic
+from tests.support.language import Arith, parse_arith
+from tests.support.model import (
+    FeedForward,
+    Forward,
+    Layer,
+    Mask,
+    Matrix,
+    MpArithmetic,
+    Program,
+    Rational,
+    Transformer,
+    Weighting,
+)
 from tests.support.reals import context as context
 from tests.support.reals import mp_value
 

@@ -17,11 +17,12 @@ from flint import arb, ctx
 
 from hardsim.proving.certificate import certificate_text
 from hardsim.proving.program_certificate import program_certificate
-from hardsim.proving.prove import prove_attention, prove_every_length
+from hardsim.proving.prove import prove_every_length
 from hardsim.verify import digests, verify
 from hardsim.verify.program_sections import PROGRAM_CLAIM
 from hardsim.verify.sections import FORMAT, SCHEMA_VERSION
 from tests.mutants.judge import Judge
+from tests.support.check import prove_attention
 from tests.support.subjects import shipped
 
 Word = tuple[str, ...]

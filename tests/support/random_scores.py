@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from hardsim.lang.arith import parse_arith
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from tests.support.language import parse_arith
+from tests.support.model import Affine, Encoding, Head, Letter, Mask, Program, ProgramLayer, Unit, Weighting
 
 HALF = Fraction(1, 2)
 LETTERS = "abc"

@@ -10,18 +10,28 @@ from random import Random
 
 from flint import arb
 
-from hardsim.hard.exact import ExactModel, HardTrace, Word
-from hardsim.lang.arith import parse_arith
+from hardsim.hard.exact import HardTrace, Word
 from hardsim.network.integers import Exact
-from hardsim.network.numbers import Mask
-from hardsim.network.transformer import AttentionHead, FeedForward, Layer, LengthTable, Matrix, Transformer
-from hardsim.program.assemble import assemble
+from hardsim.network.transformer import AttentionHead
 from hardsim.program.file import program_of
-from hardsim.program.hard_attention import Program, Weighting
 from hardsim.run.arithmetic import Column
-from hardsim.run.ball import BallArithmetic
-from hardsim.run.forward import Forward
-from hardsim.sharpening.measure import LengthFacts, measure
+from hardsim.sharpening.measure import LengthFacts
+from tests.support.language import parse_arith
+from tests.support.model import (
+    BallArithmetic,
+    ExactModel,
+    FeedForward,
+    Forward,
+    Layer,
+    LengthTable,
+    Mask,
+    Matrix,
+    Program,
+    Transformer,
+    Weighting,
+    assemble,
+    measure,
+)
 
 LONGEST = 6
 D = 4

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hardsim.files import LARGEST_TEXT, read_bytes
-from hardsim.lang.ast import FormulaFile, SraspProgram
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.lang.ast import SraspProgram
+from tests.support.language import FormulaFile, parse_program, parse_text
 
 
 def load(path: Path | str) -> FormulaFile:

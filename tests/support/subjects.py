@@ -9,23 +9,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hardsim.campaign.check import CheckOptions, Judge
+from hardsim.campaign.check import Judge
 from hardsim.campaign.engines import MARGIN
 from hardsim.campaign.evaluate import evaluate
-from hardsim.campaign.result import AUTO, MPMATH, Evaluation, Word
-from hardsim.errors import Unsupported
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.network.transformer import Transformer
-from hardsim.program.regimes import PROVEN
+from hardsim.campaign.result import AUTO, MPMATH, Evaluation
 from hardsim.proof.formulas.general import prove_general
-from hardsim.proof.formulas.network import prove
 from hardsim.proof.shared.result import Proof
-from hardsim.targets.open import Accepts, compile_formula, read_input
-from hardsim.targets.subject import ModelOptions, Subject, own_predicates
+from hardsim.targets.open import Accepts
+from hardsim.targets.subject import own_predicates
 from tests.support.attention_models import Document, write
+from tests.support.check import CheckOptions, ModelOptions, Subject, Word, compile_formula, prove, read_input
+from tests.support.language import FormulaFile, Unsupported, desugar, parse_arith, parse_expression
+from tests.support.model import PROVEN, Transformer
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
 T = TypeVar("T")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from tests.support.model import Affine, Encoding, Head, Letter, Mask, Program, ProgramLayer, Unit, Weighting
 from tests.support.tied_models import ENCODINGS, expression
 
 

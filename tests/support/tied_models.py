@@ -13,10 +13,9 @@ from fractions import Fraction
 from functools import cache
 from random import Random
 
-from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import BOS
-from hardsim.network.numbers import Mask, Rational
-from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+from tests.support.language import Arith, parse_arith
+from tests.support.model import Affine, Encoding, Head, Letter, Mask, Program, ProgramLayer, Rational, Unit, Weighting
 
 ENCODINGS = {
     "first": "[i = 1]", "last": "[i = n]", "part": "i/n", "each": "1/n", "sign": "(-1)^i", "odd": "[i mod 2 = 1]",

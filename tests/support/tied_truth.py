@@ -22,14 +22,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
 from hardsim.proof.programs.lattice import DenominatorName, IsolatedZero, NumberSpan, Share
 from hardsim.proof.programs.program import HeadLaw, Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.types import Source, TypedColumns
 from hardsim.proof.shared.ratios import NAMES, Ratio, Value
 from tests.mutants.judge import evaluate
+from tests.support.model import Affine, Head, Mask, Program, ProgramLayer, Weighting
 
 Word = tuple[str, ...]
 Numbers = NDArray[Any]

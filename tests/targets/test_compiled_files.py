@@ -11,16 +11,22 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.engines import HardRunner
-from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.theorem26 import without_budget
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.arith import parse_arith
-from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.proving.prove import confirmed, prove_attention, prove_subject
-from hardsim.targets.open import read_input, store_program
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.proving.prove import confirmed
+from hardsim.targets.open import store_program
+from tests.support.check import (
+    CheckOptions,
+    CheckResult,
+    ModelOptions,
+    Subject,
+    Verdict,
+    check_with_proof,
+    prove_attention,
+    prove_subject,
+    read_input,
+)
+from tests.support.language import InputError, SourceError, parse_arith
 from tests.support.networks import dense_forward
 from tests.support.subjects import known, shipped
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.errors import InputError
-from hardsim.network.dense import Readout
 from hardsim.targets.expected import ExpectedOutputs, Rule, require_positions, unjudged
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Readout
 
 ABC = ("a", "b", "c")
 HALF = Fraction(1, 2)

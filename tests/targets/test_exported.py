@@ -13,21 +13,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from hardsim.errors import InputError
-from hardsim.lang.arith import parse_arith
-from hardsim.measuring.export import Export, export_of, folder_files
-from hardsim.network.dense import Activation, Network, Readout
-from hardsim.program.regimes import PROVEN
+from hardsim.measuring.export import folder_files
 from hardsim.reading.network_json import network_json
 from hardsim.targets.exported import layout_of, transformer_of
-from hardsim.targets.external import External
-from hardsim.targets.open import Input, read_input
-from hardsim.targets.subject import ModelOptions, Subject, Target
+from hardsim.targets.open import Input
+from hardsim.targets.subject import Target
 from tests.cli.conftest import written
 from tests.support.attention_models import majority, sided, some_a, write
+from tests.support.check import Export, External, ModelOptions, Subject, export_of, read_input
 from tests.support.dense_networks import made
 from tests.support.external import mean_of_a
+from tests.support.language import InputError, parse_arith
 from tests.support.mistakes import raised
+from tests.support.model import PROVEN, Activation, Network, Readout
 from tests.support.subjects import FORMULAS, known
 from tests.writing.runs import network_export, to_export
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError, Interrupted
-from hardsim.network.dense import Norm, Readout
-from hardsim.network.numbers import Mask
+from hardsim.errors import Interrupted
 from hardsim.targets.external import NetworkJudge
+from tests.support.check import Verdict
 from tests.support.external import mean_of_a, model_of
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Mask, Norm, Readout
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 """A bias with which a tie, a share of 1/2, is above 0; no smaller share is, up to 499 symbols."""

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 import hardsim
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.program.regimes import REGIMES
 from hardsim.targets.labels import SAYS, UNCONFIRMED, regimes_of
-from hardsim.targets.open import compile_formula, read_input
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, compile_formula, read_input
+from tests.support.language import parse_arith, parse_text
+from tests.support.model import REGIMES
 
 SINCE = "alphabet: a b c\na S b\n"
 COUNTS = "alphabet: a b\n#L[a] >= #L[b]\n"

@@ -13,16 +13,13 @@ from typing import Any, get_args
 
 import pytest
 
-from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import Opened, Verdict
-from hardsim.errors import HardsimError, InputError
-from hardsim.lang.arith import parse_arith
+from hardsim.campaign.result import Opened
 from hardsim.measuring.bound import bound_subject
 from hardsim.measuring.critical import critical
-from hardsim.program.hard_attention import Kind
-from hardsim.program.regimes import PROVEN
-from hardsim.targets.open import KINDS, OTHER, expand_paths, read_expression, read_input, store_program, store_text
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.targets.open import KINDS, OTHER, expand_paths, store_program, store_text
+from tests.support.check import CheckOptions, ModelOptions, Subject, Verdict, check_subject, read_expression, read_input
+from tests.support.language import HardsimError, InputError, parse_arith
+from tests.support.model import PROVEN, Kind
 from tests.support.strategies import all_words
 from tests.support.subjects import evaluations, known
 

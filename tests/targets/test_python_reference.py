@@ -17,11 +17,12 @@ import pytest
 
 import hardsim
 from hardsim.campaign import failures
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError
-from hardsim.network.dense import Readout, Token
+from hardsim.network.dense import Token
+from tests.support.check import Verdict
 from tests.support.external import mean_of_a, model_of
+from tests.support.language import InputError
 from tests.support.mistakes import raised
+from tests.support.model import Readout
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 Word = tuple[Any, ...]

@@ -17,16 +17,15 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import Verdict, Word
-from hardsim.errors import InputError, OutOfRange, SourceError
-from hardsim.network.dense import Readout
 from hardsim.targets.expected import UNKNOWN
-from hardsim.targets.external import External, judging
-from hardsim.targets.open import expand_paths, read_input
+from hardsim.targets.external import judging
+from hardsim.targets.open import expand_paths
 from hardsim.targets.specification import read_specification
 from tests.cli.conftest import written
+from tests.support.check import CheckOptions, External, Verdict, Word, check_subject, read_input
 from tests.support.external import hooked_folder, mean_of_a, model_of
+from tests.support.language import InputError, OutOfRange, SourceError
+from tests.support.model import Readout
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "output 0: #L[a] >= #L[b]\n"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.program.hard_attention import Head, Kind
-from hardsim.program.regimes import REGIMES, expression
+from hardsim.program.regimes import expression
 from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.run.ball import bound_of
-from hardsim.targets.subject import Subject
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
+from tests.support.check import Subject
+from tests.support.model import REGIMES, Head, Kind
 from tests.support.networks import context, number, softmax
 from tests.support.subjects import compiled as subject
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.program.hard_attention import Affine, Encoding
-from hardsim.program.regimes import REGIMES, Regime, expression
+from hardsim.program.regimes import Regime, expression
 from hardsim.theory.lemmas import attended_error, geometric_distance
+from tests.support.model import REGIMES, Affine, Encoding
 from tests.support.networks import context, number, softmax
 
 

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.errors import InputError
 from hardsim.theory.outward import TINIEST, exp_above, round_up
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 context = MPContext()

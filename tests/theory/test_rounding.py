@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError
 from hardsim.theory.rounding import least_width, pieces, pieces_for_rounding
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)

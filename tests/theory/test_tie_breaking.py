@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError
 from hardsim.theory.lemmas import geometric_distance
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.networks import context, softmax
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError
 from hardsim.theory.outward import round_up
 from hardsim.theory.perturbation import weight_distance
+from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.networks import context, number, softmax
 from tests.theory.layer_errors import (

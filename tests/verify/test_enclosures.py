@@ -15,12 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.errors import Undecided
-from hardsim.lang.arith import in_python, parse_arith
+from hardsim.lang.arith import in_python
 from hardsim.proving.certificate import certificate, certificate_text, check_model
 from hardsim.proving.program_certificate import program_certificate
-from hardsim.proving.prove import prove_attention, prove_every_length, prove_subject
-from hardsim.targets.subject import Subject
+from hardsim.proving.prove import prove_every_length
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import FAR, GRID, Rejected, distance, exp_up_to, too_large, worst
 from hardsim.verify.decay import Law, Recursion
@@ -30,7 +28,9 @@ from hardsim.verify.ratios import of
 from hardsim.verify.sections import LARGEST
 from hardsim.verify.spans import Functions, Signs
 from tests.support.certificate_definitions import false_on
+from tests.support.check import Subject, prove_attention, prove_subject
 from tests.support.hostile_certificates import sealed
+from tests.support.language import Undecided, parse_arith
 from tests.support.mistakes import raised
 from tests.support.networks import number
 from tests.support.program_certificates import sealed as sealed_program

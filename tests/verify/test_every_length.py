@@ -17,12 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, Undecided
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.program.regimes import PROVEN
 from hardsim.proving.certificate import certificate, check_formula, check_model
-from hardsim.targets.open import compile_formula, read_input
-from hardsim.targets.subject import ModelOptions
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected
 from hardsim.verify.every_length import ALTERNATING, CLASSES, NUMBER, TABLE, of_x, ramp
@@ -40,8 +35,11 @@ from hardsim.verify.ratios import (
     upper,
 )
 from tests.support.certificate_definitions import false_on
+from tests.support.check import ModelOptions, compile_formula, read_input
 from tests.support.hostile_certificates import CASES, TRUE, handmade, made, sealed
+from tests.support.language import InputError, Undecided, parse_text
 from tests.support.mistakes import raised
+from tests.support.model import PROVEN
 from tests.verify.test_hostile_certificates import PLACES, altered
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"

@@ -16,20 +16,19 @@ import pytest
 from hardsim.api import Model, load
 from hardsim.campaign.evaluate import compiled_text
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import Verdict
-from hardsim.errors import InputError, SourceError, Undecided
-from hardsim.program.regimes import REGIMES
 from hardsim.proving.certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import check_network, program_certificate
 from hardsim.proving.proof_files import written_down
-from hardsim.proving.prove import plan_proof, prove_attention
+from hardsim.proving.prove import plan_proof
 from hardsim.targets.open import of_document
-from hardsim.targets.subject import ModelOptions, Subject
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, ONE, Rejected, above, falls, worst, worst_of_all
 from tests.support.certificate_definitions import false_on
+from tests.support.check import ModelOptions, Subject, Verdict, prove_attention
 from tests.support.hostile_certificates import sealed
+from tests.support.language import InputError, SourceError, Undecided
 from tests.support.mistakes import raised
+from tests.support.model import REGIMES
 from tests.support.program_certificates import sealed as program_sealed
 from tests.support.subjects import compiled, shipped
 

@@ -20,19 +20,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.cli.verify import CertifiedTarget, check
-from hardsim.errors import Undecided
-from hardsim.lang.arith import parse_arith
 from hardsim.proving.certificate import lengths_of, span_of
 from hardsim.proving.program_certificate import check_network, program_certificate
-from hardsim.proving.prove import prove_attention, prove_every_length
+from hardsim.proving.prove import prove_every_length
 from hardsim.verify import checker_of, verify
 from hardsim.verify.arithmetic import MINUTE, WORK, Rejected
 from hardsim.verify.program_sections import CHECKED
 from hardsim.verify.programs import ProgramChecker
 from tests.proof.test_smt_program import of_subject
+from tests.support.check import prove_attention
 from tests.support.damage import at, places, replaced
 from tests.support.hostile_certificates import made as formula_certificate
 from tests.support.hostile_certificates import sealed as formula_sealed
+from tests.support.language import Undecided, parse_arith
 from tests.support.mistakes import raised
 from tests.support.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
 from tests.support.subjects import FORMULAS, shipped, subject_of

@@ -20,16 +20,12 @@ from typing import Any, cast
 import pytest
 
 from hardsim.campaign.theorem26 import constant
-from hardsim.network.numbers import Mask
-from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Program, Weighting
 from hardsim.proof.programs import program as derivation
 from hardsim.proof.programs import shares as known_shares
 from hardsim.proof.programs.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
-from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw, law_of
+from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import ScoreRows
 from hardsim.proof.shared.ratios import Ratio, simplest
-from hardsim.proof.shared.result import NotProved
 from hardsim.proving.program_certificate import program_facts, program_json
 from hardsim.verify import rejection, verify
 from hardsim.verify.arithmetic import Rejected
@@ -43,7 +39,9 @@ from hardsim.verify.sections import FORMAT
 from hardsim.verify.shares import ShareSigns
 from hardsim.verify.spans import IsolatedZero as CheckedZero
 from hardsim.verify.spans import NumberSpan as CheckedSpan
+from tests.support.check import NotProved, law_of
 from tests.support.damage import at, replaced
+from tests.support.model import Mask, Program, Weighting, assemble
 from tests.support.program_certificates import handmade, made, rising, sealed, wrong_word
 from tests.support.subjects import shipped
 from tests.support.tied_by_hand import BY_HAND

@@ -15,19 +15,17 @@ from typing import Any
 
 import pytest
 
-from hardsim.lang.arith import parse_arith
-from hardsim.program.assemble import assemble
-from hardsim.proof.programs.program import law_of
-from hardsim.proof.shared.result import NotProved
 from hardsim.proving.program_certificate import _Facts, program_certificate, program_json
 from hardsim.proving.prove import prove_every_length
-from hardsim.targets.subject import Subject
 from hardsim.verify import types, verify
 from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.ratios import Ratio, Value
 from hardsim.verify.spans import NumberSpan
 from hardsim.verify.types import TypedColumns, TypedRows, always, few
+from tests.support.check import NotProved, Subject, law_of
+from tests.support.language import parse_arith
 from tests.support.mistakes import raised
+from tests.support.model import assemble
 from tests.support.program_certificates import sealed, wrong_word
 from tests.support.random_scores import LETTERS, Claim, RandomScore, random_score, require
 from tests.support.subjects import program_of, subject_of

@@ -17,21 +17,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.errors import Undecided, Unsupported
 from hardsim.lang import ast
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.pretty import format_file
 from hardsim.proving.certificate import certificate, certificate_text, check_formula, check_labels, check_model
-from hardsim.proving.prove import prove_subject
-from hardsim.targets.open import compile_formula, read_expression, read_input
-from hardsim.targets.subject import ModelOptions
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected, exp
 from hardsim.verify.expressions import evaluate, expression
 from tests.support.certificate_definitions import false_on
+from tests.support.check import ModelOptions, compile_formula, prove_subject, read_expression, read_input
 from tests.support.counting_strategies import counting_formulas
 from tests.support.hostile_certificates import CASES, made, sealed
+from tests.support.language import Undecided, Unsupported, format_file, parse_arith, parse_text
 from tests.support.mistakes import raised
 from tests.support.strategies import formulas
 

@@ -10,15 +10,12 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from hardsim.campaign.result import Word
-from hardsim.lang.arith import parse_arith
-from hardsim.measuring.export import Export, export_of
-from hardsim.network.dense import Network
-from hardsim.network.transformer import Transformer
-from hardsim.targets.open import Input, of_network, read_input
-from hardsim.targets.subject import ModelOptions
+from hardsim.targets.open import Input, of_network
 from hardsim.writing.layout import Answer, ExportLayout, transformer_layout
 from hardsim.writing.onnx import OUTPUTS, TOKENS, onnx_bytes
+from tests.support.check import Export, ModelOptions, Word, export_of, read_input
+from tests.support.language import parse_arith
+from tests.support.model import Network, Transformer
 
 Array = NDArray[Any]
 

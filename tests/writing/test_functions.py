@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
-from hardsim.errors import SourceError
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.semantics import Oracle
-from hardsim.network.columns import BUILT_IN, PredicateColumn, real_value
-from hardsim.network.transformer import LengthTable, PositionTable
+from hardsim.network.columns import BUILT_IN, real_value
+from hardsim.network.transformer import PositionTable
 from hardsim.writing.layout import function_json, nearest_float
 from tests.lang import test_recorded_expressions as recorded
+from tests.support.language import Oracle, SourceError, parse_arith, parse_text
 from tests.support.mistakes import raised
+from tests.support.model import LengthTable, PredicateColumn
 from tests.writing.bare import MODEL, names_of_model
 from tests.writing.runs import to_export
 

@@ -12,27 +12,42 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hardsim.errors import OutOfRange, Unsupported
-from hardsim.examples import formulas_directory
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.ltl_parser import parse_expression, parse_text
-from hardsim.lang.pretty import format_formula
-from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import members_of
-from hardsim.measuring.export import Export, exact_runner
-from hardsim.network.dense import Activation, Network, Norm, Readout
-from hardsim.network.numbers import Mask
-from hardsim.network.transformer import FeedForward, Layer, LengthTable, Matrix, Transformer
-from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import read_folder
+from hardsim.measuring.export import exact_runner
 from hardsim.writing.layout import ExportLayout, nearest_float
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
+from tests.support.check import Export
 from tests.support.dense_networks import SEEN, made
 from tests.support.external import mean_of_a
+from tests.support.language import (
+    FormulaFile,
+    Oracle,
+    OutOfRange,
+    Unsupported,
+    format_formula,
+    formulas_directory,
+    parse_arith,
+    parse_expression,
+    parse_text,
+)
 from tests.support.mistakes import raised
+from tests.support.model import (
+    PROVEN,
+    REGIMES,
+    Activation,
+    FeedForward,
+    Layer,
+    LengthTable,
+    Mask,
+    Matrix,
+    Network,
+    Norm,
+    Readout,
+    Transformer,
+    network_of,
+    read_folder,
+)
 from tests.support.networks import dense_forward, one_head, transformers
 from tests.support.strategies import all_words, formulas
 from tests.support.subjects import in_regimes, known

@@ -13,15 +13,14 @@ import numpy as np
 import onnx
 import pytest
 
-from hardsim.errors import InputError, OutOfRange
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.network.dense import Activation, Mlp, Network, NetworkLayer, Readout
+from hardsim.network.dense import Mlp, NetworkLayer
 from hardsim.writing import onnx as writing
 from hardsim.writing.onnx import onnx_bytes, require_onnx
 from tests.support.dense_networks import made
 from tests.support.external import mean_of_a
+from tests.support.language import InputError, OutOfRange, parse_arith, parse_expression
 from tests.support.mistakes import raised
+from tests.support.model import Activation, Network, Readout
 from tests.support.networks import one_head
 from tests.support.subjects import in_regimes, known
 from tests.writing.runs import NEAR, Graph, everything_of, network_export, off

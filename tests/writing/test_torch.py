@@ -16,26 +16,27 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hardsim.errors import Unsupported
-from hardsim.examples import formulas_directory
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.lang.semantics import Oracle
-from hardsim.measuring.export import Export, exact_runner, export_of, folder_files, run_folder
-from hardsim.network.dense import Activation, Network, Norm, Readout
-from hardsim.network.transformer import LengthTable, Transformer
-from hardsim.program.regimes import REGIMES
-from hardsim.reading.folder import network_of
-from hardsim.reading.tensors import read_folder
-from hardsim.targets.open import read_expression
-from hardsim.targets.subject import ModelOptions
+from hardsim.measuring.export import exact_runner, folder_files, run_folder
 from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
 from tests.reading.folders import DATA, SHARED, library_outputs
 from tests.reading.plain import outputs
+from tests.support.check import Export, ModelOptions, export_of, read_expression
 from tests.support.dense_networks import made
 from tests.support.documents import valid
 from tests.support.external import mean_of_a
+from tests.support.language import Oracle, Unsupported, formulas_directory, parse_arith, parse_expression
+from tests.support.model import (
+    REGIMES,
+    Activation,
+    LengthTable,
+    Network,
+    Norm,
+    Readout,
+    Transformer,
+    network_of,
+    read_folder,
+)
 from tests.support.networks import dense_forward, one_head, transformers
 from tests.support.strategies import all_words
 from tests.support.subjects import in_regimes, known

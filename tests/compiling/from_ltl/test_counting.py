@@ -11,15 +11,11 @@ import pytest
 from hardsim.campaign.result import MPMATH
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_ltl.operators import SIZES
-from hardsim.errors import InvariantError, Unsupported
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
-from hardsim.program.regimes import PROVEN, REGIMES, expression
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.program.regimes import expression
+from tests.support.check import ModelOptions, Subject, compile_formula
 from tests.support.hard_runs import hard_run
+from tests.support.language import FormulaFile, InvariantError, Unsupported, desugar, parse_text
+from tests.support.model import PROVEN, REGIMES, Affine, Head, Kind, Program, Weighting
 from tests.support.strategies import all_words
 from tests.support.subjects import agree, evaluations
 

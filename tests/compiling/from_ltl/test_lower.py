@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.errors import Unsupported
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression, parse_text
-from hardsim.program.hard_attention import Affine, Program
-from hardsim.program.regimes import REGIMES
+from tests.support.language import Unsupported, desugar, parse_expression, parse_text
+from tests.support.model import REGIMES, Affine, Program
 
 
 def program(text: str, regime: str = "temperature") -> Program:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, Method, lower
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.program.hard_attention import Head
-from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
+from hardsim.program.regimes import DEFAULT_REGIME
+from tests.support.language import desugar, parse_text
+from tests.support.model import REGIMES, Head
 
 HEADER = "alphabet: a b c\n"
 SINCE = "read at the last position with"

@@ -8,12 +8,10 @@ from typing import get_args
 import pytest
 
 from hardsim.campaign.result import MPMATH
-from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.targets.open import compile_formula
-from hardsim.targets.subject import ModelOptions
+from tests.support.check import ModelOptions, compile_formula
+from tests.support.language import Unsupported, parse_expression
+from tests.support.model import PROVEN, REGIMES
 from tests.support.strategies import PAST_BINARY, PAST_UNARY, all_words
 from tests.support.subjects import agree, evaluations, known
 

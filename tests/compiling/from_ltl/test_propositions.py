@@ -14,17 +14,14 @@ from hypothesis import given, settings
 from hardsim.campaign.engines import HardRunner
 from hardsim.campaign.result import MPMATH
 from hardsim.campaign.words import sample_words
-from hardsim.errors import InputError, Unsupported
 from hardsim.lang import ast
-from hardsim.lang.ast import FormulaFile
 from hardsim.lang.core import Letters
-from hardsim.lang.desugar import desugar
-from hardsim.lang.ltl_parser import parse_expression, parse_text
 from hardsim.lang.valuations import Valuations, everything
-from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.targets.open import compile_formula, of_document, store_program, store_text
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.targets.open import of_document, store_program, store_text
 from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
+from tests.support.check import ModelOptions, Subject, compile_formula
+from tests.support.language import FormulaFile, InputError, Unsupported, desugar, parse_expression, parse_text
+from tests.support.model import PROVEN, REGIMES
 from tests.support.strategies import all_words, formulas
 from tests.support.subjects import agree, general_proof, proof_of
 

@@ -11,14 +11,13 @@ from itertools import islice, product
 
 import numpy as np
 
-from hardsim.compiling.from_srasp.compile import Compiled, compile_program
-from hardsim.errors import OutOfRange
-from hardsim.hard.exact import ExactModel, HardTrace, LayerTrace
+from hardsim.compiling.from_srasp.compile import Compiled
+from hardsim.hard.exact import HardTrace, LayerTrace
 from hardsim.lang.ast import BLANK, SraspProgram
-from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.padding import padded_word
-from hardsim.program.hard_attention import Head, Weighting
 from tests.support.hard_runs import outputs_of
+from tests.support.language import OutOfRange, ProgramOracle
+from tests.support.model import ExactModel, Head, Weighting, compile_program
 
 Word = tuple[str, ...]
 BATCH = 512

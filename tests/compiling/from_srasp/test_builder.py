@@ -16,9 +16,7 @@ from hardsim.compiling.from_srasp.network import (
     Interval,
     NetworkBuilder,
 )
-from hardsim.hard.exact import ExactModel
-from hardsim.network.numbers import Mask
-from hardsim.program.hard_attention import Affine
+from tests.support.model import Affine, ExactModel, Mask
 
 ONE = Affine.constant(1)
 

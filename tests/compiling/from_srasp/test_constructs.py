@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.lang.ast import SraspProgram
-from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
+from tests.support.language import parse_program
+from tests.support.model import compile_program
 
 # c: a's so far; s: a's minus b's so far; both are look-ups, and s needs both signs. m is an integer with an offset.
 HEAD = """alphabet: a b

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.errors import Unsupported
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.srasp.srasp_parser import parse_program
-from hardsim.proof.programs.program import law_of
-from hardsim.sharpening.measure import measure
 from tests.compiling.from_srasp.harness import agree, words_to
+from tests.support.check import law_of
+from tests.support.language import Unsupported, parse_program
 from tests.support.mistakes import raised
+from tests.support.model import ExactModel, compile_program, measure
 
 # c, s and w are integers in [0, n], [-n, n] and [-1, 1].
 HEAD = """alphabet: a b

@@ -8,12 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.srasp.srasp_parser import parse_program
-from hardsim.proof.programs.program import law_of
-from hardsim.sharpening.measure import measure
 from tests.compiling.from_srasp.harness import agree, words_to
+from tests.support.check import law_of
+from tests.support.language import parse_program
+from tests.support.model import ExactModel, compile_program, measure
 
 OUTPUTS = [
     "pos(i)",

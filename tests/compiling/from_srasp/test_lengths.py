@@ -20,7 +20,7 @@ from hardsim.compiling.from_srasp.lengths import (
     controls,
     summed_up,
 )
-from hardsim.lang.arith import Arith, parse_arith
+from tests.support.language import Arith, parse_arith
 
 PADS = (None, "len", "2*len", "len+1", "len^2", "len*(len+1)/2", "3*len-4", "7", "len+len div 2", "-(-len)")
 coefficients = st.lists(st.integers(-3, 3), min_size=6, max_size=6)

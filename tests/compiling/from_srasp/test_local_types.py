@@ -14,13 +14,11 @@ from flint import fmpq_mpoly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.compiling.from_srasp.local import TooManyTypes
 from hardsim.compiling.from_srasp.ranges import Ranges
 from hardsim.lang import ast
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
+from tests.support.language import ProgramOracle, parse_arith, parse_program
+from tests.support.model import compile_program
 from tests.support.srasp_strategies import Shape, programs
 from tests.support.subjects import FORMULAS
 

@@ -6,12 +6,10 @@ from random import Random
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.errors import Unsupported
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
+from tests.support.language import ProgramOracle, Unsupported, parse_program
 from tests.support.mistakes import raised
+from tests.support.model import compile_program
 
 # s is in [-n, n]; the sums of m and l leave that range, but means of them can be compared.
 HEAD = """alphabet: a b

@@ -10,19 +10,16 @@ from itertools import product
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.errors import Unsupported
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import SraspProgram
 from hardsim.network.reader import Reader
 from hardsim.network.store import read_transformer, transformer_json
-from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, read_program
 from tests.compiling.from_srasp.harness import BATCH, agree, batches, check_gaps, words_to
 from tests.programs.reference import dyck
 from tests.programs.shipped import NAMES, expected, long_words, program_of, words_of
 from tests.support.hard_runs import outputs_of
+from tests.support.language import Unsupported, parse_arith
+from tests.support.model import ExactModel, assemble, compile_program
 from tests.support.srasp_strategies import Shape, programs
 
 

@@ -6,12 +6,10 @@ from itertools import product
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import Compiled, compile_program
-from hardsim.errors import OutOfRange
-from hardsim.hard.exact import ExactModel
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.compiling.from_srasp.compile import Compiled
 from tests.compiling.from_srasp.harness import raises_out_of_range
+from tests.support.language import OutOfRange, ProgramOracle, parse_program
+from tests.support.model import ExactModel, compile_program
 
 DOUBLE = "alphabet: a b\nd(i) := psum_j[j<=i] (Q_a(j) ? 2 : 0)\nY(i) := d(i) = 2\n"
 

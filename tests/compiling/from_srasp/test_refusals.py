@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.compiling.from_srasp.scores import MAX_CASES
-from hardsim.errors import Unsupported
 from hardsim.lang.ast import SraspProgram
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
+from tests.support.language import ProgramOracle, Unsupported, parse_program
+from tests.support.model import compile_program
 
 HEAD = """alphabet: a b
 c(i) := psum_j[j<=i] Q_a(j)

@@ -13,15 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from hardsim.errors import InputError, SourceError, Unsupported
-from hardsim.lang.ast import FormulaFile
 from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
-from hardsim.lang.ltl_parser import parse_text
-from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle
 from tests.support.crasp_definitions import Tree, conditions, programs, value
+from tests.support.language import FormulaFile, InputError, Oracle, SourceError, Unsupported, format_file, parse_text
 from tests.support.mistakes import raised
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "crasp"

@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
-from hardsim.errors import SourceError
 from hardsim.lang.canonical import canonical_regex
-from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
+from hardsim.lang.regex.regex_parser import RegexFile
+from tests.support.language import SourceError, parse_regex
 
 WORDS = ["".join(word) for n in range(1, 6) for word in product("abc", repeat=n)]
 

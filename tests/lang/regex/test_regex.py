@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError, Undecided
 from hardsim.lang.regex import automaton as automata
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
+from hardsim.lang.regex.regex_parser import RegexFile
+from tests.support.language import SourceError, Undecided, parse_regex
 
 LONGEST = 5
 WORDS = ["".join(word) for n in range(1, LONGEST + 1) for word in product("abc", repeat=n)]

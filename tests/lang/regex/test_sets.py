@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError
 from hardsim.lang.regex.automaton import SymbolClasses
-from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
+from hardsim.lang.regex.regex_parser import RegexFile
 from hardsim.lang.valuations import Valuations
+from tests.support.language import SourceError, parse_regex
 
 LONGEST = 4
 NAMES = ("p", "q")

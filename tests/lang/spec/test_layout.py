@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.errors import SourceError
 from hardsim.lang.spec.layout import SpecLayout, read_spec
+from tests.support.language import SourceError
 
 WHOLE = """// D_2: brackets to depth 2
 network: nets/D2

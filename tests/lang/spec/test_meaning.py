@@ -13,16 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.ltl_parser import parse_expression
-from hardsim.lang.regex.regex_parser import parse_regex
-from hardsim.lang.semantics import Oracle
 from hardsim.lang.spec.domain import extensions_of, first_in, leading, prefixes_of
 from hardsim.lang.spec.layout import read_spec
 from hardsim.lang.spec.meaning import Demands, Question, remarks
 from hardsim.lang.spec.oracle import OutputValues
-from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.lang.spec.words import Word, words_up_to
+from tests.support.language import InputError, Oracle, SourceError, parse_expression, parse_program, parse_regex
 
 PROGRAM = """alphabet: a b
 ones(i) := psum_j[j <= i] (Q_a(j) ? 1 : 0)

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import InputError
 from hardsim.lang import ast
 from hardsim.lang.srasp import batch_program
 from hardsim.lang.srasp.batch_program import BatchProgram
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.targets.open import Runs
+from tests.support.language import InputError, ProgramOracle, parse_program
 from tests.support.mistakes import raised
 from tests.support.srasp_strategies import programs
 

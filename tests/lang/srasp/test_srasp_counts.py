@@ -7,11 +7,9 @@ from itertools import product
 
 import pytest
 
-from hardsim.errors import SourceError
 from hardsim.lang import ast
 from hardsim.lang.srasp.batch_program import BatchProgram
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
+from tests.support.language import ProgramOracle, SourceError, parse_program
 from tests.support.mistakes import raised
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.errors import SourceError
-from hardsim.lang.srasp.srasp_parser import parse_program
+from tests.support.language import SourceError, parse_program
 from tests.support.mistakes import marked, raised
 
 NOWHERE = "has no meaning here"

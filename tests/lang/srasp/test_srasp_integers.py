@@ -6,12 +6,11 @@ from itertools import product
 
 import pytest
 
-from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.pin import example_line, with_example
 from hardsim.lang.srasp.batch_program import BatchProgram
-from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
-from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.lang.srasp.interpreter import check_program_examples
+from tests.support.language import InputError, ProgramOracle, SourceError, parse_program
 from tests.support.mistakes import raised
 
 DEPTH = "alphabet: ( )\nY(i) := psum_j[j<=i] (in(j) = '(' ? 1 : -1)\n"

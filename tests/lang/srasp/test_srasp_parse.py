@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.ast import (
     AsInteger,
@@ -26,7 +25,7 @@ from hardsim.lang.ast import (
     SymbolLiteral,
     Truth,
 )
-from hardsim.lang.srasp.srasp_parser import parse_program
+from tests.support.language import InputError, SourceError, parse_program
 from tests.support.mistakes import raised
 from tests.support.sources import load_program
 from tests.support.srasp_text import format_program, format_right_hand_side

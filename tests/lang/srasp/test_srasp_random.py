@@ -8,11 +8,9 @@ from fractions import Fraction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.errors import SourceError
 from hardsim.lang import ast
 from hardsim.lang.ast import walk
-from hardsim.lang.srasp.interpreter import ProgramOracle
-from hardsim.lang.srasp.srasp_parser import parse_program
+from tests.support.language import ProgramOracle, SourceError, parse_program
 from tests.support.mistakes import read_or_refused
 from tests.support.srasp_definitions import run_by_tables
 from tests.support.srasp_strategies import Shape, programs

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.padding import LONGEST_PADDED
-from hardsim.lang.srasp.srasp_parser import parse_program
 from tests.programs.reference import dyck, regex
 from tests.programs.shipped import DIRECTORY
+from tests.support.language import InputError, ProgramOracle, SourceError, parse_program
 from tests.support.mistakes import raised
 from tests.support.strategies import all_words
 
