@@ -45,13 +45,12 @@ from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overlo
 from hardsim.campaign.check import CheckOptions, Progress, default_workers, tried_of
 from hardsim.campaign.check import check_options_of as requested_of
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.campaign.crews import crews
 from hardsim.campaign.engines import few_digits
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.failures import evaluated_apart
 from hardsim.campaign.options import ALL, DEFAULTS, Judge, Request, of_python, plain_text, require_one_regime, unknown
 from hardsim.campaign.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
-from hardsim.campaign.workers import BACKENDS
+from hardsim.campaign.workers import BACKENDS, crews
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
     HardsimError,

@@ -7,11 +7,13 @@ Where a worker is lost, the shards that had not come back are run again.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import re
 import signal
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -20,15 +22,16 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from hardsim.campaign.options import unknown
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.options import Request, unknown
 from hardsim.campaign.result import Word
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
@@ -458,44 +461,21 @@ def looking_backend(client: Client, look: Callable[[], None]) -> Any:
 
 
 class RayCrew(Crew):
-    """The crew of a ray cluster: that of RAY_ADDRESS, or one that is started here with `workers` workers.
+    """The crew of joblib's ray backend, which joins the cluster of RAY_ADDRESS, or starts one here.
 
     Raises:
-        InputError: if the cluster cannot be reached.
+        InputError: if the backend cannot start.
     """
 
     def __init__(self, workers: int | None = None, lost: Lost | None = None) -> None:
-        import logging
-
-        import ray
-        from joblib import Parallel
+        from joblib import Parallel, effective_n_jobs, parallel_config
         from ray.util.joblib import register_ray
 
-        address = os.environ.get("RAY_ADDRESS")
-        here = address in (None, "local")
-        reason = None if here or address == "auto" else unreachable(str(address))
-        if reason is None:
-            try:
-                with without_interrupts():
-                    ray.init(
-                        address="local" if here else address,
-                        num_cpus=workers or processors() if here else None,
-                        include_dashboard=False if here else None,
-                        log_to_driver=False,
-                        logging_level=logging.CRITICAL,
-                    )
-            except (OSError, RuntimeError, ValueError) as error:
-                reason = f"no ray cluster there ({type(error).__name__})"
-        if reason is not None:
-            raise InputError(
-                f"RAY_ADDRESS={address}: {reason}",
-                hint="Start a cluster with `ray start --head`; if it asks for a token, set RAY_AUTH_MODE=token here. "
-                "Or unset RAY_ADDRESS: ray then starts on this machine.",
-            )
         register_ray()
-        super().__init__(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), lost)
-        # Entering it keeps the processes from one wave to the next; ray's backend returns no generator.
-        self._parallel = Parallel(self.workers, backend="ray", batch_size=1, pre_dispatch="all").__enter__()
+        with starting(), without_interrupts(), parallel_config(backend="ray"):
+            # Entering it keeps the processes from one wave to the next; ray's backend returns no generator.
+            self._parallel = Parallel(workers or -1, batch_size=1, pre_dispatch="all").__enter__()
+            super().__init__(workers or effective_n_jobs(-1), lost)
 
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
         from joblib import delayed
@@ -507,13 +487,111 @@ class RayCrew(Crew):
             raise WorkerLost("a ray worker was lost") from None
 
     def close(self) -> None:
-        """Leave the cluster, and end it if it was started here."""
-        import ray
+        """End the worker processes; ray itself ends with this process."""
+        self._parallel.__exit__(None, None, None)
 
+
+# ---- the crews of a command ----
+
+
+@dataclass
+class Crews:
+    """The source of the crew of each check: processes of this machine, or a cluster, which is joined once. `lost` is
+    called with a message when a worker goes away."""
+
+    request: Request
+    lost: Lost
+    _cluster: Crew | None = None
+    _processes: Crew | None = None
+
+    def join(self) -> None:
+        """Connect to the cluster, if the request names one.
+
+        Raises:
+            InputError: if the cluster cannot be used.
+        """
+        if self.request.backend == DASK:
+            self._cluster = DaskCrew(self.request.scheduler or "", self.request.workers, self.lost)
+        elif self.request.backend == RAY:
+            self._cluster = RayCrew(self.request.workers, self.lost)
+
+    def crew(self, default: Callable[[], int]) -> Crew:
+        """Return the crew of the next check; `default` returns the number of local processes that the check is
+        worth."""
+        if self._cluster is not None:
+            return self._cluster
+        crew = LocalCrew(self.request.workers or default(), self.lost)
+        if not crew.alone:
+            self._processes = crew  # joblib uses the same processes for all crews
+        return crew
+
+    def close(self) -> None:
+        """End the processes, or leave the cluster."""
+        for crew in (self._cluster, self._processes):
+            if crew is not None:
+                crew.close()
+
+
+@contextmanager
+def crews(request: Request, lost: Lost) -> Iterator[Crews]:
+    """Yield the crews of one command, and close them at its end.
+
+    Raises:
+        InputError: if the backend or the scheduler is unknown, or needs a package that is not installed.
+    """
+    need(request.backend, request.scheduler)
+    found = Crews(request, lost)
+    with quiet(whole=request.backend != LOCAL):
         try:
-            self._parallel.__exit__(None, None, None)
+            yield found
         finally:
-            ray.shutdown()
+            # An interruption must not leave worker processes behind.
+            with uninterrupted():
+                found.close()
+
+
+class _MainThread:
+    """A stream that only the main thread can write to: ray's threads print messages on standard output."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text in the main thread; drop it in any other thread."""
+        if threading.current_thread() is threading.main_thread():
+            return self._stream.write(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _unless_ended(
+    report_progress: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs
+) -> None:
+    """Report an error in a thread by `report_progress`, except in loky's executor thread while its processes are
+    being ended: it may fail over work that is given up at the same moment.
+    """
+    flags = getattr(args.thread, "executor_flags", None)
+    if flags is None or not flags.shutdown:
+        report_progress(args)
+
+
+@contextmanager
+def quiet(whole: bool) -> Iterator[None]:
+    """Keep the remarks of libraries off the streams: joblib's that it started a process again, or that work was wasted;
+    with `whole` all warnings, logs, and everything that other threads print."""
+    with warnings.catch_warnings(), ExitStack() as stack:
+        for remark in ("A worker stopped while some jobs", ".*tasks which were still being processed"):
+            warnings.filterwarnings("ignore", message=remark)
+        stack.callback(setattr, threading, "excepthook", threading.excepthook)
+        threading.excepthook = partial(_unless_ended, threading.excepthook)
+        if whole:
+            warnings.simplefilter("ignore")
+            stack.callback(logging.disable, logging.root.manager.disable)
+            logging.disable(logging.CRITICAL)
+            stack.enter_context(redirect_stdout(cast(TextIO, _MainThread(sys.stdout))))
+        yield
 
 
 # ---- in a worker ----

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions, default_workers
-from hardsim.campaign.crews import Crews, crews
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
+from hardsim.campaign.workers import Crews, crews
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note

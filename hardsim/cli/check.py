@@ -9,10 +9,10 @@ from functools import partial
 
 from hardsim.campaign.check import CheckOptions, check_options_of, default_workers
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.campaign.crews import Crews, crews
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.options import ALL, Request
 from hardsim.campaign.result import AUTO, MPMATH, UNASKED, CheckResult, Verdict
+from hardsim.campaign.workers import Crews, crews
 from hardsim.cli.estimate import announce, bar, check_cost
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session

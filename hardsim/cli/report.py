@@ -19,9 +19,9 @@ from typing import Any
 import typer
 
 from hardsim.campaign.check import CheckOptions, default_workers
-from hardsim.campaign.crews import Crews, crews
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import ALL, Request
+from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import streams
 from hardsim.cli.check import Work
 from hardsim.cli.estimate import bar

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -19,7 +22,19 @@ from joblib import register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 from hardsim.campaign import workers
-from hardsim.campaign.workers import Answer, Call, Crew, DaskCrew, Job, LocalCrew, RayCrew, Shard, WorkerLost, work
+from hardsim.campaign.workers import (
+    Answer,
+    Call,
+    Crew,
+    DaskCrew,
+    Job,
+    LocalCrew,
+    RayCrew,
+    Shard,
+    WorkerLost,
+    quiet,
+    work,
+)
 from hardsim.errors import WorkerFailure
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from tests.support.check import CheckOptions, Progress, check_subject
@@ -282,20 +297,14 @@ class RayError(Exception):
 
 
 @pytest.fixture
-def ray(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """A substitute for ray whose workers are threads; the value lists the arguments that it was started with."""
-    started: list[dict[str, Any]] = []
-    resources = {"CPU": 2.0}
+def ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A substitute for ray whose workers are threads."""
     names: dict[str, dict[str, Any]] = {
-        "ray": {"init": lambda **given: started.append(given), "cluster_resources": lambda: resources,
-                "shutdown": started.clear},
         "ray.util.joblib": {"register_ray": lambda: register_parallel_backend("ray", ThreadingBackend)},
         "ray.exceptions": {"RayError": RayError},
-    }  # fmt: skip
+    }
     for name, contents in names.items():
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(**contents))
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    return started
 
 
 def losing() -> Answer:
@@ -309,21 +318,61 @@ def losing() -> Answer:
     return answer
 
 
-def test_results_of_ray_come_in_the_order_of_the_shards(ray: list[dict[str, Any]]) -> None:
-    with RayCrew() as crew:
-        assert crew.workers == 2
-        assert [(given["address"], given["num_cpus"]) for given in ray] == [("local", workers.processors())]
+@pytest.mark.usefixtures("ray")
+def test_results_of_ray_come_in_the_order_of_the_shards() -> None:
+    with RayCrew(2) as crew:
         assert list(crew.run(Job(echoing, ("nowhere",)), shards(30))) == list(range(30))
         with pytest.raises(WorkerFailure, match="the word 'a' of length 2"):
             list(crew.run(Job(losing, ()), shards(9)))
-    assert ray == []
+    with RayCrew() as crew:
+        assert crew.workers >= 1
 
 
-def test_a_ray_cluster_that_is_not_there_is_refused(ray: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(InputError, match=r"RAY_ADDRESS=127\.0\.0\.1:1: nothing answers there"):
+@pytest.mark.usefixtures("ray")
+def test_a_ray_backend_that_cannot_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Mock(side_effect=ConnectionError("no cluster at 127.0.0.1:1"))
+    monkeypatch.setattr(ThreadingBackend, "configure", refused)
+    with pytest.raises(InputError, match=r"cannot be started: no cluster at 127\.0\.0\.1:1"):
         RayCrew(2)
-    assert ray == []
+
+
+# ---- the streams of a command ----
+
+
+@pytest.mark.parametrize(("shutdown", "message"), [(True, False), (False, True)])
+def test_an_error_of_the_thread_of_processes_that_are_ended_is_nothing_to_hear_of(
+    shutdown: bool, message: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise KeyError(9)
+
+    thread = threading.Thread(target=fail)
+    thread.executor_flags = SimpleNamespace(shutdown=shutdown)  # type: ignore[attr-defined]  # like loky's thread
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    with quiet(whole=False):
+        thread.start()
+        thread.join()
+    assert ("KeyError: 9" in capsys.readouterr().err) == message
+    assert threading.excepthook is threading.__excepthook__
+
+
+@pytest.mark.slow
+def test_an_interrupt_just_after_the_first_shards_are_out_ends_their_processes(
+    recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = workers.without_interrupts
+
+    @contextmanager
+    def interrupted() -> Iterator[None]:
+        with whole():
+            yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "without_interrupts", interrupted)
+    with quiet(whole=False), LocalCrew(2) as crew, pytest.raises(KeyboardInterrupt):
+        list(crew.run(Job(counting, ()), shards(40)))
+    gc.collect()
+    assert [str(one.message) for one in recwarn] == []
 
 
 # ---- whole checks ----

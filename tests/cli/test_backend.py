@@ -157,7 +157,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
         "import sys\n"
         "from distributed import LocalCluster\n"
         "from hardsim.campaign.workers import DaskCrew, Job, Shard\n"
-        "from hardsim.campaign.crews import quiet\n"
+        "from hardsim.campaign.workers import quiet\n"
         "from hardsim.errors import WorkerFailure\n"
         "from tests.cli.test_backend import deadly\n"
         "if __name__ == '__main__':\n"

@@ -47,7 +47,7 @@ BLOCK = re.compile(r"^(?:<!-- (?P<remark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<te
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
 CODE = re.compile(r"exit code (\d+)")
-ELSEWHERE = {".", "pip", "make", "jq", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
+ELSEWHERE = {".", "pip", "make", "jq", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379"}
 """First words of commands that these tests do not run."""
 
 
@@ -496,28 +496,17 @@ def ray_home() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("token", [False, True])
-def test_the_commands_for_a_cluster_of_ray_are_right(token: bool, ray_home: Path) -> None:
+def test_the_commands_for_a_cluster_of_ray_are_right(ray_home: Path) -> None:
     lines = [line for path in PAGES for block in blocks_of(path) for line in block.text.splitlines()]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    start, plain, result_text = (
-        line.replace("6379", port).split()
-        for line in lines
-        if line.startswith(("ray start", "RAY_ADDRESS=", "RAY_AUTH_MODE="))
+    start, check = (
+        line.replace("6379", port).split() for line in lines if line.startswith(("ray start", "RAY_ADDRESS="))
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     here: dict[str, Any] = {"cwd": ROOT, "env": clean | {"HOME": str(ray_home)}}
     ray = str(Path(sys.executable).with_name("ray"))
-    if token:
-        ended(ray, "get-auth-token", "--generate", **here).exits(0)
     quietly = ("--num-cpus", 2, "--include-dashboard", "false", "--disable-usage-stats", "--temp-dir", ray_home / "ray")
     ended(ray, *start[1:], *quietly, **here).exits(0)
-
-    def check(line: list[str]) -> Outcome:
-        given = dict(part.split("=", 1) for part in line[: line.index("hardsim")])
-        return process(*line[line.index("hardsim") + 1 :], cwd=ROOT, env=here["env"] | given)
-
-    if token:
-        check(plain).exits(2).says("no ray cluster there", "RAY_AUTH_MODE=token")
-    check(result_text if token else plain).clean("PROVED")
+    given = dict(part.split("=", 1) for part in check[: check.index("hardsim")])
+    process(*check[check.index("hardsim") + 1 :], cwd=ROOT, env=here["env"] | given).clean("PROVED")
