@@ -451,7 +451,7 @@ class Model:
             proving.require_provable(request)
             if call.given.external is not None:
                 require_file_made(request, call.given)
-                call.remark(NO_PROOF)
+                call.remark(NO_PROOF.reason)
                 network = call.target()
                 found = check_with_proof(network, requested_of(request, network), _update(progress))
                 call.failed(found)

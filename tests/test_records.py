@@ -24,6 +24,7 @@ from hardsim.campaign.result import Evaluation, Mapped, Parting, Shown, Temperat
 from hardsim.measuring.critical import Bracket
 from hardsim.measuring.head_patterns import HeadLeast, HeadTie
 from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
+from hardsim.proof.shared.result import NoProof
 from hardsim.records import (
     LONGEST_REPR,
     Count,
@@ -411,6 +412,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     float: st.floats(allow_nan=False),
     # The objects that results were made from are not part of the document.
     Subject: st.sampled_from([shipped("since.ltl"), shipped("ties.ahat.json"), shipped("dyck1.srasp")]),
+    NoProof: st.none(),
     Transformer: st.none(),
     Mapping: st.just({}),
     dict: st.none(),

@@ -19,6 +19,7 @@ from hardsim.campaign.result import HardUndecided, Tie, Word, word_summary
 from hardsim.campaign.theorem26 import prepare_words
 from hardsim.campaign.words import count_words, enumerate_words
 from hardsim.lang.valuations import Alphabet
+from hardsim.proof.shared.result import NoProof
 from hardsim.targets.subject import SIDES, Subject
 
 TRIED, IN_ORDER = 2_000, 3_000
@@ -81,8 +82,8 @@ def known_ties(subject: Subject) -> tuple[Tie, ...]:
     proved from its weights.
     """
     law = subject.law
-    # A law that is text is the reason why there is none. Programs are proved from their structure, not their weights.
-    if isinstance(law, str) or subject.kind == "srasp":
+    # Programs are proved from their structure, not their weights.
+    if isinstance(law, NoProof) or subject.kind == "srasp":
         return ()
     layers = [layer.heads for world in (law.one, law.more) for layer in world.layers]
     several = {

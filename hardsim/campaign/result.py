@@ -24,6 +24,7 @@ from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_output
 from hardsim.program.regimes import REGIMES
+from hardsim.proof.shared.result import NoProof
 from hardsim.records import (
     EMPTY,
     NOTHING,
@@ -94,8 +95,6 @@ OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not 
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
 UNSETTLED, DIRECT = "hard attention undecided", "soft/oracle"
 NOT_DECIDED = "not decided"
-UNASKED = "not asked: "
-"""Beginning of a text that says why the prover was not run."""
 MOST_VALUES = 4
 """Largest number of different values of tied positions, and of heads of an output, that a sentence lists."""
 LONGEST_VALUE = 12
@@ -280,6 +279,8 @@ class Violation(Record):
     """The number that was claimed."""
     observed: bool = False
     """True if mpmath computed the number, so that it is observed and not certain."""
+    declared: Unwritten[bool] = False
+    """True if the claim is a gap that the file declares."""
 
 
 Void: TypeAlias = Annotated[
@@ -841,6 +842,8 @@ class CheckResult(Record):
     """The first word on which the network reached no answer."""
     proof: str | None = None
     """The prover's result for all words, or why it was not run; None where the answers do not agree."""
+    unasked: Unwritten[NoProof | None] = None
+    """The reason why the prover was not run; None where it was run, or the answers do not agree."""
     shown: Shown | None = None
     """A few short words with their answers; None where the answers do not agree."""
     parting: Parting | None = None

@@ -26,6 +26,7 @@ from hardsim.network.transformer import LengthTable, Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Program
 from hardsim.program.sharpness import Budget
+from hardsim.proof.shared.result import NoProof
 from hardsim.sharpening.measure import LengthFacts, measure, tied_values
 from hardsim.sharpening.recursion import (
     DEFAULT_EPSILON,
@@ -42,8 +43,6 @@ from hardsim.targets.subject import SIDES, Subject
 
 PORTION, PORTION_PAIRS = 256, 2**18
 """Largest numbers of words, and of pairs of positions, that are measured together."""
-DECLARED = "the declared gap of head"
-"""Beginning of the text of a violation of a file's own claim."""
 PACKING = 6
 """Compression level of zlib. Runs are kept in memory until softmax has been compared with them."""
 
@@ -403,7 +402,7 @@ def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
     """Return, by head, the score gap of every query: the gap that the weights give for every word, where they
     suffice; else the declared one; else the measured one. `program` may be the subject's with ties broken.
     """
-    if program is not subject.program or isinstance(subject.law, str):
+    if program is not subject.program or isinstance(subject.law, NoProof):
         return declared_gaps(program, facts)
     found = subject.law.facts(facts.n).heads
     return {
@@ -443,10 +442,10 @@ def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
     """
     for head in program.heads:
         for position, gap, claimed in _exaggerated(head, program.first, facts):
-            what = f"{DECLARED} {head.name} at position {position}"
+            what = f"the declared gap of head {head.name} at position {position}"
             found = facts.heads[head.name]
             where = found.least if gap else found.tie
-            return Violation(what, facts.n, None if where is None else where[1].word, gap, claimed)
+            return Violation(what, facts.n, None if where is None else where[1].word, gap, claimed, declared=True)
     return None
 
 

@@ -11,7 +11,7 @@ from hardsim.campaign.check import CheckOptions, check_options_of, default_worke
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.options import ALL, Request
-from hardsim.campaign.result import AUTO, MPMATH, UNASKED, CheckResult, Verdict
+from hardsim.campaign.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli.estimate import announce, bar, check_cost
 from hardsim.cli.pin import pin, require_pinnable, require_placed
@@ -136,10 +136,9 @@ class Work:
         if expected is None or not result.agreed or result.verdict.reaches(expected):
             return ""
         if expected is Verdict.PROVED:
-            proof = result.proof or ""
             advice = "The prover found no proof: `hardsim prove` shows why."
-            if proof.startswith(UNASKED):
-                advice = f"The prover was not used: {proof.removeprefix(UNASKED)}."
+            if result.unasked is not None:
+                advice = f"The prover was not used: {result.unasked.reason}."
         elif result.engine == MPMATH:
             advice = f"mpmath has no error bounds: use --engine {AUTO}, the default."
         elif not result.words:

@@ -71,7 +71,7 @@ class _Work:
         request, current = self.current.request, self.current
         options = check_options_of(request, subject)
         with uninterrupted():
-            current.remark(subject.name, None, NO_PROOF)
+            current.remark(subject.name, None, NO_PROOF.reason)
             with bar(subject.name) as shown:
                 with interruptible():
                     announce(subject.name, check_cost(subject, options), 1)

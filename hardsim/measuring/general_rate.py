@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.proof.programs.decay import PowerBound, argue, argue_with_logarithm, largest_size, least_gap
-from hardsim.proof.shared.result import NotProved
+from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Exact, Record
 from hardsim.targets.subject import Subject
 
@@ -51,10 +51,9 @@ def general_rate(subject: Subject) -> GeneralRate | None:
     """
     if subject.sharpness is not None:
         return None
-    # A text in place of a claim is the reason why there is none.
     claim = subject.decay_claim
-    if isinstance(claim, str):
-        return GeneralRate(RATE, None, None, None, None, None, claim)
+    if isinstance(claim, NoProof):
+        return GeneralRate(RATE, None, None, None, None, None, claim.reason)
     try:
         gap, size = least_gap(claim.law), largest_size(claim.law)
     except NotProved as failure:

@@ -33,7 +33,7 @@ from hardsim.precision.numbers import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.precision.passes import Emulated, Enclosed, FormatPass
 from hardsim.precision.reference import NAMES, Reference, reference_of
 from hardsim.precision.structure import Structure, structure_of
-from hardsim.proof.shared.result import NotProved
+from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Natural, Positive, Record, one_of
 from hardsim.targets.expected import UNKNOWN
 from hardsim.targets.exported import transformer_of
@@ -205,7 +205,7 @@ class _InFormat:
     accumulate: NumberFormat | None
     max_n: int
     exhaustive: int
-    structure: Structure | str
+    structure: Structure | NoProof
     """The facts that hold for all words of a length at once, or the reason why they do not suffice."""
     seed: int
     report: Callable[[int], None] | None = None
@@ -291,8 +291,8 @@ class _InFormat:
         more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED * max(1, self.exhaustive / 2**16))
         if more > safe:
             safe, by = more, "words"
-        if isinstance(self.structure, str):
-            why = f"{self.structure}; {why}"
+        if isinstance(self.structure, NoProof):
+            why = f"{self.structure.reason}; {why}"
         elif failure is not None and by == "structure":
             why = f"length {safe + 1} is not proved for all words at once ({failure.reason}); {why}"
         return safe, by, failure, why
@@ -495,7 +495,7 @@ class _InFormat:
         self,
         n: int,
         wrong: _Wrong | None,
-        structure: Structure | str,
+        structure: Structure | NoProof,
         form: NumberFormat,
         accumulate: NumberFormat | None,
     ) -> bool:
@@ -546,18 +546,18 @@ def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) ->
 # ---- all formats ----
 
 
-def structure_known(made: Export) -> Structure | str:
+def structure_known(made: Export) -> Structure | NoProof:
     """Return the facts that hold for all words of a length at once, or the reason why they do not suffice."""
     target = made.target
     if isinstance(target, External) or target.formula is None:
-        return "it is no formula, so words are enclosed one by one"
+        return NoProof("it is no formula, so words are enclosed one by one")
     try:
         core = desugar(target.file)
         return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.file))
     except NotProved as failure:
-        return failure.reason
+        return NoProof(failure.reason)
     except HardsimError as error:
-        return error.message if hasattr(error, "message") else str(error)
+        return NoProof(error.message if hasattr(error, "message") else str(error))
 
 
 def _sharper(made: Export, factor: int) -> tuple[Fraction, Structure] | None:

@@ -28,6 +28,7 @@ from hardsim.proof.programs.rows import Difference, Row, distances
 from hardsim.proof.programs.shares import shown_apart, shown_away
 from hardsim.proof.programs.types import RULE
 from hardsim.proof.shared.ratios import Ratio, Value
+from hardsim.proof.shared.result import NoProof
 from hardsim.proving.certificate import difference, function_text
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject, predicates_of
@@ -48,7 +49,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
     subject = result.subject
     argument = result.argument if result.every_length else None
     by_words = [length.n for length in result.lengths if length.proved_by == "every word"]
-    if by_words or isinstance(subject.law, str):
+    if by_words or isinstance(subject.law, NoProof):
         raise Undecided(
             f"{subject.name}: proved by running every word of some lengths, of which there are no certificates: they "
             "are of proofs by structure"

@@ -12,10 +12,10 @@ from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
 from hardsim.campaign.divergence import explained
 from hardsim.campaign.interrupts import to_the_report
-from hardsim.campaign.result import AUTO, UNASKED, CheckResult, Verdict
-from hardsim.campaign.theorem26 import DECLARED
+from hardsim.campaign.result import AUTO, CheckResult, Verdict
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
+from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
 from hardsim.proving.prove import prove_attention, prove_subject
 from hardsim.targets.subject import Subject, Target
@@ -25,8 +25,9 @@ LONGEST = 64
 MOST_POSITIONS = 256
 """Most positions of the padded word for which a check asks the prover about a program."""
 
-TOO_LONG = f"a check asks the prover only up to length {LONGEST}"
-NO_PROOF = "hardsim has no proofs for external networks yet, so only the words tried are certified"
+TOO_LONG = NoProof(f"a check asks the prover only up to length {LONGEST}")
+TOO_WIDE = NoProof(f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included")
+NO_PROOF = NoProof("hardsim has no proofs for external networks yet, so only the words tried are certified")
 
 
 def check_with_proof(
@@ -50,7 +51,7 @@ def check_with_proof(
     """
     if not isinstance(subject, Subject):
         result = check_subject(subject, options, progress, crew, memory)
-        return replace(result, proof=UNASKED + NO_PROOF) if result.agreed and not result.partial else result
+        return _not_asked(result, NO_PROOF)
     result = explained(subject, options, _combined(subject, options, progress, crew, memory))
     return replace(result, constant=constant_reach(subject, result))
 
@@ -64,8 +65,7 @@ def _combined(
         lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
     )
     if not proofs:
-        agreed = unasked and result.agreed and not result.partial
-        return replace(result, proof=UNASKED + unasked) if agreed and unasked else result
+        return result if unasked is None else _not_asked(result, unasked)
     verdict, reach = proofs[0]
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):
@@ -87,28 +87,35 @@ def _combined(
     return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
 
 
-def _unasked(subject: Subject, options: CheckOptions) -> str | None:
+def _not_asked(result: CheckResult, why: NoProof) -> CheckResult:
+    """Return a complete result in which the answers agree with the reason why the prover was not asked."""
+    if not result.agreed or result.partial:
+        return result
+    return replace(result, proof=f"not asked: {why.reason}", unasked=why)
+
+
+def _unasked(subject: Subject, options: CheckOptions) -> NoProof | None:
     """Return the reason why the prover is not asked; None if it is asked."""
     if subject.against is not None:
-        return f"a proof is about the compiled network, and says nothing of {subject.against}"
+        return NoProof(f"a proof is about the compiled network, and says nothing of {subject.against}")
     if options.engine != AUTO:
-        return f"a check asks the prover only with --engine {AUTO}"
+        return NoProof(f"a check asks the prover only with --engine {AUTO}")
     ask = "`hardsim prove` runs every word"
     gaps = f"the weights alone do not settle every length ({ask})"
     if subject.sharpness is not None:
         if subject.formula is None and not subject.structural:
-            return gaps
+            return NoProof(gaps)
         return TOO_LONG if options.max_n > LONGEST else None
     if not subject.structural and subject.kind == "srasp":
-        return f"an integer of the program may leave the range -n to n ({ask})"
-    if isinstance(subject.law, str):
-        return f"{gaps}: {subject.law}"
+        return NoProof(f"an integer of the program may leave the range -n to n ({ask})")
+    if isinstance(subject.law, NoProof):
+        return NoProof(f"{gaps}: {subject.law.reason}")
     if subject.schedule is not None:
-        return "a check asks the prover only about the temperature that hardsim chooses, and one was given"
+        return NoProof("a check asks the prover only about the temperature that hardsim chooses, and one was given")
     if options.max_n > LONGEST:
         return TOO_LONG
     if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > MOST_POSITIONS:
-        return f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included"
+        return TOO_WIDE
     return None
 
 
@@ -138,7 +145,7 @@ def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) 
     mismatch, violation, facts = result.mismatch, result.violation, result.model
     if subject.sharpness is None and mismatch is not None and mismatch.soft == mismatch.hard:
         return result
-    if mismatch is None and violation is not None and violation.what.startswith(DECLARED):
+    if mismatch is None and violation is not None and violation.declared:
         return result
     word = "a word" if mismatch is None else f"the word {' '.join(mismatch.word)}"
     how = f" (regime {facts.regime}, temperature {facts.temperature}, beta {facts.beta})" if facts.regime else ""

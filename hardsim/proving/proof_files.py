@@ -13,7 +13,7 @@ from hardsim.lang.arith import parse_arith
 from hardsim.program.assemble import assemble
 from hardsim.proof.formulas.smt import smt_text, writer
 from hardsim.proof.programs.smt_program import program_text, program_writer
-from hardsim.proof.shared.result import NotProved
+from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.proving.certificate import certificate, certificate_text, lengths_of, span_of
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import ProofResult
@@ -54,7 +54,7 @@ def written_down(
 def _of_program(result: ProofResult) -> str:
     """Return the SMT queries for the proof of a program or hard-attention model."""
     subject, argument = result.subject, result.argument
-    if argument is None or argument.temperature is None or isinstance(subject.law, str):
+    if argument is None or argument.temperature is None or isinstance(subject.law, NoProof):
         raise NotProved("it is not proved by structure")
     model = assemble(subject.program, parse_arith(argument.temperature))
     made = program_writer(model, subject.program, subject.law, argument, subject.exact)

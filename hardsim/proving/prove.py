@@ -48,7 +48,7 @@ from hardsim.program.hard_attention import Program
 from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.formulas.network import Report, prove
 from hardsim.proof.programs.decay import ProgramArgument
-from hardsim.proof.shared.result import HeadProof, LinkProof, Proof, WorstCase
+from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
@@ -642,7 +642,7 @@ def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
     """Return the facts of hard attention on the words of one length from the weights; None if the weights do not
     give them.
     """
-    if not subject.by_structure or isinstance(subject.law, str):
+    if not subject.by_structure or isinstance(subject.law, NoProof):
         return None
     facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
     gaps = {name: head.gaps for name, head in facts.heads.items()}

@@ -19,7 +19,6 @@ from hardsim.campaign.result import (
     AUTO,
     FLOAT64,
     NOT_DECIDED,
-    UNASKED,
     Answer,
     CheckResult,
     Evaluation,
@@ -391,8 +390,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     the place where they differ, the next step, and a command that shows more.
     """
     print_reach(screen, result)
-    if result.verdict is Verdict.CERTIFIED and result.proof is not None and result.proof.startswith(UNASKED):
-        screen.line(f"  not PROVED: {result.proof.removeprefix(UNASKED)}", hang=2)
+    if result.verdict is Verdict.CERTIFIED and result.unasked is not None:
+        screen.line(f"  not PROVED: {result.unasked.reason}", hang=2)
     if result.undecided_word is not None:
         screen.word("The first of these words", result.undecided_word, alphabet)
         screen.line(f"  {next_arithmetic(result.engine, result.kind == 'network')}")
@@ -476,7 +475,7 @@ def print_violation(
         screen.line(
             "  Next: hardsim made this network and nobody edited it: this is a defect of hardsim, please report it."
         )
-    elif "declared" in violation.what:
+    elif violation.declared:
         screen.line("  Next: correct the gap that the model declares, or remove it so that it is measured.")
     else:
         screen.line(f"  Next: {NEXT_CLAIMS}")
@@ -655,9 +654,8 @@ def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
     reasons: dict[str, list[str]] = {}
     for result in results:
         if result.verdict is Verdict.CERTIFIED and result.proof is not None:
-            reasons.setdefault(result.proof.removeprefix(UNASKED), []).append(
-                named(basename(result.input), result.model.regime)
-            )
+            reason = result.proof if result.unasked is None else result.unasked.reason
+            reasons.setdefault(reason, []).append(named(basename(result.input), result.model.regime))
     if reasons:
         screen.raw()
     for reason, names in reasons.items():

@@ -43,7 +43,7 @@ from hardsim.program.hard_attention import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
 from hardsim.proof.programs.decay import DecayClaim, ProgramArgument, argue
 from hardsim.proof.programs.program import ProgramLaw, law_of
-from hardsim.proof.shared.result import NotProved
+from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
 from hardsim.run.soft import nearest, output_settled, rounded, side
@@ -246,19 +246,19 @@ class Subject(Target):
         return HALF if self.program.threshold is None else Fraction(self.program.threshold)
 
     @cached_property
-    def law(self) -> ProgramLaw | str:
+    def law(self) -> ProgramLaw | NoProof:
         """The facts of the program on every word of every length, from its weights; or the reason why they do not
         suffice to compare softmax with it.
         """
         try:
             found = law_of(self.program)
         except NotProved as failure:
-            return failure.reason
+            return NoProof(failure.reason)
         doubt = found.more.doubt or found.one.doubt
         if not self.exact and doubt:
-            return doubt
+            return NoProof(doubt)
         tied = next((head for head in self.program.heads if head.weighting in SIDES and found.may_tie(head)), None)
-        return found if tied is None else f"head {tied.name} may have ties, which softmax does not break"
+        return found if tied is None else NoProof(f"head {tied.name} may have ties, which softmax does not break")
 
     @cached_property
     def argument(self) -> ProgramArgument:
@@ -266,8 +266,8 @@ class Subject(Target):
         why there is none.
         """
         claim, tau = self.decay_claim, self.schedule
-        if isinstance(claim, str):
-            return ProgramArgument(None, reason=claim)
+        if isinstance(claim, NoProof):
+            return ProgramArgument(None, reason=claim.reason)
         if tau is not None and not isinstance(tau, Arith):
             return ProgramArgument(
                 str(tau), reason=f"its temperature is a {tau}, which is not defined for longer words"
@@ -275,13 +275,13 @@ class Subject(Target):
         return argue(claim, tau)
 
     @property
-    def decay_claim(self) -> DecayClaim | str:
+    def decay_claim(self) -> DecayClaim | NoProof:
         """The claim to prove for every length, or the reason why there is none. It is computed at each use: a process
         cannot send it.
         """
         if not self.structural and self.kind == "srasp":
-            return "its integers may leave their range on some words"
-        if isinstance(self.law, str):
+            return NoProof("its integers may leave their range on some words")
+        if isinstance(self.law, NoProof):
             return self.law
 
         def lengths(end: int) -> list[int]:
@@ -309,7 +309,7 @@ class Subject(Target):
         """True if enough is known of every word without running it. For a program this includes that its integers
         stay in range: only then hard attention computes what the program does.
         """
-        return (self.structural or self.kind != "srasp") and not isinstance(self.law, str)
+        return (self.structural or self.kind != "srasp") and not isinstance(self.law, NoProof)
 
     @property
     def regime(self) -> str | None:

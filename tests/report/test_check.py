@@ -28,6 +28,7 @@ from hardsim.campaign.result import (
     Violation,
     WordsResult,
 )
+from hardsim.proof.shared.result import NoProof
 from hardsim.report.check import (
     Listing,
     assumptions,
@@ -231,7 +232,8 @@ def test_the_summary_counts_and_shows_extremes() -> None:
     empty = replace(RESULT, lengths=(), verdict=Verdict.UNDECIDED)
     assert summary_row(empty)[1:] == ["0", "–", "–"]
     assert printed(print_unproved, [RESULT, empty, RESULT]) == ""
-    unproved = [replace(MODEL, input=f"dir/{name}", proof="not asked: it is a model") for name in ("one", "two")]
+    why = NoProof("it is a model")
+    unproved = [replace(MODEL, input=f"dir/{name}", proof="not asked", unasked=why) for name in ("one", "two")]
     text = printed(print_unproved, [*unproved, replace(MODEL, proof="not proved"), RESULT])
     assert "2 CERTIFIED and not PROVED: it is a model\n  one, two\n" in text
     assert "1 CERTIFIED and not PROVED: not proved\n  model.ahat.json\n" in text
@@ -436,12 +438,12 @@ def test_only_hardsims_own_network_is_called_a_defect() -> None:
 
 def test_a_violation_says_what_to_do() -> None:
     steps = {
-        ("the declared gap of head h", False): "correct the gap",
-        ("the error bound of head h", False): "the bound is computed from what the file declares for its heads",
-        ("the error bound of head h", True): "a defect of hardsim, please report it",
+        (True, False): "correct the gap",
+        (False, False): "the bound is computed from what the file declares for its heads",
+        (False, True): "a defect of hardsim, please report it",
     }
-    for (what, own), next_step in steps.items():
-        violation = Violation(what, 3, ("a", "b"), Fraction(1, 3), HALF)
+    for (declared, own), next_step in steps.items():
+        violation = Violation("a claim", 3, ("a", "b"), Fraction(1, 3), HALF, declared=declared)
         result = replace(MODEL, violation=violation, verdict=Verdict.REFUTED, reach="it does not hold", own=own)
         text = text_of(result, tables=False)
         assert "claimed 0.5, measured 0.333\n" in text

@@ -1,4 +1,6 @@
-"""Results of a proof as records, and the exception `NotProved` that carries the reason why there is no proof."""
+"""Results of a proof as records, and the reason why there is no proof: as the exception `NotProved`, and as the value
+`NoProof`.
+"""
 
 from __future__ import annotations
 
@@ -132,6 +134,13 @@ class NotProved(Exception):
     ) -> None:
         super().__init__(reason)
         self.reason, self.head, self.cases, self.rounded = reason, head, cases, rounded
+
+
+@dataclass(frozen=True, slots=True)
+class NoProof:
+    """Value in place of a proof, or of what a proof needs, where there is none: the reason, as text."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
