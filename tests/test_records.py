@@ -431,7 +431,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             case Limits((("ge", least),)):
                 return st.integers(least, 10**20)
             case Limits((("min_length", least),)):
-                return st.lists(TEXT, min_size=least, max_size=3).map(tuple)
+                return st.lists(values(get_args(base)[0]), min_size=least, max_size=3).map(tuple)
             case Limits():
                 return st.just("0a" * 32)
     arguments = get_args(base)
