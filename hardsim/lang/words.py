@@ -7,17 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 from hardsim.errors import InputError, Source, SourceError, Span, did_you_mean
-from hardsim.lang.valuations import (
-    ConstraintKey,
-    Exclusion,
-    Valuations,
-    is_proposition,
-    is_sets,
-    listed,
-    propositions_of,
-    set_symbol,
-    written_set,
-)
+from hardsim.lang import valuations
 from hardsim.lang.vocabulary import PIECE, brief, is_name, open_quote, quoted, unquoted
 from hardsim.records import EMPTY
 from hardsim.visible import OBEYED
@@ -110,31 +100,33 @@ def read_names(source: Source, region: Span, what: str, expected: str) -> dict[s
     return seen
 
 
-def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusion] = ()) -> Valuations:
+def check_propositions(
+    names: Sequence[str] | str, constraints: Sequence[valuations.Exclusion] = ()
+) -> valuations.Valuations:
     """Return the alphabet of propositions given outside a file: names, or one text with names separated by white space.
     Raises InputError as `check_alphabet` does, for a name with a comma or brace, and for too many sets."""
     given = _given_names(names)
     if not given:
         raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
     for name in given:
-        if not is_proposition(name):
+        if not valuations.is_proposition(name):
             raise InputError(f"{brief(name)} is not a proposition", _PLAIN_NAME)
         if unprintable(name):
             raise InputError(f"{brief(name)} is not a proposition: it contains {unprintable(name)}", _PRINTABLE)
         if given.count(name) > 1:
             raise InputError(f"the proposition {name} is given twice", "give each proposition once")
-    return Valuations(given, constraints)
+    return valuations.Valuations(given, constraints)
 
 
 def read_propositions(
-    source: Source, region: Span, constraints: Sequence[tuple[ConstraintKey, Span]] = ()
-) -> Valuations:
+    source: Source, region: Span, constraints: Sequence[tuple[valuations.ConstraintKey, Span]] = ()
+) -> valuations.Valuations:
     """Return the alphabet of the propositions in the value of a `props:` line, with the values of `one-of:` and
     `at-most-one:` lines as constraints. Raises SourceError for an empty line, a name that is repeated or contains a
     comma or brace, an unknown name in a constraint, constraints that no set fulfils, and more sets than the limit."""
     names = read_names(source, region, "proposition", "propositions separated by spaces, as in props: p q")
     for name, span in names.items():
-        if not is_proposition(name):
+        if not valuations.is_proposition(name):
             message = f"{brief(name)} is not a proposition"
             raise SourceError(source, span, message, "names without commas and braces", _PLAIN_NAME)
     exclusions = []
@@ -147,9 +139,9 @@ def read_propositions(
                 hint = did_you_mean(name, names) or f"declare it as well: props: {' '.join([*names, name])}"
                 expected = f"propositions of the props: line ({_some(tuple(names))})"
                 raise SourceError(source, span, f"unknown proposition {brief(name)}", expected, hint)
-        exclusions.append(Exclusion(key, tuple(own)))
+        exclusions.append(valuations.Exclusion(key, tuple(own)))
     try:
-        return Valuations(tuple(names), exclusions)
+        return valuations.Valuations(tuple(names), exclusions)
     except InputError as error:
         raise SourceError(source, region, error.message, "", error.hint) from None
 
@@ -157,13 +149,13 @@ def read_propositions(
 def has_long_symbols(alphabet: Collection[str]) -> bool:
     """Return True if a word must be written with spaces between its symbols or as sets: a symbol is longer than one
     character, or the alphabet has propositions."""
-    return isinstance(alphabet, Valuations) or any(len(symbol) > 1 for symbol in alphabet)
+    return isinstance(alphabet, valuations.Valuations) or any(len(symbol) > 1 for symbol in alphabet)
 
 
 def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
     """Return a word as text in the notation of users: its symbols side by side if all symbols of the alphabet are
     single characters or all are sets, else separated by blanks, and in quotes if they contain a blank."""
-    if not has_long_symbols(alphabet) or is_sets(alphabet):
+    if not has_long_symbols(alphabet) or valuations.is_sets(alphabet):
         return "".join(word)
     return " ".join(quoted(symbol) if " " in symbol else symbol for symbol in word)
 
@@ -209,7 +201,7 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ..
     for a symbol that is not in the alphabet, and for an empty word."""
     if not symbols:
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
-    if is_sets(alphabet):
+    if valuations.is_sets(alphabet):
         try:
             return tuple(_set_symbol(Source("<word>", one), _whole_set(one), alphabet) for one in symbols)
         except SourceError as error:
@@ -225,7 +217,7 @@ def _expected(alphabet: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    return listed(names, 20)
+    return valuations.listed(names, 20)
 
 
 def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
@@ -249,7 +241,7 @@ def _symbol_pieces(source: Source, region: Span, alphabet: Sequence[str]) -> lis
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
     """Return the symbols of a word: sets; or its pieces, if there are symbols of several characters; or its
     characters."""
-    if is_sets(alphabet):
+    if valuations.is_sets(alphabet):
         found = _SET_PIECE.finditer(source.text, pieces[0][1].start, pieces[-1][1].end)
         return tuple(_set_symbol(source, match, alphabet) for match in found)
     long = has_long_symbols(alphabet)
@@ -282,7 +274,7 @@ def _whole_set(text: str) -> re.Match[str]:
 def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -> str:
     """Return the alphabet's symbol for a set of propositions in any order. Raises SourceError for text that is no set
     of the alphabet."""
-    names = propositions_of(alphabet)
+    names = valuations.propositions_of(alphabet)
     text, span = piece[0], Span(*piece.span())
     if not text.startswith("{") or not text.endswith("}") or len(text) < 2:
         raise _no_set(source, text, span, names)
@@ -308,11 +300,11 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
             raise SourceError(source, at, f"{name} is in this set twice", "each proposition once", "leave one out")
         held[name] = at
         start += len(part) + 1
-    symbol = set_symbol(held, alphabet)
+    symbol = valuations.set_symbol(held, alphabet)
     if symbol is not None:
         return symbol
-    broken = alphabet.broken(held) if isinstance(alphabet, Valuations) else None
-    shown = written_set(held, names)
+    broken = alphabet.broken(held) if isinstance(alphabet, valuations.Valuations) else None
+    shown = valuations.written_set(held, names)
     if broken is None:
         raise SourceError(source, span, f"{shown} is not a set of the alphabet", _expected(alphabet))
     raise SourceError(source, span, f"{shown} violates {broken}", f"a set in which {broken.meaning}")

@@ -15,18 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from hardsim.errors import InputError
-from hardsim.network.dense import (
-    Activation,
-    Dense,
-    Mlp,
-    Network,
-    NetworkHead,
-    NetworkLayer,
-    Norm,
-    Readout,
-    RootScale,
-    Token,
-)
+from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
@@ -58,15 +47,15 @@ HEADLESS = (
     'unembedding is its embedding, state it: "architectures": ["GPT2LMHeadModel"] in config.json.'
 )
 ACTIVATIONS = {
-    "gelu": Activation.GELU,
-    "gelu_python": Activation.GELU,
-    "gelu_new": Activation.GELU_NEW,
-    "gelu_pytorch_tanh": Activation.GELU_NEW,
-    "gelu_python_tanh": Activation.GELU_NEW,
-    "gelu_accurate": Activation.GELU_NEW,
-    "relu": Activation.RELU,
-    "silu": Activation.SILU,
-    "swish": Activation.SILU,
+    "gelu": dense.Activation.GELU,
+    "gelu_python": dense.Activation.GELU,
+    "gelu_new": dense.Activation.GELU_NEW,
+    "gelu_pytorch_tanh": dense.Activation.GELU_NEW,
+    "gelu_python_tanh": dense.Activation.GELU_NEW,
+    "gelu_accurate": dense.Activation.GELU_NEW,
+    "relu": dense.Activation.RELU,
+    "silu": dense.Activation.SILU,
+    "swish": dense.Activation.SILU,
 }
 """The activations of transformers that equal these functions (`gelu_fast` has a rounded constant, and `quick_gelu` is
 a different function).
@@ -119,7 +108,7 @@ class _Sizes:
         return self.width // self.heads
 
 
-def read_gpt2(stored: Stored) -> Network:
+def read_gpt2(stored: Stored) -> dense.Network:
     """Read the network in a folder of `GPT2LMHeadModel`, `GPT2ForSequenceClassification` or
     `GPT2ForTokenClassification`. A `GPT2Model` has no outputs, and is refused.
 
@@ -143,17 +132,17 @@ def read_gpt2(stored: Stored) -> Network:
     for layer in range(sizes.layers):
         name = f"{start}h.{layer}."
         factor = Fraction(1, layer + 1) if by_layer else Fraction(1)
-        scale = RootScale(factor, sizes.key if scaled else 1)
+        scale = dense.RootScale(factor, sizes.key if scaled else 1)
         heads, b_o = _attention(weights, f"{name}attn.", layer, sizes, scale)
         mlp = _mlp(weights, f"{name}mlp.", activation, sizes)
-        layers.append(NetworkLayer(heads, mlp, b_o, norm(f"h.{layer}.ln_1"), norm(f"h.{layer}.ln_2")))
+        layers.append(dense.NetworkLayer(heads, mlp, b_o, norm(f"h.{layer}.ln_1"), norm(f"h.{layer}.ln_2")))
     embedding = weights.take(f"{start}wte.weight", sizes.vocabulary, sizes.width, why="vocab_size, n_embd")
     positions = weights.take(f"{start}wpe.weight", sizes.rows, sizes.width, why="n_positions, n_embd")
     tokens = stored.tokens(sizes.vocabulary)
     unembedding, bias, outputs, readout = _HEADS[head](settings, weights, embedding, tokens)
     final = norm("ln_f")
     weights.done()
-    return Network(tokens, embedding, positions, tuple(layers), final, unembedding.T, bias, outputs, readout)
+    return dense.Network(tokens, embedding, positions, tuple(layers), final, unembedding.T, bias, outputs, readout)
 
 
 def _sizes(settings: Settings) -> _Sizes:
@@ -174,19 +163,19 @@ def _sizes(settings: Settings) -> _Sizes:
     return _Sizes(vocabulary, rows, width, hidden, size("n_layer", "num_hidden_layers", 0), heads)
 
 
-def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> Callable[[str], Norm]:
+def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> Callable[[str], dense.Norm]:
     epsilon = settings.epsilon("layer_norm_epsilon")
 
-    def norm(name: str) -> Norm:
+    def norm(name: str) -> dense.Norm:
         weight, bias = (weights.take(f"{start}{name}.{part}", sizes.width) for part in ("weight", "bias"))
-        return Norm("layer", epsilon, weight, bias)
+        return dense.Norm("layer", epsilon, weight, bias)
 
     return norm
 
 
 def _attention(
-    weights: Tensors, name: str, layer: int, sizes: _Sizes, scale: RootScale
-) -> tuple[tuple[NetworkHead, ...], Dense]:
+    weights: Tensors, name: str, layer: int, sizes: _Sizes, scale: dense.RootScale
+) -> tuple[tuple[dense.NetworkHead, ...], dense.Dense]:
     """Return the heads of a layer, and the bias that is added once for all of them."""
     width, key = sizes.width, sizes.key
     joint = weights.take(f"{name}c_attn.weight", width, 3 * width, why="n_embd, 3 n_embd")
@@ -200,13 +189,13 @@ def _attention(
         w_q, w_k, w_v = (joint[:, part] for part in parts)
         b_q, b_k, b_v = (joint_bias[part] for part in parts)
         out = w_o[head * key : (head + 1) * key]
-        heads.append(NetworkHead(f"L{layer}H{head}", Mask.FUTURE, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
+        heads.append(dense.NetworkHead(f"L{layer}H{head}", Mask.FUTURE, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
     return tuple(heads), weights.take(f"{name}c_proj.bias", width)
 
 
-def _mlp(weights: Tensors, name: str, activation: Activation, sizes: _Sizes) -> Mlp:
+def _mlp(weights: Tensors, name: str, activation: dense.Activation, sizes: _Sizes) -> dense.Mlp:
     width, hidden, why = sizes.width, sizes.hidden, "n_inner, or 4 n_embd"
-    return Mlp(
+    return dense.Mlp(
         activation,
         weights.take(f"{name}c_fc.weight", width, hidden, why=why),
         weights.take(f"{name}c_proj.weight", hidden, width, why=why),
@@ -246,11 +235,13 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     return found
 
 
-Head: TypeAlias = tuple[Dense, Dense | None, tuple[Token, ...], Readout]
+Head: TypeAlias = tuple[dense.Dense, dense.Dense | None, tuple[dense.Token, ...], dense.Readout]
 """The unembedding [outputs, d], its bias, the names of the outputs, and the readout."""
 
 
-def _language_model(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
+def _language_model(
+    settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: tuple[dense.Token, ...]
+) -> Head:
     tied, own = settings.truth("tie_word_embeddings", True), weights.maybe("lm_head.weight", *embedding.shape)
     if own is None and not tied:
         hint = "Save the whole language model, or state that its unembedding is its embedding."
@@ -258,10 +249,10 @@ def _language_model(settings: Settings, weights: Tensors, embedding: Dense, toke
     if own is not None and tied and not np.array_equal(own, embedding):
         hint = "Set tie_word_embeddings to false if the network has a separate unembedding."
         raise weights.error("lm_head.weight differs from wte.weight, but tie_word_embeddings is true", hint)
-    return embedding if own is None else own, None, tokens, Readout(at="each", decide="argmax")
+    return embedding if own is None else own, None, tokens, dense.Readout(at="each", decide="argmax")
 
 
-def _sequences(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
+def _sequences(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: tuple[dense.Token, ...]) -> Head:
     found, pad = weights.take("score.weight", None, embedding.shape[1]), settings.value("pad_token_id")
     labels, problem = _labels(settings, len(found)), settings.value("problem_type")
     several = len(labels) > 1 and problem != "multi_label_classification"
@@ -272,23 +263,23 @@ def _sequences(settings: Settings, weights: Tensors, embedding: Dense, tokens: t
     alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
     padding = tokens[pad] if isinstance(pad, int) and padded else None
     decide: Literal["argmax", "above"] = "argmax" if several else "above"
-    return found, None, labels, Readout(decide=decide, alphabet=alphabet, padding=padding)
+    return found, None, labels, dense.Readout(decide=decide, alphabet=alphabet, padding=padding)
 
 
-def _each_token(settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]) -> Head:
+def _each_token(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: tuple[dense.Token, ...]) -> Head:
     found = weights.take("classifier.weight", None, embedding.shape[1])
     labels, bias = _labels(settings, len(found)), weights.take("classifier.bias", len(found))
-    return found, bias, labels, Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
+    return found, bias, labels, dense.Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
 
 
-_HEADS: dict[str, Callable[[Settings, Tensors, Dense, tuple[Token, ...]], Head]] = {
+_HEADS: dict[str, Callable[[Settings, Tensors, dense.Dense, tuple[dense.Token, ...]], Head]] = {
     LANGUAGE_MODEL: _language_model,
     "GPT2ForSequenceClassification": _sequences,
     "GPT2ForTokenClassification": _each_token,
 }
 
 
-def _labels(settings: Settings, count: int) -> tuple[Token, ...]:
+def _labels(settings: Settings, count: int) -> tuple[dense.Token, ...]:
     """Return the names of a classifier's outputs."""
     named = settings.value("id2label")
     for key in ("num_labels", "_num_labels"):

@@ -15,20 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hardsim.lang.words import unprintable
-from hardsim.network.dense import (
-    Activation,
-    Dense,
-    Mlp,
-    Network,
-    NetworkHead,
-    NetworkLayer,
-    Norm,
-    Readout,
-    RootScale,
-    Token,
-    entries,
-    parse_scale,
-)
+from hardsim.network import dense
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, read_encoding, require_encoding
@@ -59,7 +46,7 @@ KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
 PLACES = {"before": False, "after": True}
 
 
-def read_network_json(document: Reader) -> Network:
+def read_network_json(document: Reader) -> dense.Network:
     """Return the network that a document describes.
 
     Unless `at` and `decide` state it otherwise, a network with one output answers at the last position, and any other
@@ -84,7 +71,7 @@ def read_network_json(document: Reader) -> Network:
         listed = _names(document.field("outputs"), size, "output")
         outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
     readout = _readout(document, tokens, outputs)
-    return Network(
+    return dense.Network(
         tokens=tokens,
         embedding=embedding,
         positions=_positions(document, width, readout),
@@ -96,7 +83,7 @@ def read_network_json(document: Reader) -> Network:
         readout=readout,
         embedding_scale=_scale(document.field("embedding_scale"), "what embeddings are multiplied by")
         if document.has("embedding_scale")
-        else RootScale(),
+        else dense.RootScale(),
     )
 
 
@@ -118,7 +105,7 @@ def _require_sizes(document: Reader) -> None:
 # ---- numbers ----
 
 
-def _dense(values: Sequence[Rational], *shape: int) -> Dense:
+def _dense(values: Sequence[Rational], *shape: int) -> dense.Dense:
     """Return an exact array: of float64 if that holds every number exactly, and otherwise of Fractions."""
     if all(map(_is_float, values)):
         return np.array([float(value) for value in values], dtype=np.float64).reshape(shape)
@@ -143,11 +130,11 @@ def _numbers(data: Reader, count: int | None) -> list[Rational]:
     return [number for number in found if number is not None]
 
 
-def _vector(data: Reader, key: str, count: int) -> Dense | None:
+def _vector(data: Reader, key: str, count: int) -> dense.Dense | None:
     return _dense(_numbers(data.field(key), count), count) if data.has(key) else None
 
 
-def _matrix(data: Reader, rows: int | None, columns: int | None) -> Dense:
+def _matrix(data: Reader, rows: int | None, columns: int | None) -> dense.Dense:
     """Read a matrix in either form, with at least one row and one column; None allows any number of rows or columns."""
     if isinstance(data.value, dict):
         return _sparse(data, rows, columns)
@@ -165,7 +152,7 @@ def _matrix(data: Reader, rows: int | None, columns: int | None) -> Dense:
     return _dense(found, len(lines), width or 0)
 
 
-def _sparse(data: Reader, rows: int | None, columns: int | None) -> Dense:
+def _sparse(data: Reader, rows: int | None, columns: int | None) -> dense.Dense:
     data.only("shape", "entries")
     shape = data.field("shape")
     height, width = (item.integer(1, LARGEST) for item in shape.items(2))
@@ -189,7 +176,7 @@ def _sparse(data: Reader, rows: int | None, columns: int | None) -> Dense:
 # ---- parts ----
 
 
-def _layer(data: Reader, number: int, width: int) -> NetworkLayer:
+def _layer(data: Reader, number: int, width: int) -> dense.NetworkLayer:
     data.only("heads", "b_o", "mlp", "norm_1", "norm_2", "norms")
     given = data.field("heads").items() if data.has("heads") else ()
     heads = tuple(_head(item, f"L{number}H{place}", width) for place, item in enumerate(given))
@@ -203,14 +190,14 @@ def _layer(data: Reader, number: int, width: int) -> NetworkLayer:
     post = False
     if norm_1 is not None or norm_2 is not None or data.has("norms"):
         post = data.field("norms").choice(PLACES.__getitem__, ", ".join(PLACES))
-    return NetworkLayer(heads, mlp, b_o, norm_1, norm_2, post)
+    return dense.NetworkLayer(heads, mlp, b_o, norm_1, norm_2, post)
 
 
-def _head(data: Reader, name: str, width: int) -> NetworkHead:
+def _head(data: Reader, name: str, width: int) -> dense.NetworkHead:
     data.only("name", "mask", "scale", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
     w_q, w_v = _matrix(data.field("w_q"), width, None), _matrix(data.field("w_v"), width, None)
     k, v = w_q.shape[1], w_v.shape[1]
-    return NetworkHead(
+    return dense.NetworkHead(
         name=data.field("name").text() if data.has("name") else name,
         mask=data.field("mask").choice(MASKS.__getitem__, ", ".join(MASKS)),
         scale=_scale(data.field("scale"), "what scores are multiplied by"),
@@ -238,22 +225,22 @@ def _require_names(document: Reader) -> None:
             seen.add(name)
 
 
-def _scale(data: Reader, what: str) -> RootScale:
+def _scale(data: Reader, what: str) -> dense.RootScale:
     """Read a positive number, or one divided by the square root of an integer."""
-    if isinstance(data.value, str) and (found := parse_scale(data.value)):
+    if isinstance(data.value, str) and (found := dense.parse_scale(data.value)):
         return found
     number = exact_number(data.value)
     if number is None or number <= 0:
         raise data.error(f'{what}, a positive number such as 1, "3/2", "sqrt(8)" or "1/sqrt(8)"')
-    return RootScale(Fraction(number))
+    return dense.RootScale(Fraction(number))
 
 
-def _mlp(data: Reader, width: int) -> Mlp:
+def _mlp(data: Reader, width: int) -> dense.Mlp:
     data.only("activation", "w_in", "b_in", "w_out", "b_out")
     w_in = _matrix(data.field("w_in"), width, None)
     hidden = w_in.shape[1]
-    return Mlp(
-        activation=data.field("activation").choice(Activation, ", ".join(Activation)),
+    return dense.Mlp(
+        activation=data.field("activation").choice(dense.Activation, ", ".join(dense.Activation)),
         w_in=w_in,
         w_out=_matrix(data.field("w_out"), hidden, width),
         b_in=_vector(data, "b_in", hidden),
@@ -261,7 +248,7 @@ def _mlp(data: Reader, width: int) -> Mlp:
     )
 
 
-def _norm(data: Reader, key: str, width: int) -> Norm | None:
+def _norm(data: Reader, key: str, width: int) -> dense.Norm | None:
     if not data.has(key):
         return None
     norm = data.field(key).only("kind", "epsilon", "weight", "bias")
@@ -269,10 +256,10 @@ def _norm(data: Reader, key: str, width: int) -> Norm | None:
     if epsilon < 0:
         raise norm.field("epsilon").error("a number that is at least 0")
     kind = norm.field("kind").choice(KINDS.__getitem__, ", ".join(KINDS))
-    return Norm(kind, Fraction(epsilon), _vector(norm, "weight", width), _vector(norm, "bias", width))
+    return dense.Norm(kind, Fraction(epsilon), _vector(norm, "weight", width), _vector(norm, "bias", width))
 
 
-def _positions(document: Reader, width: int, readout: Readout) -> Any:
+def _positions(document: Reader, width: int, readout: dense.Readout) -> Any:
     """Read the position encoding: a table, or functions of i and n by coordinate."""
     if not document.has("positions"):
         return ()
@@ -296,21 +283,21 @@ def _wrong(data: Reader) -> Wrong:
     return lambda message, hint: data.refusal(message, hint)
 
 
-def _listed(data: Reader) -> list[Token]:
+def _listed(data: Reader) -> list[dense.Token]:
     """Read names of tokens or outputs: texts, numbers or truth values."""
-    found: list[Token] = []
+    found: list[dense.Token] = []
     for item in data.items():
         number = item.value if isinstance(item.value, str | bool) else item.number()
         found += plain_names([number], _wrong(item))
     return found
 
 
-def _names(data: Reader, count: int, what: str) -> tuple[Token, ...]:
+def _names(data: Reader, count: int, what: str) -> tuple[dense.Token, ...]:
     return require_tokens(_listed(data), count, _wrong(data), what)
 
 
-def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, ...]) -> Readout:
-    found = Readout() if len(outputs) == 1 else Readout(at="each", decide="argmax")
+def _readout(document: Reader, tokens: tuple[dense.Token, ...], outputs: tuple[dense.Token, ...]) -> dense.Readout:
+    found = dense.Readout() if len(outputs) == 1 else dense.Readout(at="each", decide="argmax")
     for key in ("input", "at", "decide"):
         if document.has(key):
             data = document.field(key)
@@ -325,7 +312,7 @@ def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, 
 # ---- writing ----
 
 
-def network_json(network: Network) -> dict[str, Any]:
+def network_json(network: dense.Network) -> dict[str, Any]:
     """Return the document of a network, from which the same network is read."""
     readout = network.readout
     message: dict[str, Any] = {
@@ -333,7 +320,7 @@ def network_json(network: Network) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "tokens": list(network.tokens),
         "embedding": _written(network.embedding),
-        "embedding_scale": None if network.embedding_scale == RootScale() else str(network.embedding_scale),
+        "embedding_scale": None if network.embedding_scale == dense.RootScale() else str(network.embedding_scale),
         "positions": _positions_json(network),
         "layers": list(map(_layer_json, network.layers)),
         "final_norm": _norm_json(network.final),
@@ -357,32 +344,32 @@ def _number_json(value: Any) -> int | str:
     return exact.numerator if exact.denominator == 1 else str(exact)
 
 
-def _written(array: Dense | None) -> Any:
+def _written(array: dense.Dense | None) -> Any:
     """Return an array as JSON; a matrix of which less than a quarter is non-zero in the sparse form; null for None."""
     if array is None:
         return None
-    if array.ndim == 2 and 4 * entries(array) < array.size:
+    if array.ndim == 2 and 4 * dense.entries(array) < array.size:
         places = zip(*np.nonzero(array), strict=True)
         numbers = [[int(row), int(column), _number_json(array[row, column])] for row, column in places]
         return {"shape": list(array.shape), "entries": numbers}
     return [_written(row) if array.ndim > 1 else _number_json(row) for row in array]
 
 
-def _positions_json(network: Network) -> Any:
+def _positions_json(network: dense.Network) -> Any:
     if isinstance(network.positions, np.ndarray):
         return _written(network.positions)
     found = [{"coordinate": place, "value": encoding_json(value)} for place, value in network.positions]
     return found or None
 
 
-def _norm_json(norm: Norm | None) -> dict[str, Any] | None:
+def _norm_json(norm: dense.Norm | None) -> dict[str, Any] | None:
     if norm is None:
         return None
     description = {"kind": norm.kind, "epsilon": _number_json(norm.epsilon)}
     return _without_nulls({**description, "weight": _written(norm.weight), "bias": _written(norm.bias)})
 
 
-def _layer_json(layer: NetworkLayer) -> dict[str, Any]:
+def _layer_json(layer: dense.NetworkLayer) -> dict[str, Any]:
     matrices = "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v"
     heads = [
         {"name": head.name, "mask": head.mask.value, "scale": str(head.scale)}

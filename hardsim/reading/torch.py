@@ -23,18 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError, did_you_mean
-from hardsim.network.dense import (
-    Activation,
-    Dense,
-    Mlp,
-    Network,
-    NetworkHead,
-    NetworkLayer,
-    Norm,
-    Readout,
-    RootScale,
-    Token,
-)
+from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import Wrong, plain_names, readout_of, require_alphabet, require_tokens, stored_name
 from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
@@ -42,12 +31,12 @@ from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 MODEL_TYPE = "torch-encoder"
 NAME = "<torch>"
 ACTIVATIONS = {
-    "relu": Activation.RELU,
-    "gelu": Activation.GELU,
-    "gelu_tanh": Activation.GELU_NEW,
-    "gelu_new": Activation.GELU_NEW,
-    "silu": Activation.SILU,
-    "swish": Activation.SILU,
+    "relu": dense.Activation.RELU,
+    "gelu": dense.Activation.GELU,
+    "gelu_tanh": dense.Activation.GELU_NEW,
+    "gelu_new": dense.Activation.GELU_NEW,
+    "silu": dense.Activation.SILU,
+    "swish": dense.Activation.SILU,
 }
 NORMS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
 NO_NORM = "none"
@@ -94,7 +83,7 @@ class _Encoder:
     width: int
     heads: int
     mask: Mask
-    activation: Activation
+    activation: dense.Activation
     first: bool
     epsilon: Fraction
     norm: Literal["layer", "rms"]
@@ -107,7 +96,7 @@ def is_torch(stored: Stored) -> bool:
     return stored.config.get("model_type") == MODEL_TYPE
 
 
-def read_torch(stored: Stored) -> Network:
+def read_torch(stored: Stored) -> dense.Network:
     """Read the network of a state dict with an `nn.TransformerEncoder`, or one layer of it, an embedding and an
     unembedding.
 
@@ -133,7 +122,7 @@ def read_torch(stored: Stored) -> Network:
     outputs, readout = _readout(settings, tokens, len(unembedding))
     settings.done()
     weights.done()
-    return Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout, scale)
+    return dense.Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout, scale)
 
 
 def _require_stated(settings: Settings) -> None:
@@ -240,10 +229,10 @@ def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
     return tuple(f"{start}layers.{number}." for number in range(count))
 
 
-def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
+def _layer(weights: Tensors, encoder: _Encoder, number: int) -> dense.NetworkLayer:
     start, width = encoder.starts[number], encoder.width
 
-    def maybe(name: str, size: int) -> Dense | None:
+    def maybe(name: str, size: int) -> dense.Dense | None:
         return weights.take(start + name, size) if name in encoder.optional else None
 
     joint = weights.take(start + FIRST, 3 * width, width, why="3 d, d")
@@ -254,21 +243,21 @@ def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
         parts = [slice(third * width + head * key, third * width + (head + 1) * key) for third in range(3)]
         w_q, w_k, w_v = (joint[part].T for part in parts)
         b_q, b_k, b_v = (None if joint_bias is None else joint_bias[part] for part in parts)
-        scale, out = RootScale(Fraction(1), key), w_o[:, head * key : (head + 1) * key].T
-        heads.append(NetworkHead(f"L{number}H{head}", encoder.mask, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
+        scale, out = dense.RootScale(Fraction(1), key), w_o[:, head * key : (head + 1) * key].T
+        heads.append(dense.NetworkHead(f"L{number}H{head}", encoder.mask, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
     w_in = weights.take(f"{start}linear1.weight", None, width)
     hidden = len(w_in)
     w_out = weights.take(f"{start}linear2.weight", width, hidden)
-    mlp = Mlp(encoder.activation, w_in.T, w_out.T, maybe("linear1.bias", hidden), maybe("linear2.bias", width))
+    mlp = dense.Mlp(encoder.activation, w_in.T, w_out.T, maybe("linear1.bias", hidden), maybe("linear2.bias", width))
     norm_1, norm_2 = (
-        Norm(encoder.norm, encoder.epsilon, maybe(f"{name}.weight", width), maybe(f"{name}.bias", width))
+        dense.Norm(encoder.norm, encoder.epsilon, maybe(f"{name}.weight", width), maybe(f"{name}.bias", width))
         for name in ("norm1", "norm2")
     )
     b_o = maybe("self_attn.out_proj.bias", width)
-    return NetworkLayer(tuple(heads), mlp, b_o, norm_1, norm_2, post=not encoder.first)
+    return dense.NetworkLayer(tuple(heads), mlp, b_o, norm_1, norm_2, post=not encoder.first)
 
 
-def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> Norm | None:
+def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> dense.Norm | None:
     """Return the norm at the end: as stated, or as its tensors show. There is none if other norms have tensors and it
     has none.
     """
@@ -289,10 +278,10 @@ def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) 
         # nn.Transformer passes its eps on to the norm at the end, nn.TransformerEncoder does not.
         raise settings.error("final_norm_eps", "a number that is at least 0")
     epsilon, width = _epsilon(settings, "final_norm_eps", kind), encoder.width
-    return Norm(kind, epsilon, weights.maybe(f"{name}.weight", width), weights.maybe(f"{name}.bias", width))
+    return dense.Norm(kind, epsilon, weights.maybe(f"{name}.weight", width), weights.maybe(f"{name}.bias", width))
 
 
-def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tuple[()]:
+def _positions(settings: Settings, weights: Tensors, width: int) -> dense.Dense | tuple[()]:
     """Return the table of positions, which may have axes of length 1; () if there is none."""
     names, key = ("positions.weight", "positions"), "positions"
     found = next((name for name in names if weights.has(name)), None)
@@ -321,7 +310,7 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
     return weights.take(name, *sizes[:-1], width, why="the width of the encoder").reshape(rows[0], width)
 
 
-def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) -> Dense | None:
+def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) -> dense.Dense | None:
     """Return the bias of the unembedding: as stated, or the tensor beside its weight; None if there is none."""
     if settings.has("unembedding_bias"):
         return weights.take(settings.text("unembedding_bias"), count)
@@ -329,7 +318,7 @@ def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) ->
     return weights.maybe(beside, count) if unembedding.endswith(".weight") else None
 
 
-def _listed(settings: Settings, key: str) -> list[Token]:
+def _listed(settings: Settings, key: str) -> list[dense.Token]:
     """Return the names of tokens, or of outputs, that the configuration lists."""
     found = settings.value(key)
     if not isinstance(found, list) or not all(isinstance(one, str | int | Fraction) for one in found):
@@ -342,7 +331,7 @@ def _wrong(settings: Settings) -> Wrong:
     return lambda message, hint: InputError(f"{settings.where}: {message}", hint)
 
 
-def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[Token, ...]:
+def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[dense.Token, ...]:
     if not settings.has("tokens"):
         return stored.tokens(count)
     found = require_tokens(_listed(settings, "tokens"), count, _wrong(settings))
@@ -351,13 +340,15 @@ def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[Token, ...]
     return found
 
 
-def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple[tuple[Token, ...], Readout]:
+def _readout(
+    settings: Settings, tokens: tuple[dense.Token, ...], count: int
+) -> tuple[tuple[dense.Token, ...], dense.Readout]:
     """Return the names of the outputs, and the readout."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
         listed = require_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
         outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
-    base = Readout() if count == 1 else Readout(at="each", decide="argmax")
+    base = dense.Readout() if count == 1 else dense.Readout(at="each", decide="argmax")
     how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
     readout = readout_of(**how, tokens=tokens, outputs=outputs, base=base, error=_wrong(settings))
     if settings.has("alphabet"):

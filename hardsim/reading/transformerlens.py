@@ -16,27 +16,17 @@ from math import sqrt
 from typing import Literal, TypeAlias
 
 from hardsim.errors import InputError
-from hardsim.network.dense import (
-    Activation,
-    Dense,
-    Mlp,
-    Network,
-    NetworkHead,
-    NetworkLayer,
-    Norm,
-    Readout,
-    RootScale,
-)
+from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors, shown
 
 ACTIVATIONS = {
-    "relu": Activation.RELU,
-    "gelu": Activation.GELU,
-    "gelu_new": Activation.GELU_NEW,
-    "gelu_pytorch_tanh": Activation.GELU_NEW,
-    "silu": Activation.SILU,
-    "swish": Activation.SILU,
+    "relu": dense.Activation.RELU,
+    "gelu": dense.Activation.GELU,
+    "gelu_new": dense.Activation.GELU_NEW,
+    "gelu_pytorch_tanh": dense.Activation.GELU_NEW,
+    "silu": dense.Activation.SILU,
+    "swish": dense.Activation.SILU,
 }
 """The activations that are supported. `gelu_fast` has a rounded constant; `solu` and names ending in `_ln` combine
 several hidden units.
@@ -130,7 +120,7 @@ def is_transformerlens(stored: Stored) -> bool:
     return "model_type" not in stored.config and (named or {"d_model", "n_layers", "n_ctx"} <= stored.config.keys())
 
 
-def read_transformerlens(stored: Stored) -> Network:
+def read_transformerlens(stored: Stored) -> dense.Network:
     """Read the network in a TransformerLens state dict of any version.
 
     A network with one output answers at the last position, any other with the largest output at each position. Raises
@@ -145,7 +135,7 @@ def read_transformerlens(stored: Stored) -> Network:
     epsilon, final_rms = settings.epsilon("eps"), settings.truth("final_rms", False)
     _refuse_others(settings, names, sizes)
 
-    def norm(name: str, kind: NormType | None) -> Norm | None:
+    def norm(name: str, kind: NormType | None) -> dense.Norm | None:
         return None if kind is None else _norm(weights, name, kind, names, epsilon, sizes.width)
 
     activation = settings.choice("act_fn", ACTIVATIONS) if sizes.hidden else None
@@ -155,7 +145,7 @@ def read_transformerlens(stored: Stored) -> Network:
         heads, b_o = _attention(weights, names, layer, sizes, mask, _scale(settings, names, sizes, layer))
         before = norm(f"{start}ln1", kind), norm(f"{start}ln2", kind if sizes.hidden else None)
         mlp = None if activation is None else _mlp(weights, f"{start}mlp.", names, activation, sizes)
-        layers.append(NetworkLayer(heads, mlp, b_o, *before))
+        layers.append(dense.NetworkLayer(heads, mlp, b_o, *before))
     if final_rms:
         kind = ("rms", kind[1]) if kind is not None else ("rms", True) if names.native else None
     final = norm(names.final, kind)
@@ -167,9 +157,9 @@ def read_transformerlens(stored: Stored) -> Network:
     weights.done()
     tokens = stored.tokens(sizes.vocabulary)
     outputs = tokens if sizes.outputs == sizes.vocabulary else tuple(map(str, range(sizes.outputs)))
-    readout = Readout() if sizes.outputs == 1 else Readout(at="each", decide="argmax")
+    readout = dense.Readout() if sizes.outputs == 1 else dense.Readout(at="each", decide="argmax")
     unembedding = unembedding.T if names.native else unembedding
-    return Network(tokens, embedding, positions, tuple(layers), final, unembedding, bias, outputs, readout)
+    return dense.Network(tokens, embedding, positions, tuple(layers), final, unembedding, bias, outputs, readout)
 
 
 def _names(weights: Tensors) -> _Names:
@@ -211,10 +201,10 @@ def _norm_type(settings: Settings) -> NormType | None:
     return settings.choice("normalization_type", NORMS, "LN")
 
 
-def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: Fraction, width: int) -> Norm:
+def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: Fraction, width: int) -> dense.Norm:
     which, trained = kind
     weight, bias = ("weight", "bias") if names.native else ("w", "b")
-    return Norm(
+    return dense.Norm(
         which,
         epsilon,
         weights.take(f"{name}.{weight}", width) if trained else None,
@@ -222,7 +212,7 @@ def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: F
     )
 
 
-def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> RootScale:
+def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> dense.RootScale:
     """Return the factor of the scores of the heads of a layer (from 0); the setting is their divisor."""
     stored, used = settings.number("attn_scale", Fraction(-1)), settings.truth("use_attn_scale", True)
     inverse = settings.truth("scale_attn_by_inverse_layer_idx", False)
@@ -233,17 +223,17 @@ def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> Root
         raise settings.error("attn_scale", "a positive number, or -1 for sqrt(d_head),")
     # By default the library writes the rounded sqrt(d_head) into its configuration.
     if stored == -1 or float(stored) == sqrt(sizes.key) or (names.native and not used):
-        return RootScale(factor, sizes.key if used or names.native else 1)
-    return RootScale(factor / stored if used else factor)
+        return dense.RootScale(factor, sizes.key if used or names.native else 1)
+    return dense.RootScale(factor / stored if used else factor)
 
 
 def _attention(
-    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: RootScale
-) -> tuple[tuple[NetworkHead, ...], Dense]:
+    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: dense.RootScale
+) -> tuple[tuple[dense.NetworkHead, ...], dense.Dense]:
     """Return the heads of a layer, and the bias that is added once for all of them."""
     name, heads, width, key = f"{names.layer.format(layer)}attn.", sizes.heads, sizes.width, sizes.key
 
-    def joint(letter: str) -> tuple[Dense, Dense]:
+    def joint(letter: str) -> tuple[dense.Dense, dense.Dense]:
         """Return the weights and the biases of all heads: [heads, d, k] and [heads, k]."""
         if not names.native:
             return weights.take(f"{name}W_{letter}", heads, width, key), weights.take(f"{name}b_{letter}", heads, key)
@@ -260,21 +250,21 @@ def _attention(
         weights.check_mask(f"{name}mask", sizes.rows)  # stored, though not applied, if attention is bidirectional
         weights.check_filler(f"{name}IGNORE")
     return tuple(
-        NetworkHead(f"L{layer}H{h}", mask, scale, w_q[h], w_k[h], w_v[h], w_o[h], b_q[h], b_k[h], b_v[h])
+        dense.NetworkHead(f"L{layer}H{h}", mask, scale, w_q[h], w_k[h], w_v[h], w_o[h], b_q[h], b_k[h], b_v[h])
         for h in range(heads)
     ), b_o
 
 
-def _mlp(weights: Tensors, name: str, names: _Names, activation: Activation, sizes: _Sizes) -> Mlp:
+def _mlp(weights: Tensors, name: str, names: _Names, activation: dense.Activation, sizes: _Sizes) -> dense.Mlp:
     width, hidden = sizes.width, sizes.hidden
 
-    def half(part: str, rows: int, columns: int) -> tuple[Dense, Dense]:
+    def half(part: str, rows: int, columns: int) -> tuple[dense.Dense, dense.Dense]:
         if not names.native:
             return weights.take(f"{name}W_{part}", rows, columns), weights.take(f"{name}b_{part}", columns)
         return weights.take(f"{name}{part}.weight", columns, rows).T, weights.take(f"{name}{part}.bias", columns)
 
     (w_in, b_in), (w_out, b_out) = half(names.hidden[0], width, hidden), half(names.hidden[1], hidden, width)
-    return Mlp(activation, w_in, w_out, b_in, b_out)
+    return dense.Mlp(activation, w_in, w_out, b_in, b_out)
 
 
 def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:

@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.compiling.from_srasp import scores
 from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
 from hardsim.compiling.from_srasp.network import (
     NATURAL,
@@ -32,20 +33,6 @@ from hardsim.compiling.from_srasp.network import (
     Value,
 )
 from hardsim.compiling.from_srasp.ranges import Ranges
-from hardsim.compiling.from_srasp.scores import (
-    MAX_CASES,
-    MAX_RANGE,
-    Case,
-    Comparison,
-    Matching,
-    Planner,
-    at_i,
-    by_value,
-    folded,
-    indices,
-    replaced,
-    summed,
-)
 from hardsim.errors import InputError, OutOfRange, Source, Span, marked
 from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.lang import ast
@@ -213,7 +200,7 @@ class Compiled:
         )
 
 
-_Compared: TypeAlias = tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]
+_Compared: TypeAlias = tuple[scores.Comparison, tuple[ScaledInteger, ScaledInteger]]
 """A comparison in a score, with its two integers."""
 
 
@@ -229,7 +216,7 @@ class _Compiler(Evaluator):
     def __init__(self, program: ast.SraspProgram) -> None:
         super().__init__(program)
         self.program = program
-        self.planner = Planner(program.source, program.symbols, self.tuples)
+        self.planner = scores.Planner(program.source, program.symbols, self.tuples)
         self.ranges = Ranges(program)
         self.guards: list[Guard] = []
 
@@ -292,9 +279,11 @@ class _Compiler(Evaluator):
     def _statement(self, statement: ast.Statement) -> Value:
         match statement.right:
             case ast.PositionWise(expr):
-                return self.value(folded(expr, self.tuples), statement.name)
+                return self.value(scores.folded(expr, self.tuples), statement.name)
             case ast.PrefixSum(value):
-                return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name, statement.right.span)
+                return self._prefix_sum(
+                    scores.at_i(scores.folded(value, self.tuples)), statement.name, statement.right.span
+                )
             case ast.Attention() as attention:
                 return self._attention(attention, statement.name)
             case ast.MatchCount() as count:
@@ -316,7 +305,7 @@ class _Compiler(Evaluator):
         value, parts = self._parts(attention.value, name)
         read = [self.value(part, f"{name}: value {number}") for number, part in enumerate(parts, 1)]
         side, mask = attention.side, MASKS[attention.mask]
-        if isinstance(plan, Matching):
+        if isinstance(plan, scores.Matching):
             terms = self.boolean_terms(plan.cases, name)
             pairs = [
                 self.sides(comparison, f"{name}: {number}") for number, comparison in enumerate(plan.equalities, 1)
@@ -332,11 +321,13 @@ class _Compiler(Evaluator):
                 found = self.read_unequal(attention, here, there, read, name)
             else:
                 found = self.read(mask, *self.order_score(side, plan.op, here, there, name), read, name)
-        return self._combined(found, value, folded(attention.default, self.tuples), name)
+        return self._combined(found, value, scores.folded(attention.default, self.tuples), name)
 
     # ---- counts and means ----
 
-    def _selected(self, node: ast.MatchCount | ast.MatchMean, name: str) -> tuple[Sequence[Case], list[_Compared]]:
+    def _selected(
+        self, node: ast.MatchCount | ast.MatchMean, name: str
+    ) -> tuple[Sequence[scores.Case], list[_Compared]]:
         """Return the cases of the score of a count or a mean, and the comparisons of integers that no case absorbs."""
         cases, comparisons = self.planner.selecting(node)
         left: list[_Compared] = []
@@ -351,8 +342,8 @@ class _Compiler(Evaluator):
 
     def _mean(self, mean: ast.MatchMean, name: str) -> Average:
         mask = MASKS[mean.mask]
-        term = self.of(ScaledInteger, at_i(folded(mean.value, self.tuples)), f"{name}: term")
-        if folded(mean.score, self.tuples) == ast.Truth(True) and not mask.strict:
+        term = self.of(ScaledInteger, scores.at_i(scores.folded(mean.value, self.tuples)), f"{name}: term")
+        if scores.folded(mean.score, self.tuples) == ast.Truth(True) and not mask.strict:
             return self.average(mask, term, name)
         cases, left = self._selected(mean, name)
         refused = next((comparison for comparison, _ in left if comparison.op != "="), None)
@@ -362,7 +353,7 @@ class _Compiler(Evaluator):
             self._watch_sides(comparison, pair, name, f"{name}: {number}")
         terms, pairs = self.boolean_terms(cases, name), [pair for _, pair in left]
         over, default, other = self.selection(mask, terms, pairs, name), Fraction(0), self.constant(0)
-        node = folded(mean.default, self.tuples)
+        node = scores.folded(mean.default, self.tuples)
         if isinstance(node, ast.RationalConstant):
             default = node.value
         else:
@@ -391,7 +382,7 @@ class _Compiler(Evaluator):
         return found
 
     def _count_ordered(
-        self, cases: Sequence[Case], op: ast.CompareOp, pair: tuple[ScaledInteger, ScaledInteger], name: str
+        self, cases: Sequence[scores.Case], op: ast.CompareOp, pair: tuple[ScaledInteger, ScaledInteger], name: str
     ) -> ScaledInteger:
         """Return the number of all j that are in one of the cases and have `u(i) op v(j)`.
 
@@ -416,15 +407,15 @@ class _Compiler(Evaluator):
         parts: dict[ast.Expression, str] = {}
 
         def taken(node: ast.Expression) -> ast.Expression | None:
-            reads = indices(node)
+            reads = scores.indices(node)
             if "j" not in reads:
                 return node
             if "i" in reads:
                 return None
-            fresh = parts.setdefault(at_i(node), f"{name}@{len(parts) + 1}")
+            fresh = parts.setdefault(scores.at_i(node), f"{name}@{len(parts) + 1}")
             return ast.Ref(fresh, "i", node.sort, span=node.span)
 
-        rewritten = replaced(folded(value, self.tuples), taken)
+        rewritten = scores.replaced(scores.folded(value, self.tuples), taken)
         return rewritten, list(parts)
 
     def _combined(self, found: Attended, value: ast.Expression, default: ast.Expression, name: str) -> Value:
@@ -443,11 +434,11 @@ class _Compiler(Evaluator):
     # ---- ranges ----
 
     def _watch_sides(
-        self, comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger], name: str, place: str
+        self, comparison: scores.Comparison, sides: tuple[ScaledInteger, ScaledInteger], name: str, place: str
     ) -> None:
         """Guard each of two integers that a score compares, unless it is known to stay in range."""
         for terms, value, label in zip((comparison.here, comparison.there), sides, "uv", strict=True):
-            if not value.interval.in_range and not self.ranges.require(summed(terms)):
+            if not value.interval.in_range and not self.ranges.require(scores.summed(terms)):
                 form = self.settled(value, f"{place}.{label}")
                 self._watch(name, "an integer compared in the score", Measure(form), comparison.span)
 
@@ -462,17 +453,17 @@ def written_line(source: Source, span: Span) -> str:
 
 
 def _distinguished(
-    cases: Sequence[Case], comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger]
-) -> list[Case] | None:
+    cases: Sequence[scores.Case], comparison: scores.Comparison, sides: tuple[ScaledInteger, ScaledInteger]
+) -> list[scores.Case] | None:
     """Split the cases by the values of that side of a comparison that has fewer; return None if there are too many
     values or cases.
     """
-    several = [(len(side.interval.values or range(MAX_RANGE + 1)), at) for at, side in enumerate(sides)]
+    several = [(len(side.interval.values or range(scores.MAX_RANGE + 1)), at) for at, side in enumerate(sides)]
     count, at = min(several)
     values = sides[at].interval.values
-    if values is None or count > MAX_RANGE or count * len(cases) > MAX_CASES:
+    if values is None or count > scores.MAX_RANGE or count * len(cases) > scores.MAX_CASES:
         return None
-    return [by_value(case, comparison, value, of_i=at == 0) for case in cases for value in values]
+    return [scores.by_value(case, comparison, value, of_i=at == 0) for case in cases for value in values]
 
 
 def _sums_in_range(term: Interval) -> bool:

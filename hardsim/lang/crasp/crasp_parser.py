@@ -14,19 +14,11 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from hardsim.errors import Source, SourceError, Span, did_you_mean
-from hardsim.lang import ast
+from hardsim.lang import ast, frontend
 from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.deep import Walk, each
 from hardsim.lang.files import HEADER, REGEX_KEYS, FileLine, Layout
-from hardsim.lang.frontend import (
-    LINE_LEVELS,
-    declared_alphabet,
-    examples_of,
-    lone_symbol_notes,
-    source_of,
-    tree_of_tokens,
-)
 from hardsim.lang.lexer import Lexeme, Scanner
 from hardsim.lang.ltl_parser import (
     Definition,
@@ -82,11 +74,11 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     """Parse a C-RASP program. The result's formula is the last Boolean of the program. `alphabet` gives all symbols; by
     default they are those of the `alphabet:` line, else those that occur. Raises SourceError with the place of the
     first mistake (`name` is the file name in errors), and InputError for a bad alphabet."""
-    layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
+    layout = CraspLayout(frontend.source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
     tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
     # An alphabet that was taken from the program may lack symbols that its words have.
-    lone = lone_symbol_notes(symbols) if alphabet is None and layout.header("alphabet") is None else ()
+    lone = frontend.lone_symbol_notes(symbols) if alphabet is None and layout.header("alphabet") is None else ()
     scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
     lets, notes = list[ast.Let](), dict[str, None]()
     for line, its_tokens in zip(layout.lines, tokens, strict=True):
@@ -107,7 +99,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         predicates=own,
         origin=layout.value("source"),
         title=layout.title,
-        examples=examples_of(layout, symbols),
+        examples=frontend.examples_of(layout, symbols),
         notes=(*lone, *notes),
         source=layout.source,
         placed=True,
@@ -118,7 +110,7 @@ def _symbols(
     layout: CraspLayout, tokens: Sequence[Sequence[Lexeme]], alphabet: Sequence[str] | str | None
 ) -> tuple[str, ...]:
     """Return the alphabet: the symbols of the header, or the given ones, or those that occur in the program."""
-    declared = declared_alphabet(layout, alphabet, None)
+    declared = frontend.declared_alphabet(layout, alphabet, None)
     if declared is not None:
         return tuple(declared)
     if alphabet is not None:
@@ -275,8 +267,8 @@ class CraspLayout(Layout):
 def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:
     """Return the tree of a right-hand side; add to `notes` a remark on each `!` that the public interpreter groups
     differently."""
-    root = tree_of_tokens(
-        "crasp.lark", scope, tokens, lambda index: _misfit(scope, tokens, index, body), most=LINE_LEVELS
+    root = frontend.tree_of_tokens(
+        "crasp.lark", scope, tokens, lambda index: _misfit(scope, tokens, index, body), most=frontend.LINE_LEVELS
     )
     following = {before.span.end: token for before, token in pairwise(tokens)}
     # The public interpreter reads `!a && b` as `!(a && b)`, and `!a || b` likewise.
