@@ -29,8 +29,7 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A text and the name by which errors cite it (a path, or `<expression>`). `first` is the number of its first line,
-    for a line that is read alone.
-    """
+    for a line that is read alone."""
 
     name: str
     text: str
@@ -53,8 +52,7 @@ class HardsimError(Exception):
 
 class _Advised(HardsimError):
     """An error with a message and a hint on a line of its own. Line breaks in quoted text are made visible, so that no
-    quoted text begins a line.
-    """
+    quoted text begins a line."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -73,8 +71,7 @@ class InputError(_Advised):
 
 class SourceError(InputError):
     """An error for bad input at a place in a text. It is printed with file, line, column, the line and a caret.
-    `expected` is what would have been accepted at the caret, `hint` the advice on what to do next.
-    """
+    `expected` is what would have been accepted at the caret, `hint` the advice on what to do next."""
 
     def __init__(self, source: Source, span: Span, message: str, expected: str = "", hint: str = "") -> None:
         super().__init__(message, hint)
@@ -101,8 +98,7 @@ def marked(source: Source, span: Span) -> tuple[str, str]:
 
 class Unsupported(SourceError):
     """An error for a well-formed request without a construction: exit code 2. The message names the operator and the
-    reason, the hint an alternative.
-    """
+    reason, the hint an alternative."""
 
 
 class OutOfRange(InputError):
@@ -137,8 +133,7 @@ class InvariantError(HardsimError):
 
 class Contradiction(InvariantError):
     """An error for a proof that a word or another proof contradicts: exit code 4. It is a defect of hardsim for every
-    input, also for networks that were read from a file.
-    """
+    input, also for networks that were read from a file."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -179,8 +174,7 @@ def _window(line: str, column: int) -> tuple[str, int]:
 
 def _printed(text: str) -> str:
     """Return a part of a line as an error shows it. A tab becomes one space, which is the width that the caret line
-    counts.
-    """
+    counts."""
     return visible(text.replace("\t", " "))
 
 

@@ -29,12 +29,10 @@ except ImportError:  # not on every system: there no draft is known to be nobody
 
 LARGEST_FILE = 64 * 2**20
 """Size in bytes of the largest JSON document that is read; as Python objects it takes up to thirty times as much
-memory.
-"""
+memory."""
 LARGEST_TEXT = 4 * 2**20
 """Size in bytes of the largest formula, program or standard input; lines and tokens take some hundred times as much
-memory.
-"""
+memory."""
 STDOUT = "-"
 """File name that means standard output."""
 EMPTY_NAME = "Give the name of a file, or '.' for this directory."
@@ -60,8 +58,7 @@ def _reason(error: Exception) -> str:
 
 def kind_of(mode: int) -> str:
     """Return the kind of file that a mode of the file system describes (a pipe, a device, a socket); empty for a
-    regular file or a directory.
-    """
+    regular file or a directory."""
     return _KINDS.get(stat.S_IFMT(mode), "")
 
 
@@ -107,8 +104,7 @@ def read_bytes(
 
 def read_head(path: Path | str, most: int) -> bytes:
     """Return the first bytes of a file, at most `most`, to guess its format; none if it is missing, not a regular
-    file, or cannot be read.
-    """
+    file, or cannot be read."""
     with suppress(OSError, ValueError):
         if stat.S_ISREG(os.stat(path).st_mode):
             with open(path, "rb") as file:
@@ -149,8 +145,7 @@ def _too_large(name: str, most: int) -> InputError:
 
 def is_directory(path: Path | str) -> bool:
     """Return True if there certainly is a directory of that name. Any fault of the name is reported when the file is
-    read.
-    """
+    read."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError):

@@ -29,8 +29,7 @@ KEPT_BITS = 4096
 """Number of leading bits of a numerator and a denominator that are used for a rounded number."""
 ESCAPE = "\x7f"
 """Character that stands for the beginning of an escape until the document is complete. It is itself escaped in every
-text, so it occurs nowhere else.
-"""
+text, so it occurs nowhere else."""
 SHORT_DIGITS = 3
 """Number of significant digits of the numbers in a table."""
 EMPTY = "(empty)"
@@ -39,8 +38,7 @@ NOTHING = "–"
 """Table cell without a number."""
 EXACT_DIGITS = 6
 """Largest number of digits with which an exact number is shown in full in a notebook, because the ends of a bracket of
-beta may differ only there.
-"""
+beta may differ only there."""
 LONGEST_REPR = 158
 """Largest number of characters between the brackets of a repr."""
 LARGEST_PLAIN = 10**9
@@ -49,8 +47,7 @@ MOST_WORDS = 100
 """Largest number of words of a list that a notebook shows."""
 WIDEST = 2**63
 """Integers of this absolute value or more are passed to msgspec as their digits (it refuses more than 4,300 digits),
-and lists of facts show them in short form.
-"""
+and lists of facts show them in short form."""
 
 
 # ---- annotations of the types of fields ----
@@ -59,8 +56,7 @@ and lists of facts show them in short form.
 @dataclass(frozen=True, slots=True)
 class Written:
     """Mark of a number's type: whether its exact value is written beside it, and the direction in which it is rounded
-    to `LONG_DIGITS` digits.
-    """
+    to `LONG_DIGITS` digits."""
 
     exact: bool = False
     rounding: str = ROUND_HALF_EVEN
@@ -188,15 +184,13 @@ def at_least(bound: Fraction | float | None) -> str:
 
 class Record:
     """Base of all result classes, which are frozen dataclasses without a repr of their own and can write themselves as
-    JSON.
-    """
+    JSON."""
 
     __slots__ = ()
 
     def to_json(self) -> str:
         """Return the JSON document as text without control characters. A file name that is not UTF-8 keeps its bytes as
-        escapes.
-        """
+        escapes."""
         # Imported late: the command line's help does not need it.
         import msgspec
 
@@ -338,8 +332,7 @@ def _text(text: str) -> Any:
 
 def _escaped(data: Any) -> Any:
     """Return JSON without characters that a terminal would obey. msgspec refuses lone surrogates, which stand for stray
-    bytes of file names, even when they are escaped; so escapes begin with ESCAPE until the document is complete.
-    """
+    bytes of file names, even when they are escaped; so escapes begin with ESCAPE until the document is complete."""
     text = OBEYED.sub(lambda match: f"{ESCAPE}{ord(match[0]):04x}", json.dumps(data, ensure_ascii=False))
     return _raw(text)
 
@@ -356,8 +349,7 @@ def _raw(text: str) -> Any:
 def _body(record: Record, whole: bool = False) -> str:
     """Return the HTML of a record without its summary: contained records folded, tuples of records as tables, other
     facts in a table. `whole`: at the top level the other facts are folded and complete, and the tables are open; in
-    contained records facts with default values are left out.
-    """
+    contained records facts with default values are left out."""
     values = [(key, kind, getattr(record, key)) for key, kind in kinds(type(record)).items()]
     rows = [(key, value) for key, _, value in values if _is_rows(value)]
     facts = [(key, kind, value) for key, kind, value in values if not isinstance(value, Record) and not _is_rows(value)]
@@ -377,8 +369,7 @@ def _is_rows(value: Any) -> bool:
 
 def _rows(value: tuple[Any, ...]) -> str:
     """Return a tuple as HTML: for records of one class a table without columns that have only default values, with
-    computed values after the fields; for records of several classes one after the other; for words the first ones.
-    """
+    computed values after the fields; for records of several classes one after the other; for words the first ones."""
     if not isinstance(value[0], Record):
         more = f", ... ({len(value) - MOST_WORDS:,} more)" if len(value) > MOST_WORDS else ""
         return f"<p>{', '.join(_cell(word) for word in value[:MOST_WORDS])}{more}</p>"

@@ -106,8 +106,7 @@ def restated(
 ) -> tuple[TakenSetting, ...]:
     """Return the settings: those of the readout are read from `network` again, and those named by `keys` get the
     source
-    `source`.
-    """
+    `source`."""
     given, kept = set(keys), [one for one in settings if one.name not in READOUT]
     sources = {one.name: one.source for one in settings} | dict.fromkeys(given, source)
     return (*kept, *readout_settings(network, sources))
@@ -115,8 +114,7 @@ def restated(
 
 def described(stored: Stored | None, network: Network, title: str) -> list[tuple[str, str]]:
     """Return labels and texts that describe what was read, in addition to the network's own description. `stored` is
-    None if the network was not in a folder.
-    """
+    None if the network was not in a folder."""
     rows = [("format", title)] if stored is None else _stored(stored, network, title)
     tied = np.array_equal(network.unembedding, network.embedding.T)
     biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())

@@ -58,8 +58,7 @@ ACTIVATIONS = {
     "swish": dense.Activation.SILU,
 }
 """The activations of transformers that equal these functions (`gelu_fast` has a rounded constant, and `quick_gelu` is
-a different function).
-"""
+a different function)."""
 DROPOUTS = "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout"
 """Dropouts: they act in training only, and do not affect evaluation."""
 TRAINING = (
@@ -92,8 +91,7 @@ GENERATING = (
 @dataclass(frozen=True)
 class _Sizes:
     """The sizes: V, the rows of the position table, d, the hidden units of an MLP, and the numbers of layers and
-    heads.
-    """
+    heads."""
 
     vocabulary: int
     rows: int
@@ -295,8 +293,7 @@ def _labels(settings: Settings, count: int) -> tuple[dense.Token, ...]:
 
 def _refuse_others(settings: Settings) -> None:
     """Raise InputError for a setting that changes the computed function, and for any setting not known to leave it
-    unchanged.
-    """
+    unchanged."""
     settings.harmless(*TRAINING, *RUNNING, *GENERATING, *READ_LATER)
     settings.neutral("pruned_heads", {})
     for key in ("add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"):

@@ -35,8 +35,7 @@ LARGEST = 2**24
 """The greatest number of entries of one sparse matrix, zeros included."""
 LARGEST_SUM = 2 * LARGEST
 """The greatest number of entries, zeros included, of all sparse matrices together: a short file could otherwise
-request any memory.
-"""
+request any memory."""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
     "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
@@ -213,8 +212,7 @@ def _head(data: Reader, name: str, width: int) -> dense.NetworkHead:
 
 def _require_names(document: Reader) -> None:
     """Raise InputError unless each head has a name of its own that can be printed on one line; reports refer to heads
-    by name.
-    """
+    by name."""
     seen: set[str] = set()
     for number, layer in enumerate(document.field("layers").items()):
         for place, head in enumerate(layer.field("heads").items() if layer.has("heads") else ()):

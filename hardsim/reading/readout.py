@@ -159,8 +159,7 @@ def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int |
 
 def require_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
     """Return the tokens that words are made of, in the order of `alphabet`, after checking that there is at least one,
-    that each is named once, and that each is a token.
-    """
+    that each is named once, and that each is a token."""
     if not alphabet or len(set(map(str, alphabet))) < len(alphabet):
         raise error("an alphabet needs at least one symbol, and each only once", "Name some of the tokens.")
     return tuple(one_of(str(one), tokens, "token", error) for one in alphabet)

@@ -85,8 +85,7 @@ class Stored:
     @cached_property
     def settings(self) -> Settings:
         """The configuration as a Settings object. It is always the same object, so that it records which settings its
-        reader used.
-        """
+        reader used."""
         return Settings(self.config, f"{self.name}: {self.config_name}", self.config_name)
 
     @property
@@ -129,8 +128,7 @@ def _holds_network(name: str) -> bool:
 
 def unread_folder(path: str) -> InputError | None:
     """Return the error for a folder without a readable network, which says what the folder contains; None if that is
-    not known.
-    """
+    not known."""
     weights = any(map(_holds_network, names_in(path)))
     return folder_error(path, networks_inside(path, is_network_folder), weights)
 
@@ -506,8 +504,7 @@ class Tensors:
 
     def check_filler(self, name: str) -> None:
         """Raise InputError unless a buffer, if it exists, is one number of at most -10^4, which hides the scores that
-        it is added to or replaces.
-        """
+        it is added to or replaces."""
         if self.has(name) and not (self._found(name).size == 1 and self._buffer(name).item() <= -1e4):
             raise self.error(f"the buffer {name} is not one number of at most -10000", "Save the network without it.")
 
@@ -659,8 +656,7 @@ class Settings:
 
     def done(self) -> None:
         """Raise InputError that names every setting that was not used, except those that are null or false, if there
-        are any.
-        """
+        are any."""
         given_keys = [key for key, value in self.values.items() if value is not None and value is not False]
         if left := [key for key in given_keys if key not in self.used]:
             message = "settings that are" if len(left) > 1 else "a setting that is"

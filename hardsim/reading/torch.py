@@ -127,8 +127,7 @@ def read_torch(stored: Stored) -> dense.Network:
 
 def _require_stated(settings: Settings) -> None:
     """Raise InputError with all settings that are missing, if there are several, so that they can be added in one
-    step.
-    """
+    step."""
     missing = [key for key in STATED if not settings.has(key)]
     if len(missing) > 1:
         message = f"{settings.where}: {', '.join(missing)} are missing: weights do not show them"
@@ -259,8 +258,7 @@ def _layer(weights: Tensors, encoder: _Encoder, number: int) -> dense.NetworkLay
 
 def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> dense.Norm | None:
     """Return the norm at the end: as stated, or as its tensors show. There is none if other norms have tensors and it
-    has none.
-    """
+    has none."""
     name, key = f"{start}norm", "final_norm"
     stored, stated = weights.has(f"{name}.weight"), settings.value(key)
     if stated is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
@@ -434,8 +432,7 @@ def _written_scale(value: Any) -> Any:
 
 def _is(module: Any, *kinds: str) -> bool:
     """Return True if the module is one of these classes of PyTorch itself. A derived class may compute something
-    else.
-    """
+    else."""
     kind = type(module)
     return kind.__module__.startswith("torch.nn.modules.") and kind.__name__ in kinds
 
@@ -570,8 +567,7 @@ def _state(module: Any, what: str) -> Iterable[tuple[str, NDArray[Any]]]:
 
 def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
     """Yield ("weight", array [rows, d]) of an embedding, unembedding or table of positions, and ("bias", array) if
-    there is a bias.
-    """
+    there is a bias."""
     if not hasattr(value, "state_dict"):
         yield "weight", _array(value, f"the {name}")
         return
@@ -594,8 +590,7 @@ def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
 
 def _array(tensor: Any, what: str) -> NDArray[Any]:
     """Return a copy of a tensor or an array in its dtype, or in float32 (which holds narrower ones) if numpy lacks
-    its dtype.
-    """
+    its dtype."""
     if not hasattr(tensor, "detach"):
         return np.array(tensor, order="C")
     plain = tensor.detach()

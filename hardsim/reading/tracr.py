@@ -105,8 +105,7 @@ def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
 
 def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) -> tuple[Token, ...]:
     """Return the tokens that words are made of: the vocabulary of the program, or all tokens but the two that Tracr
-    adds.
-    """
+    adds."""
     vocabulary = settings.value("vocab")
     if vocabulary is None:
         return tuple(token for token in tokens if token not in (bos, PAD))
@@ -120,8 +119,7 @@ def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) 
 
 def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, bool]:
     """Return the names of the outputs, an unembedding that selects their coordinates, and True if the output is
-    numerical.
-    """
+    numerical."""
     labels = settings.value("residual_labels")
     if not isinstance(labels, list) or len(labels) != width or len(set(map(str, labels))) != width:
         raise settings.error("residual_labels", f"a name for each of the {width} coordinates of token_embed/embeddings")

@@ -117,8 +117,7 @@ def _pieces(names: set[str]) -> tuple[str, str] | None:
 
 def networks_inside(path: str, holds: Callable[[str], bool]) -> list[str]:
     """Return the folders 1 to DEEPEST levels below a folder that hold a network. At most MOST_LOOKED_AT folders of
-    a level are searched.
-    """
+    a level are searched."""
     found, level = list[str](), [path]
     for _ in range(DEEPEST):
         below = [os.path.join(one, name) for one in level for name in sorted(_names(one))[:MOST_LOOKED_AT]]

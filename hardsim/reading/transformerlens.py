@@ -29,8 +29,7 @@ ACTIVATIONS = {
     "swish": dense.Activation.SILU,
 }
 """The activations that are supported. `gelu_fast` has a rounded constant; `solu` and names ending in `_ln` combine
-several hidden units.
-"""
+several hidden units."""
 NormType: TypeAlias = tuple[Literal["layer", "rms"], bool]
 """The kind of a norm, and True if it has parameters."""
 NORMS: dict[str, NormType] = {
@@ -164,8 +163,7 @@ def read_transformerlens(stored: Stored) -> dense.Network:
 
 def _names(weights: Tensors) -> _Names:
     """Return the naming scheme of the tensors. Any tensor identifies it, so that a missing tensor is reported by its
-    right name.
-    """
+    right name."""
     if any(name.startswith(("layers.", NATIVE.embedding, NATIVE.positions)) for name in weights.names):
         return NATIVE
     return BRIDGE if any(name.endswith((BRIDGE.embedding, ".attn.q.weight")) for name in weights.names) else HOOKED
@@ -269,8 +267,7 @@ def _mlp(weights: Tensors, name: str, names: _Names, activation: dense.Activatio
 
 def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
     """Raise InputError for a setting that changes the computed function, and for any setting not known to leave it
-    unchanged.
-    """
+    unchanged."""
     settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
     if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
         # The bridge names the layers of other models in the same way, but does not transpose their weights.

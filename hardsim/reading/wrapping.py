@@ -69,8 +69,7 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
 
 def _shared(names: Iterable[str]) -> str:
     """Return the first segment of all names, without its dot, if they share it and it belongs to a container;
-    otherwise "".
-    """
+    otherwise ""."""
     left = list(names)
     first = left[0].partition(".")[0] if left else ""
     if not first or not all(name.startswith(f"{first}.") and len(name) > len(first) + 1 for name in left):

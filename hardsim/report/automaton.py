@@ -45,8 +45,7 @@ class LanguageCount(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class AutomatonReport(Record):
     """The report on a regular expression: the complete minimal automaton of its language, with states in the order in
-    which they are reached, and the number of words of each length from 1 to max_n.
-    """
+    which they are reached, and the number of words of each length from 1 to max_n."""
 
     input: InputName
     kind: Annotated[str, one_of("re")]
@@ -55,8 +54,7 @@ class AutomatonReport(Record):
     """Title that the file gives itself."""
     letters: tuple[str, ...]
     """Letters of the automaton, in the order of the alphabet: the symbols that the expression mentions, and "any other"
-    for the symbols that it does not mention.
-    """
+    for the symbols that it does not mention."""
     states: tuple[AutomatonState, ...]
     """States of the automaton, in the order in which they are reached."""
     counts: tuple[LanguageCount, ...]
@@ -70,8 +68,7 @@ class AutomatonReport(Record):
 
 def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
     """Return the report on a regular expression, with words of length 1 to `max_n` counted, or None for any other
-    input.
-    """
+    input."""
     if not isinstance(given.oracle, Members):
         return None
     automaton = given.oracle.automaton

@@ -18,8 +18,7 @@ from hardsim.visible import visible
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of text: its parts, each with a style (`screen.MATHS` marks a formula), and the level of its
-    indentation.
-    """
+    indentation."""
 
     parts: tuple[tuple[str, str], ...]
     depth: int
@@ -59,8 +58,7 @@ Block: TypeAlias = Line | Copied | Fact | Table
 
 class Blocks(Screen):
     """A screen that collects blocks instead of printing them. All texts are made `visible`; none contains markup of
-    HTML or LaTeX.
-    """
+    HTML or LaTeX."""
 
     def __init__(self) -> None:
         super().__init__(io.StringIO())

@@ -65,8 +65,7 @@ def print_bound(
     screen: Screen, result: BoundResult, alphabet: Sequence[str], tables: bool, all_lengths: bool = False
 ) -> None:
     """Print the block of one result. `tables` adds rows for some lengths (`all_lengths`: for each) and rows for the
-    heads.
-    """
+    heads."""
     # The regime's temperature is the unit of the table, so it stands beside its name.
     regime = result.regime and f"{result.regime}: temperatures below are multiples of {result.schedule}"
     # The facts of a network below come without regime and beta: the report varies the temperature.
@@ -90,8 +89,7 @@ def print_bound(
 
 def rate_facts(rate: GeneralRate | None) -> list[tuple[str, str | None]]:
     """Return labelled facts about every length, for a model or a program: a lower bound of the score gap, and the
-    temperatures at which every length is proved. Return no facts if `rate` is None.
-    """
+    temperatures at which every length is proved. Return no facts if `rate` is None."""
     if rate is None:
         return []
     proved = [] if rate.proved is None else [rate.proved if rate.gap is not None else "any temperature"]
@@ -149,8 +147,7 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
 
 def _print_rates(screen: Screen, results: Sequence[BoundResult]) -> None:
     """Print the rates at which temperatures are proved for every length, for results without a regime (models and
-    programs).
-    """
+    programs)."""
     rated = [(result, result.general) for result in results if result.general is not None]
     if not rated:
         return
@@ -306,8 +303,7 @@ def conclusions(result: CriticalResult) -> list[str]:
 
 def decided(head: HeadProof, beta: Fraction) -> str:
     """Return a text that names the head with the least margin in a proof for every length at `beta`, and bounds its
-    error.
-    """
+    error."""
     if head.argument is None:
         return head.name if head.worst is None else f"{head.name}, at {head.worst.summary}"
     argument = head.argument

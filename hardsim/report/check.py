@@ -114,8 +114,7 @@ def print_check(
 
 def positions_text(result: CheckResult) -> str | None:
     """Return the number of positions that the reference judges and leaves open, as text; None if it leaves none
-    open.
-    """
+    open."""
     left = result.positions_unjudged
     if not left:
         return None
@@ -138,8 +137,7 @@ def print_shown(screen: Screen, shown: Shown | None, alphabet: Sequence[str]) ->
 
 def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
     """Print the verdict, the input, and how far the verdict reaches. A mismatch that was only OBSERVED is not shown in
-    green.
-    """
+    green."""
     found = result.verdict
     style = STYLES[Verdict.UNDECIDED if found is Verdict.OBSERVED and not result.agreed else found]
     print_headline(screen, found.value, style, named(result.input, result.model.regime), result.reach)
@@ -172,8 +170,7 @@ class Titled(Protocol):
 
 def titles(result: Titled) -> list[tuple[str, str | None]]:
     """Return the labelled text of a formula, and the labelled title of a file. A title is an unconfirmed claim of the
-    file.
-    """
+    file."""
     return [("formula", result.formula or None), (FILE_SAYS, result.title or None)]
 
 
@@ -207,8 +204,7 @@ def grouped(lengths: Sequence[LengthResult], every: bool = False) -> list[list[L
 
 def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
     """Merge several lengths into one table row, and return the span of lengths with the row. Counts are added up,
-    numbers are the least or the largest, and the bound is that of the length with the largest error.
-    """
+    numbers are the least or the largest, and the bound is that of the length with the largest error."""
     last = lengths[-1]
     if len(lengths) == 1:
         return str(last.n), last
@@ -242,8 +238,7 @@ def least(values: Iterable[Fraction | None]) -> Fraction | None:
 
 def length_row(span: str, length: LengthResult) -> list[str | None]:
     """Return the table row of a span of lengths. A row without a temperature belongs to a network that rounds, so it
-    always has a margin column.
-    """
+    always has a margin column."""
     return [
         span,
         tried_text(length.words, length.exhaustive),
@@ -280,8 +275,7 @@ def known(value: Fraction | None) -> str | None:
 
 def temperature_text(length: LengthResult) -> str | None:
     """Return the range of the temperature over the positions as text, or None if the regime determines the
-    temperature.
-    """
+    temperature."""
     if length.temperature is None:
         return None
     low, high = length.temperature.least, length.temperature.largest
@@ -302,8 +296,7 @@ def print_heads(screen: Screen, result: CheckResult) -> None:
 
 def head_row(lengths: Sequence[LengthResult], index: int, guilty: bool = False) -> list[str | None]:
     """Return the table row of one head over all lengths: its largest error with the bound at that length, and its least
-    score gap. `index` is the place of the head in each length's list; `guilty` marks the head.
-    """
+    score gap. `index` is the place of the head in each length's list; `guilty` marks the head."""
     found = [length.heads[index] for length in lengths]
     worst, last = max(found, key=lambda head: (head.error, head.void)), found[-1]
     return [
@@ -318,8 +311,7 @@ def print_void(
     screen: Screen, result: CheckResult | BoundResult, alphabet: Sequence[str], heads: Iterable[HeadResult | BoundHead]
 ) -> None:
     """Print which heads have void error bounds, and why: an earlier head failed, or the network differs from its
-    specification.
-    """
+    specification."""
     names = dict.fromkeys(head.name for head in heads if head.void)
     first = result.failed_first
     if not names:
@@ -343,8 +335,7 @@ def print_facts(
 ) -> None:
     """Print tied positions, fitted growth, and the assumption `rests_on` of the bounds of Theorem 26 (None: print no
     line about bounds). Ties are those of the given model, while the tables are about the model with weights that break
-    the ties.
-    """
+    the ties."""
     for tie in result.ties:
         # The tables describe the model after ties were broken; this line describes the one in the file.
         given = "without the added weights " if tie.head in result.model.ties_broken else ""
@@ -387,8 +378,7 @@ def assumptions(lengths: Sequence[LengthResult]) -> str:
 
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
     """Print the verdict with its reach. For a failure, also print the failing word on a line of its own, the answers,
-    the place where they differ, the next step, and a command that shows more.
-    """
+    the place where they differ, the next step, and a command that shows more."""
     print_reach(screen, result)
     if result.verdict is Verdict.CERTIFIED and result.unasked is not None:
         screen.line(f"  not PROVED: {result.unasked.reason}", hang=2)
@@ -431,8 +421,7 @@ def print_hard_undecided(screen: Screen, found: HardUndecided | None) -> None:
 
 def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, specified: bool) -> None:
     """Print the head and position where softmax leaves hard attention on a mismatching word. `specified`: the network
-    is the one that its specification compiles to.
-    """
+    is the one that its specification compiles to."""
     if found is not None:
         purpose = f" ({shortened(found.purpose, LONGEST_PURPOSE)})" if found.purpose else ""
         if not specified:
@@ -515,8 +504,7 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
 
 def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
     """Return the command line that shows the outputs of an external network on a mismatching word, or None for the
-    empty word, which `eval` does not take.
-    """
+    empty word, which `eval` does not take."""
     if not mismatch.word:
         return None
     against = [] if result.against in (None, result.input) else ["--against", str(result.against)]
@@ -535,8 +523,7 @@ def is_stored(name: str) -> bool:
 def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool, stored: bool) -> str | None:
     """Return advice on a mismatch of a network that was compiled from a formula or program (`what`), or that differs
     from its specification's. Return None if softmax alone is at fault and no regime explains why. `own`: hardsim made
-    the network itself and finds it unedited; `stored`: it was read from a file, so no option changes it.
-    """
+    the network itself and finds it unedited; `stored`: it was read from a file, so no option changes it."""
     if not model.specified:
         return (
             "Next: the network is not the one that its specification compiles to; compile the formula again to compare."
@@ -570,8 +557,7 @@ def larger_beta(model: ModelFacts) -> str:
 
 def sharper(model: ModelFacts, stored: bool = False) -> str:
     """Return advice on how to make attention sharper. It names only options that were given. `stored`: the network was
-    read from a file.
-    """
+    read from a file."""
     changes = {"beta": "raise --beta", "tau": "lower --tau", "epsilon": "lower --epsilon"}
     message = " or ".join(changes[name] for name in model.given)
     if model.regime is not None:
@@ -665,8 +651,7 @@ def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
 
 def summary_row(result: CheckResult) -> list[str]:
     """Return the table row of one result: input, number of words, least score gap and largest error over all
-    lengths.
-    """
+    lengths."""
     lengths = result.lengths
     return [
         named(result.input, result.model.regime),
@@ -703,8 +688,7 @@ def print_evaluations(screen: Screen, evaluations: Sequence[Evaluation], alphabe
 
 def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | None]:
     """Return the table row of one word: whether all answers agree, each answer, measured numbers, and digits. A network
-    that rounds has no error bound.
-    """
+    that rounds has no error bound."""
     rounds = found.bound is None
     return [
         AGREE[found.agree],

@@ -52,8 +52,7 @@ def _listed(some: Sequence[object], between: str) -> str:
 
 def share_text(head: HeadPattern) -> str:
     """Return the share of the queries at which the pattern of a head holds: "all", or a percentage rounded down,
-    so that less than all queries never shows as 100.0%. A head without a pattern has no share.
-    """
+    so that less than all queries never shows as 100.0%. A head without a pattern has no share."""
     # The share of "none" would be that of a pattern which was rejected.
     if head.pattern == NONE:
         return NOTHING

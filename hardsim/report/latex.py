@@ -35,8 +35,7 @@ PREAMBLE = r"""\documentclass[10pt]{article}
 TITLE, END = "\\title{%s}\n\\author{}\\date{}\n\\maketitle\n", "\\end{document}\n"
 LONG_TOKEN, MOST_ROWS, MOST_MARKS = 16, 40, 6
 """Largest number of characters of a token of code in which no line may break; largest number of rows of a table,
-because no page breaks inside a table; largest number of marks on an axis.
-"""
+because no page breaks inside a table; largest number of marks on an axis."""
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -66,8 +65,7 @@ PLAIN, OPERAND = "+-/=()0123456789.", re.compile(r"[\w),]$")
 
 def escaped(text: str) -> str:
     """Return a text as LaTeX that prints its characters; a character without a LaTeX form is printed as its
-    code point.
-    """
+    code point."""
     return "".join(map(_character, visible(text))).replace(" -{}-{} ", " -- ")
 
 
@@ -128,8 +126,7 @@ def _maths(text: str) -> str:
 
 def _operand(text: str, place: int) -> tuple[str, int]:
     """Return the operand of a power or a root that starts at `place`, and the place after it: the text in brackets, or
-    a sign and a token.
-    """
+    a sign and a token."""
     if text[place : place + 1] != "(":
         token = re.compile(r"-?\w*").match(text, place)
         assert token is not None
@@ -177,8 +174,7 @@ def _styled(text: str, style: str) -> str:
 
 def _table(table: Table) -> str:
     """Return a table as LaTeX, scaled down to the line width if it is wider; a column of long texts gets a third of the
-    line.
-    """
+    line."""
     kinds = "".join(
         r">{\raggedright\arraybackslash}p{.33\linewidth}" if one.below and _longest(table, place) > 2 * LONG_TOKEN
         else one.align[0]
@@ -259,8 +255,7 @@ legend style={{font=\tiny,at={{(.5,-.3)}},anchor=north}},cycle list name=black w
 
 def _marks(values: Sequence[float]) -> list[float]:
     """Return round numbers in the range of some values, for the marks of an axis: 1, 2 and 5 times powers of ten, or
-    only powers of ten if these are too many.
-    """
+    only powers of ten if these are too many."""
     low, high = floor(log10(min(values))), ceil(log10(max(values)))
     near = [float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 2, 5)]
     near = [one for one in near if min(values) / 1.5 <= one <= max(values) * 1.5]

@@ -71,8 +71,7 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
 
 def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
     """Return a picture with a pair of maps for each head, hard attention and softmax. The pairs are below each other,
-    or in several columns if the picture would be too tall. `form` is a key of `FORMATS`.
-    """
+    or in several columns if the picture would be too tall. `form` is a key of `FORMATS`."""
     symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
     side = max(LEAST_SIDE, CELL * len(symbols))
     width, height = 2 * side + 2.4, side + 1.1
@@ -124,8 +123,7 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
 
 def numbered(k: int, size: int, first: int) -> bool:
     """Return True if the axes show the number of the position with index `k`, where `size` is the number of positions
-    and `first` the number of the first one.
-    """
+    and `first` the number of the first one."""
     return size <= ALL_NUMBERED or (k + first) % APART == 0 or k == 0
 
 
@@ -183,8 +181,7 @@ def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
 
 def _number(value: Fraction) -> float | str:
     """Return a number as a float for a script, or as the text that a table shows if it is out of the range of
-    floats.
-    """
+    floats."""
     with suppress(OverflowError):
         if (near := float(value)) or not value:
             return near

@@ -128,8 +128,7 @@ class Precision(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelReport(SubjectRecord):
     """The report on a network; in a regime also with the bounds from theory for each head and the decimal digits
-    needed, by length.
-    """
+    needed, by length."""
 
     warnings: tuple[str, ...]
     """Warnings about integers of a program that may leave the range of its construction."""
@@ -183,8 +182,7 @@ class ModelReport(SubjectRecord):
     @written
     def program(self) -> Annotated[dict[str, Any], Embedded(PROGRAM)]:
         """The program for hard attention, by the names of its coordinates, in the format of .ahat.json files, where
-        exact rationals are strings.
-        """
+        exact rationals are strings."""
         return program_json(self.subject.program)
 
     def _head(self, head: Head) -> ShownHead:
@@ -217,8 +215,7 @@ def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] =
 
 def reading(subject: Subject) -> str:
     """Return a text that states how the answer is read from the output (for an acceptor: at the first or the last
-    position).
-    """
+    position)."""
     program, at = subject.program, subject.facts.at
     if not subject.acceptor:
         if program.integers:

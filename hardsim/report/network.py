@@ -71,8 +71,7 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 
 def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:
     """Print a table with a row for each length or for several lengths; length 0 stands for the tokens read before every
-    word.
-    """
+    word."""
     rows = []
     # A network with tokens before the word has an output at length 0, too.
     for span in (range(1), *printed_lengths(lengths[-1].n, every or lengths[-1].n <= MOST_ROWS)):
@@ -233,8 +232,7 @@ def describe_network(
 
 def reads(subject: External) -> str:
     """Return a text that states which tokens are read around a word, where the answer is read, and how outputs decide
-    it.
-    """
+    it."""
     readout = subject.network.readout
     given = " ".join([*map(str, readout.before), "*", *map(str, readout.after)])
     where = {"last": "the last position that is read", "first": "the first symbol", "each": "each symbol"}[readout.at]

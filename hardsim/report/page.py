@@ -145,8 +145,7 @@ def _every_length(part: Part) -> Iterator[str]:
 
 def _picture(result: BoundResult, number: int) -> str:
     """Return the picture of a bound report as SVG. Its identifiers get the number of the part, because all pictures of
-    a page share one name space.
-    """
+    a page share one name space."""
     drawn = draw([result]).decode("utf-8")
     inner = drawn[drawn.index("<svg") :]
     return re.sub(r'( id="|"#|url\(#)', rf"\g<1>part{number}-", inner)

@@ -87,8 +87,7 @@ class Part:
 @dataclass(frozen=True)
 class Making:
     """Origin of a report: the command, versions by name, SHA-256 by file, and the errors for what is missing in the
-    report.
-    """
+    report."""
 
     command: str
     versions: tuple[tuple[str, str], ...]

@@ -48,8 +48,7 @@ FORMATS: dict[str, dict[str, str | None]] = {
     ".pdf": {"CreationDate": None, "Creator": "hardsim"},
 }
 """Formats of a picture by the ending of its name, with the metadata of the file: nothing that changes from day
-to day.
-"""
+to day."""
 DOTS = 150
 """Resolution of a .png, in dots per inch."""
 
@@ -93,8 +92,7 @@ def picture(
     size: tuple[float, float], draw_on: Callable[[Any], None], form: str, settings: Mapping[str, float]
 ) -> bytes:
     """Return a picture as a file in the format `form` (a key of FORMATS), the same file each time. `size` is in inches,
-    and `draw_on` draws on a matplotlib figure.
-    """
+    and `draw_on` draws on a matplotlib figure."""
     from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -115,8 +113,7 @@ def picture(
 
 def points_of(result: BoundResult, value: Value) -> list[tuple[int, float]]:
     """Return the points (length, number) of a line on log axes; only numbers above 0 and within the range of
-    the axis.
-    """
+    the axis."""
     points = [(length.n, value(length)) for length in result.lengths]
     return [(n, float(y)) for n, y in points if y is not None and 1 / FARTHEST <= y <= FARTHEST]
 
@@ -151,8 +148,7 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
 
 def name_of(result: BoundResult) -> str:
     """Return the name of a line in a picture of several results: the file without its directory, shortened, and the
-    regime.
-    """
+    regime."""
     name = PurePath(result.input).name
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"

@@ -20,14 +20,12 @@ RIGHT = {
 """Meaning of each reference, by its name."""
 LONG, LONGEST = 60, 2000
 """A word of more than LONG symbols is also printed as runs. One of more than LONGEST symbols is printed only as
-runs, if these have at most LONG characters.
-"""
+runs, if these have at most LONG characters."""
 
 
 def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[str]) -> None:
     """Print a row for each format, then the wrong words, the reasons for lengths that are not decided, and the
-    assumptions.
-    """
+    assumptions."""
     title = result.input if result.regime is None else f"{result.input}, regime {result.regime}"
     summed = f", sums in {result.accumulate}" if result.accumulate else ""
     judged = " that the specification judges" * (result.reference == "specification")

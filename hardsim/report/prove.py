@@ -108,8 +108,7 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
 
 def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:
     """Print the heads with their worst cases, the argument for every length, and the state of each link of the
-    proof.
-    """
+    proof."""
     if tables:
         # Exact heads have no error to list.
         screen.block(HEAD_COLUMNS, [head_row(head) for head in proof.heads if not head.exact])
@@ -186,8 +185,7 @@ def types_text(case: WorstCase) -> str:
 
 def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -> None:
     """Print a row for each formula and regime that has a proof, if these are at least two. External networks have
-    none: only their words are tried.
-    """
+    none: only their words are tried."""
     rows = []
     for result in results:
         if isinstance(result, ProofResult) and result.proof is not None:
@@ -205,8 +203,7 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -
 
 def prose(text: str) -> list[tuple[str, str]]:
     """Return the parts of a text with their styles: parts between backquotes are formulas. Names chosen by a user must
-    not be in the text, because they may contain backquotes.
-    """
+    not be in the text, because they may contain backquotes."""
     return [(part, MATHS if place % 2 else "") for place, part in enumerate(text.split("`"))]
 
 
@@ -221,8 +218,7 @@ def print_every_length(screen: Screen, result: ProofResult) -> None:
 
 def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
     """Print the argument for every length, with equal heads together. Without `tables` print only whether each link is
-    proved.
-    """
+    proved."""
     screen.raw()
     if tables:
         for text in METHOD:

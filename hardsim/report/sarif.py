@@ -80,8 +80,7 @@ def result(one: Outcome, rules: list[str]) -> dict[str, Any]:
 
 def uri(name: str) -> str:
     """Return a file as a URI reference: relative to the working directory, or a file: URI if an absolute path is
-    not below it.
-    """
+    not below it."""
     path = PurePath(name)
     if path.is_absolute():
         here = PurePath(os.getcwd())

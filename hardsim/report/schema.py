@@ -51,8 +51,7 @@ def one_line(text: str | None) -> str:
 
 def docstrings_of(kind: type) -> Mapping[str, str]:
     """Return the docstrings of the fields and properties of a record class and its base classes, by name, each on one
-    line.
-    """
+    line."""
     found: dict[str, str] = {}
     # A subclass may describe an inherited field again: the last one counts.
     for base in reversed(kind.__mro__[: kind.__mro__.index(Record)]):

@@ -41,8 +41,7 @@ _TOKEN = re.compile(r"\S+")
 @dataclass(frozen=True, slots=True)
 class Field:
     """A column of a table. It has numbers (`right`) or short texts (`left`), which stay whole; texts that may fold; or
-    words to be copied, which stand alone on a line if there is no room beside the other columns.
-    """
+    words to be copied, which stand alone on a line if there is no room beside the other columns."""
 
     header: str
     align: Literal["left", "right"] = "right"
@@ -57,8 +56,7 @@ class Field:
 
 def columns(*headers: str | Field) -> tuple[Field, ...]:
     """Return the columns of a table. A string is a header, with a mark for the kind of the column: no mark for numbers,
-    `<` for texts, `~` for texts that may fold, `=` for words to be copied.
-    """
+    `<` for texts, `~` for texts that may fold, `=` for words to be copied."""
     kinds = {"<": Field("", "left"), "~": Field("", "left", fold=True), "=": Field("", "left", copied=True)}
     found = [Field(one) if isinstance(one, str) else one for one in headers]
     return tuple(
@@ -68,8 +66,7 @@ def columns(*headers: str | Field) -> tuple[Field, ...]:
 
 def applying(columns: Sequence[Field], rows: Iterable[Sequence[str | None]]) -> tuple[list[Field], list[list[str]]]:
     """Return the columns of a table in which some cell applies (is not None), and the rows of these columns, made
-    `visible`.
-    """
+    `visible`."""
     cells = [[None if cell is None else visible(cell) for cell in row] for row in rows]
     kept = [k for k in range(len(columns)) if not cells or any(row[k] is not None for row in cells)]
     return [columns[k] for k in kept], [[NOTHING if (cell := row[k]) is None else cell for k in kept] for row in cells]
@@ -77,8 +74,7 @@ def applying(columns: Sequence[Field], rows: Iterable[Sequence[str | None]]) -> 
 
 def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
     """Return the start and end of each line of a text that folds at spaces to a width. Lines after the first have
-    `hang` columns less. A token that is wider than a line has a line of its own.
-    """
+    `hang` columns less. A token that is wider than a line has a line of its own."""
     lines: list[tuple[int, int]] = []
     start, end = 0, 0
     for token in _TOKEN.finditer(text):
@@ -92,8 +88,7 @@ def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
 
 class Screen:
     """The destination of printed results. A disabled screen discards everything, because standard output then belongs
-    to JSON. A screen that does not fold leaves every line whole.
-    """
+    to JSON. A screen that does not fold leaves every line whole."""
 
     def __init__(self, stream: TextIO | None = None, enabled: bool = True, folds: bool = True) -> None:
         self.stream, self.enabled, self.folds = stream or sys.stdout, enabled, folds
@@ -122,8 +117,7 @@ class Screen:
 
     def line(self, *parts: str | tuple[str, str], hang: int | None = None, folds: bool = True) -> None:
         """Print plain texts and (text, style) pairs on one line. The line folds at spaces; continuation lines are
-        indented by `hang`, by default a little more than the first line.
-        """
+        indented by `hang`, by default a little more than the first line."""
         if not self.enabled:
             return
         pairs = [(visible(part), "") if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts]
@@ -236,8 +230,7 @@ class _Part:
     below: Sequence[Sequence[tuple[Field, str]]]
     names: Sequence[str]
     """Names that stand alone above their rows, because beside them there is no room for the numbers; empty if there are
-    none.
-    """
+    none."""
     about: str
     """Header of the names above the rows; empty if there are none."""
     width: int

@@ -53,8 +53,7 @@ class RunSummary(Record):
 
 def counted(verdicts: Iterable[str], order: Iterable[str]) -> str:
     """Return the number of results by verdict as text, such as `3 PROVED, 1 REFUTED`, in a given order; other
-    verdicts come last, and results without a verdict are not counted.
-    """
+    verdicts come last, and results without a verdict are not counted."""
     found = [verdict for verdict in verdicts if verdict]
     # A verdict that no list knows is still counted.
     known = [*order]

@@ -45,8 +45,7 @@ def options_given(command: str, request: Request, options: str) -> list[str]:
 
 def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
     """Return a remark for each reason why options change nothing for an input. `several` is True if there are other
-    inputs, for which an option may be meant.
-    """
+    inputs, for which an option may be meant."""
     remarks = []
     if command in ASKING and (one.formula is None or command != "bound") and (idle := _idle(command, request, one)):
         remarks.append(idle)
@@ -58,8 +57,7 @@ def unused(command: str, request: Request, one: Input, several: bool = False) ->
 
 def _idle(command: str, request: Request, one: Input) -> str | None:
     """Return a remark on options that apply to another kind of model than this input. Return None for an external
-    network: read alone, it refuses such options.
-    """
+    network: read alone, it refuses such options."""
     if one.external is not None:
         return None
     return request.idle(one)
@@ -67,8 +65,7 @@ def _idle(command: str, request: Request, one: Input) -> str | None:
 
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
     """Yield fields of options that would change nothing for an input, separated by spaces, each group with the
-    reason.
-    """
+    reason."""
     external = one.external is not None
     if external and several:
         yield COMPILED, "the option is for compiled networks, and this network is external"
@@ -86,8 +83,7 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
 
 def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
     """Yield fields of options that would change nothing for an input of this command, separated by spaces, each
-    group with the reason.
-    """
+    group with the reason."""
     external = one.external is not None
     if command == "prove" and external:
         yield "workers all_n min_n heads_only search", "external networks cannot be proved: words are tried"

@@ -38,8 +38,7 @@ Combination = dict[Any, Any]
 """A linear combination: coefficients by what they multiply. Keys are None (the constant 1), numbers of nodes (their
 truth at this position), counts as pairs (side, literal), names of heads (the Boolean that a head should read; for a
 head that looks up a number, the error of that number), and "" (the integer T of an `at least` node, see
-`FormulaChecker.along`).
-"""
+`FormulaChecker.along`)."""
 
 
 class Rejected(Exception):
@@ -54,8 +53,7 @@ def require(condition: object, reason: str) -> None:
 
 WORK = 10**7, 15
 """Limit on the elementary steps of a check, about a microsecond each: a constant, and a number of steps for each value
-of the certificate times each pair of positions of each length. Compiled networks take at most 3 of these steps.
-"""
+of the certificate times each pair of positions of each length. Compiled networks take at most 3 of these steps."""
 MINUTE = 6 * 10**7
 """Limit on the steps of certificates of programs and of every length, whatever their size: about a minute."""
 ROOM = 1 << 21
@@ -93,8 +91,7 @@ class Costs:
 
     def release(self) -> bool:
         """Count the kept values as cached from now on. Return True if more than ROOM values are cached: the caller
-        should empty the caches then, which count as empty from now on.
-        """
+        should empty the caches then, which count as empty from now on."""
         self.cached, self.kept = self.cached + self.kept, 0
         full = self.cached > ROOM
         self.cached *= not full
@@ -103,8 +100,7 @@ class Costs:
 
 def effort(size: int) -> int:
     """Return the number of steps that an operation on rationals takes, of `size` bits in all. The time of a greatest
-    common divisor grows with the square of the size.
-    """
+    common divisor grows with the square of the size."""
     return 2 + ((size >> 6) ** 2 >> 5)
 
 
@@ -155,8 +151,7 @@ def _series(x: Fraction, squarings: int, context: Context, terms: int) -> Decima
 
 def too_large(logits: Iterable[Fraction], stretch: Rational) -> bool:
     """Return True if, for one of the logits x, e^(s x) with s = `stretch` needs more than SQUARINGS squarings after its
-    series.
-    """
+    series."""
     some = logits if stretch == 1 else (x * stretch for x in logits)
     return any(x.numerator.bit_length() - x.denominator.bit_length() + 6 > SQUARINGS for x in some)
 
@@ -192,8 +187,7 @@ def distance(logits: list[int], scale: int, values: list[int], goal: int, stretc
 
 def above(logits: list[int], scale: int, values: list[int], goal: int, stretch: Rational) -> int:
     """Return an upper bound of (attended value - goal) in units of 1/GRID, which may be negative; arguments as for
-    `distance`.
-    """
+    `distance`."""
     least = most = gain = loss = ZERO
     top = max(logits)
     for logit, value in zip(logits, values, strict=True):
@@ -259,8 +253,7 @@ def worst_of_all(weights: list[Any], goal: int) -> int | None:
 
 def falls(fixed: list[int], slope: list[int]) -> int:
     """Return twice the k > 0 for which the logits `fixed + c slope` are -k (j - c)^2 at j = 1, 2, ... for every c, up
-    to a summand that does not depend on j. Return 0 if there is no such k.
-    """
+    to a summand that does not depend on j. Return 0 if there is no such k."""
     twice = slope[1] - slope[0] if len(slope) > 1 else 0
     fine = all(a - slope[0] == twice * j for j, a in enumerate(slope))
     fine = fine and all(2 * (a - fixed[0]) == twice * (1 - (j + 1) ** 2) for j, a in enumerate(fixed))
@@ -288,8 +281,7 @@ def combine(*parts: tuple[Any, Combination]) -> Combination:
 
 def whole(x: Any) -> Any:
     """Return the same number, as an int if it is an integer, since ints are faster. Functions of the position
-    (`ratios`) are returned unchanged.
-    """
+    (`ratios`) are returned unchanged."""
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 

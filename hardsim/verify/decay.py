@@ -75,8 +75,7 @@ Ends = tuple[Mapping[int, Value], Mapping[int, Value]]
 class UnitLaw:
     """A hidden unit: whether it is a clip (or a relu), its input form, its output weights, and, by order of the place,
     its margin (lower bound of the distance of its input from (0, 1), negative if it may be inside) and an upper bound
-    of its input.
-    """
+    of its input."""
 
     clip: bool
     form: Form
@@ -88,8 +87,7 @@ class UnitLaw:
 @dataclass(frozen=True)
 class HeadLaw:
     """A head: its rows by order of the place (none for a uniform head), the ends of query and key form for each pair of
-    these, and the ends of the form that it adds to each coordinate.
-    """
+    these, and the ends of the form that it adds to each coordinate."""
 
     head: Head
     rows: Mapping[int, Row]
@@ -109,8 +107,7 @@ class LayerLaw:
 class Law:
     """Facts about hard attention on every word: the layers, the output coordinates (`answers`), and pairs of the order
     of a place and a lower bound of the distance there of the outputs from values with another meaning. `exact`: outputs
-    must have no error at all.
-    """
+    must have no error at all."""
 
     places: Sequence[Place]
     coordinates: tuple[str, ...]
@@ -150,8 +147,7 @@ def uneven(x: Decimal) -> Decimal:
 
 class Recursion:
     """The error recursion at one length, on words of n positions. `inverse` returns a lower and an upper bound of 1/tau
-    at a position.
-    """
+    at a position."""
 
     def __init__(self, signs: Signs, facts: Law, n: int, inverse: Callable[[int], Between]) -> None:
         self.signs, self.facts, self.n, self.inverse = signs, facts, n, inverse
@@ -177,8 +173,7 @@ class Recursion:
 
     def ends(self, values: Mapping[int, Value]) -> tuple[Fraction, Fraction] | None:
         """Return the least and the largest value of functions over all positions of their places; None if there are no
-        positions.
-        """
+        positions."""
         found: list[Fraction] = []
         for order, value in values.items():
             # A function that does not depend on i is evaluated once.
@@ -249,8 +244,7 @@ class Recursion:
     def _worst(self, head: HeadLaw) -> Iterable[tuple[int, int | None, Between, Fraction | None]]:
         """Yield the rows that can be the worst: number of visible keys, number of largest keys (None if not known),
         1/tau, and gap. A row is left out if another one that is otherwise alike has at least as many keys and at most
-        the same gap.
-        """
+        the same gap."""
         rows: dict[tuple[int | None, Between, bool], dict[int, Fraction]] = {}
         for order, facts in head.rows.items():
             for i in self.at[order]:
@@ -295,8 +289,7 @@ Terms = tuple[tuple[int, int, int], ...]
 @lru_cache(maxsize=1 << 14)
 def in_integers(value: Ratio) -> tuple[Terms, Terms]:
     """Return numerator and divisor of a function of i and n, multiplied by one number that makes all coefficients
-    integers.
-    """
+    integers."""
     parts = [value.top.terms, value.bottom.terms]
     require(
         not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known"
@@ -309,8 +302,7 @@ def in_integers(value: Ratio) -> tuple[Terms, Terms]:
 
 def steps_of(parts: Sequence[Terms], n: int) -> int:
     """Return the number of steps to charge for evaluating a numerator and a divisor at positions up to n, and their
-    quotient.
-    """
+    quotient."""
     sizes = [max((factor.bit_length() + (a + b) * n.bit_length() for factor, a, b in part), default=0)
              for part in parts]  # fmt: skip
     terms = sum(len(part) * (3 + (size >> 6)) for size, part in zip(sizes, parts, strict=True))
@@ -350,8 +342,7 @@ class Decay:
 @dataclass
 class Induction:
     """The error recursion for every length n >= `start`. `sharp` and `steep` are functions of n below and above 1/tau;
-    `slow` is a lower bound in n and log(n + 1), or None.
-    """
+    `slow` is a lower bound in n and log(n + 1), or None."""
 
     signs: Signs
     facts: Law
@@ -525,8 +516,7 @@ class Induction:
 
     def _grows(self, sharp: Value | None, gap: Value, unit: Value) -> Fraction:
         """Return a lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one
-        is known.
-        """
+        is known."""
         found = None if sharp is None else ratios.lower(of(of(sharp) * gap) / unit, self.domain)
         return max(Fraction(0), found or Fraction(0))
 
@@ -537,8 +527,7 @@ class Induction:
 
     def _reach(self, low: Mapping[int, Value], high: Mapping[int, Value]) -> tuple[Fraction, int]:
         """Return a bound of the values of a form like `_size`; or half of their range, if it is bounded, since a
-        weighted mean may be measured from the middle of the range.
-        """
+        weighted mean may be measured from the middle of the range."""
         size, power = self._size(low, high)
         found = [ratios.lower(part, self.domain) for ends, sign in ((low, 1), (high, -1))
                  for part in self._least({k: sign * value for k, value in ends.items()})]  # fmt: skip

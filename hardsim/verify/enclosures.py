@@ -49,8 +49,7 @@ def short(x: Rational, context: Context) -> Fraction:
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclosure:
     """A real number between two rationals; `enclosed` makes one. Operators raise Blurred if a divisor may be 0, or if
-    the bounds do not decide a comparison.
-    """
+    the bounds do not decide a comparison."""
 
     low: Fraction
     high: Fraction
@@ -171,8 +170,7 @@ def sqrt(x: RealValue, digits: int) -> RealValue:
 
 def log(x: RealValue, digits: int) -> RealValue:
     """Return the natural logarithm of x to so many digits. Raises Rejected if x is not positive, Blurred if it may not
-    be.
-    """
+    be."""
     low, high = ends(x)
     _domain(low > 0, high > 0, "an expression takes the logarithm of a number that may not be positive")
     return enclosed(_logs(Fraction(low), digits)[0], _logs(Fraction(high), digits)[1], digits)
@@ -214,8 +212,7 @@ def _logs(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
 
 def _twice(z: Fraction, context: Context) -> Decimal:
     """Return 2 (z + z^3/3 + z^5/5 + ...) for 0 <= z <= 1/3, rounded in a context. What is left out beyond z^m/m is at
-    most z^(m + 2) (1 + 1/9 + 1/81 + ...) <= 2 z^(m + 2).
-    """
+    most z^(m + 2) (1 + 1/9 + 1/81 + ...) <= 2 z^(m + 2)."""
     power, total = context.divide(Decimal(z.numerator), Decimal(z.denominator)), ZERO
     square = context.multiply(power, power)
     # Each term is below 1/9 of the one before, so about 1.05 terms give a digit; m goes up by 2 for each.

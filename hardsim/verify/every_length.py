@@ -79,8 +79,7 @@ MOST_POWER = 64
 """Largest exponent of an expression, unless the base is -1."""
 MOST_QUERIES = 10_000
 """Most queries of a ramp that are computed one by one before it falls, and most triples of a query and two local types
-of a head that looks for the nearest position.
-"""
+of a head that looks for the nearest position."""
 STEP = 50
 """Steps charged for an operation on rational functions."""
 
@@ -88,8 +87,7 @@ STEP = 50
 @dataclass(frozen=True, slots=True)
 class SiteClass:
     """A class of positions i of words of length n. `places` are i and n (and two unused variables) as polynomials in
-    numbers >= 0.
-    """
+    numbers >= 0."""
 
     first: bool
     last: bool
@@ -136,8 +134,7 @@ CLASSES = tuple(_classes())
 class EveryLengthChecker(FormulaChecker):
     """The check of a certificate of a formula for every length; the constructor raises Rejected unless it proves the
     claim. `bounds` of a head are its rate g, the name of its series, and the errors where it should read 0 and 1; heads
-    that average have none.
-    """
+    that average have none."""
 
     def prove(self, claimed_bounds: dict[str, list[Any]] | None) -> None:
         """Prove the claim for all classes at once."""
@@ -230,8 +227,7 @@ class EveryLengthChecker(FormulaChecker):
         """Compute one over the temperature, which must be positive, in each class. If the temperature has functions,
         take one over an upper bound of it. Then logits are at least as far apart as computed: every difference of
         scores that counts is held to be at least a rate > 0 times a number >= 0, and error bounds depend on these rates
-        alone.
-        """
+        alone."""
         tree = self.temperature[1].tree
         self.inverse = list[Any]()
         for one in CLASSES:
@@ -256,8 +252,7 @@ class EveryLengthChecker(FormulaChecker):
 
     def _term(self, tree: Tree, names: Mapping[str, Value], one: SiteClass) -> Any:
         """Return the value of an expression, or a tuple of an operator and its operands if the value is not a rational
-        function.
-        """
+        function."""
         self.spend(STEP)
         if isinstance(tree, int | str):
             return tree if isinstance(tree, int) else names[tree]
@@ -390,8 +385,7 @@ class EveryLengthChecker(FormulaChecker):
     def _prefix(self, column: list[Any], even_n: bool, end: Value, even: bool, last: bool) -> Value:
         """Return the sum of numbers over the positions 1 to `end`, in words of more than one position. `even` says
         whether `end` is even, `last` whether it is the last position. Among the positions 2 to m there are m/2 even and
-        m/2 - 1 odd ones if m is even, else (m - 1)/2 of each.
-        """
+        m/2 - 1 odd ones if m is even, else (m - 1)/2 of each."""
         value = {(one.first, one.last, one.even_i): number for one, number in zip(CLASSES, column, strict=True)
                  if one.even_n == even_n and not (one.first and one.last)}  # fmt: skip
         inner, even = (end - 1, not even) if last else (end, even)
@@ -427,8 +421,7 @@ class EveryLengthChecker(FormulaChecker):
 
     def _found(self, name: str, rate: Fraction, series: str, wrong: list[list[Any]]) -> list[list[Any]]:
         """Record the bound of a head (rate, series, and the largest error where it should read 0 and where 1), and
-        return its errors by class.
-        """
+        return its errors by class."""
         taken = [max((row[bit] for row in wrong if row[bit] is not None), default=None) for bit in range(len(wrong[0]))]
         self.bounds[name] = [str(rate), series, *taken]
         return wrong
@@ -437,8 +430,7 @@ class EveryLengthChecker(FormulaChecker):
         self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
         """Return the errors of a head that looks for the nearest position. The rate is that at which positions before
-        and beyond the winner fall behind it, and the series is the one with the smaller error.
-        """
+        and beyond the winner fall behind it, and the series is the one with the smaller error."""
         values, keys = reads
         require(
             all({*query} <= {None} for row in queries for query in row), f"the query of head {name} depends on the word"
@@ -478,8 +470,7 @@ class EveryLengthChecker(FormulaChecker):
 
     def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
         """Return a lower bound g <= MOST_RATE of all quotients of a difference by `unit`; 0 if none that is positive is
-        found.
-        """
+        found."""
         rate = MOST_RATE
         for difference in differences:
             # Every order of query, winner and other position must give the bound.
@@ -495,8 +486,7 @@ class EveryLengthChecker(FormulaChecker):
         self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
     ) -> list[list[Any]]:
         """Return the errors of a look-up head, whose logits are -k (j - c)^2 plus a summand that does not depend on j,
-        for k >= g.
-        """
+        for k >= g."""
         (values, keys), (args, terms), rates = reads, claim["count"], list[Fraction]()
         require(side != "R" and terms[0][0] == 1, f"head {name} does not look up a count of the first positions")
         number = claim["kind"] == "number"
@@ -683,16 +673,14 @@ def dot(left: Sequence[Value], right: Sequence[Value]) -> Value:
 
 def neighbours(one: SiteClass, other: SiteClass, step: int) -> bool:
     """Return True if the position before (step -1) or after (step 1) a position of the class `one` can be in the class
-    `other`.
-    """
+    `other`."""
     fits = other.even_n == one.even_n and other.even_i != one.even_i and not (other.first and other.last)
     return fits and not (one.first or other.last if step < 0 else one.last or other.first)
 
 
 def orders(side: str, ascending: bool) -> Iterator[tuple[Polynomial, ...]]:
     """Yield i, n, j and w as polynomials in numbers >= 0, for each possible order of query i, other position j and
-    winner w. j is before w if `ascending`, else after it; a side "L" or "R" puts i at the end or at the beginning.
-    """
+    winner w. j is before w if `ascending`, else after it; a side "L" or "R" puts i at the end or at the beginning."""
     pair = [(2, 0), (3, 1)] if ascending else [(3, 0), (2, 1)]
     before, after = [*pair, (0, 0)], [(0, 0), *pair]
     between = [pair[0], (0, 0), pair[1]]
@@ -705,8 +693,7 @@ def orders(side: str, ascending: bool) -> Iterator[tuple[Polynomial, ...]]:
 
 def quadratic(column: list[Value], name: str) -> tuple[Value, Value]:
     """Return the coefficients of j and j^2 in a key. Raises Rejected if the key is not a polynomial of degree 2 in j,
-    plus a summand that does not depend on j.
-    """
+    plus a summand that does not depend on j."""
     require(len({*column}) == 1, f"the keys of head {name} are not polynomials of degree 2 in the position")
     one, two, three = (moved(column[0], FIRST.plus(FIRST, more)) for more in range(3))
     second = (three - 2 * two + one) * Fraction(1, 2)

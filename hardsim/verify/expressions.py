@@ -34,8 +34,7 @@ NESTING = 100
 """Most brackets and exponents inside each other."""
 LEVELS = 250
 """Most operators, brackets and exponents inside each other. Functions that walk a tree call themselves at most some
-three times for each, so Python's limit of 1000 nested calls is not reached.
-"""
+three times for each, so Python's limit of 1000 nested calls is not reached."""
 POWER_BITS = 1 << 14
 """Most bits of a numerator or denominator of an intermediate value."""
 LARGEST_PRIME = 3_317_044_064_679_887_385_961_981
@@ -57,15 +56,13 @@ Run = Callable[[Names], RealValue]
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A parsed expression or a part of one. Only a whole one has `names`, the names that occur, and `size`, its number
-    of tokens.
-    """
+    of tokens."""
 
     truth: bool
     run: Run
     tree: Tree
     """An integer, a name, or a tuple of an operator and its operands. A chain of operators of one level is ("chain",
-    first, (operator, operand), ...).
-    """
+    first, (operator, operand), ...)."""
     names: frozenset[str] = frozenset()
     size: int = 0
 

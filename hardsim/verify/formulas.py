@@ -47,8 +47,7 @@ from hardsim.verify.sections import Claim
 
 WIDE = 12
 """Most nodes whose truths are enumerated jointly. Beyond that, a conjunction counts as independent of its parts, which
-only adds cases.
-"""
+only adds cases."""
 LARGE = Fraction(2**40)
 """Largest |logit| to which logits are scaled down if e^x would be too large a number."""
 LEAVES = ("letters", "holds")
@@ -60,8 +59,7 @@ TOGETHER = 16
 class FormulaChecker(Claim, Costs):
     """The check of a certificate of a formula; the constructor raises Rejected unless it proves the claim for each
     length. `bounds` are the error bounds that it computes for the heads; they must be those in `claimed_bounds`, if
-    these are given.
-    """
+    these are given."""
 
     def __init__(self, document: dict[str, Any], claimed_bounds: dict[str, list[Any]] | None = None) -> None:
         super().__init__(document)
@@ -97,8 +95,7 @@ class FormulaChecker(Claim, Costs):
 
     def _looks_back(self) -> bool:
         """Return True if nothing depends on the length or on what follows a position. Then what holds at a position of
-        a long word holds at the end of the prefix up to there.
-        """
+        a long word holds at the end of the prefix up to there."""
         live = {lit[0] for lit in (self.root, *self.claims.values())}
         heads = [head for heads, _ in self.layers for head in heads]
         live |= {part[0] for _, _, claim, *_ in heads for part in claim.values() if isinstance(part, tuple)}
@@ -117,8 +114,7 @@ class FormulaChecker(Claim, Costs):
 
     def _compare(self, claimed_bounds: dict[str, list[Any]] | None, whole: bool = False) -> None:
         """Require that the bounds in the certificate are the bounds computed so far, so that an error shows at the
-        first length.
-        """
+        first length."""
         require(claimed_bounds is None or claimed_bounds.keys() == self.bounds.keys(), "bounds: each head needs a list")
         for name, rows in (claimed_bounds or {}).items():
             fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
@@ -235,8 +231,7 @@ class FormulaChecker(Claim, Costs):
     def _near(self, op: str, args: list[Any], i: int) -> int | None:
         """Return the truth of Y, X, S or U at a position if it is the same for every word, else None. It is if the
         operand has one truth at all positions, if there is nothing on that side, or (S, U) if the right operand holds
-        here.
-        """
+        here."""
         column = self.bits[args[-1][0]]
         known = {None if bit is None else int(bit != args[-1][1]) for bit in column}
         here = None if column[i - 1] is None else int(column[i - 1] != args[-1][1])
@@ -277,8 +272,7 @@ class FormulaChecker(Claim, Costs):
 
     def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Combination:
         """Return the sum of `constant` and of integers times counts. Counts that are the same for every word become
-        constants.
-        """
+        constants."""
         parts: list[tuple[Any, Combination]] = [(Fraction(constant), {None: 1})]
         for (a, side), (k, negated) in zip(terms, args, strict=True):
             column = [None if bit is None else bit ^ negated for bit in self.bits[k]]
@@ -298,8 +292,7 @@ class FormulaChecker(Claim, Costs):
 
     def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
         """Return all joint truths, in the order of `nodes`, that nodes can have at a position, perhaps with others that
-        no word has: truths that depend on other positions count as independent.
-        """
+        no word has: truths that depend on other positions count as independent."""
         key = nodes, self.known[i - 1], self.about(i)
         self.spend(1 + len(self.known[i - 1]))
         if key not in self.cache:
@@ -354,8 +347,7 @@ class FormulaChecker(Claim, Costs):
         self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], used: set[Any]
     ) -> list[list[Any]]:
         """Return the error bounds of a head by position, in units of 1/GRID: one where it should read 0, one where it
-        should read 1. None stands for a case that no word has.
-        """
+        should read 1. None stands for a case that no word has."""
         (side, claim, pairs), (values, keys) = head, reads
         kind = claim["kind"]
         counted = kind == "sign" or (kind in ("number", "table") and side != "R")
@@ -387,8 +379,7 @@ class FormulaChecker(Claim, Costs):
 
     def _number(self, claim: dict[str, Any], off: Combination, i: int) -> Combination:
         """Return the value that a look-up head should read for a count c, max(c, 1) = c + 1 - [c > 0], plus the error
-        `off`.
-        """
+        `off`."""
         args, terms = claim["count"]
         fine = self.nodes[claim["some"][0]] == ["at least", args, terms, -1] and not claim["some"][1]
         require(fine, "meaning: `some` is not the node for a count of at least 1")
@@ -415,8 +406,7 @@ class FormulaChecker(Claim, Costs):
 
     def _at_once(self, name: str, way: tuple[str, bool], queries: list[Any], read: list[Any]) -> list[Any] | None:
         """Return two bounds (where the head should read 0, and where 1) that hold at all positions, if each sees the
-        positions up to it (or from it on) and all have the same query; else None.
-        """
+        positions up to it (or from it on) and all have the same query; else None."""
         alike = all(query == queries[0] for query in queries) and len({*self.stretch}) == 1
         if not self.together or way not in (("L", False), ("R", True)) or not alike:
             return None
@@ -433,8 +423,7 @@ class FormulaChecker(Claim, Costs):
 
     def _weights(self, query: tuple[Any, ...], order: Any, stretch: Any) -> tuple[list[Any], bool]:
         """Return the local types of each position as (selected, value, bounds of the weight), and whether logits had to
-        be scaled down. Scaled logits belong to a hotter temperature.
-        """
+        be scaled down. Scaled logits belong to a hotter temperature."""
         self.spend(40 * (1 + len(query)) * sum(map(len, order)))
         logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
                   for types in order]  # fmt: skip
@@ -466,8 +455,7 @@ class FormulaChecker(Claim, Costs):
         self, name: str, claim: dict[str, Any], queries: list[Combination], read: list[Any], i: int
     ) -> list[Any]:
         """Return the error bounds of a head whose keys and values are the same for every word, and whose query is
-        linear in a count c, or in the number T of an `at least` node.
-        """
+        linear in a count c, or in the number T of an `at least` node."""
         values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
         require(values == [value for value, _ in read], f"the values of head {name} are not integers")
         require(kind == "number" or {*values} <= {0, 1}, f"the values of head {name} are not 0 and 1")
@@ -524,8 +512,7 @@ class FormulaChecker(Claim, Costs):
 
     def along(self, form: Combination, line: Combination) -> Combination:
         """Return a form rewritten with "" for the integer T (the linear combination `line`), if no counts are left
-        then; else the form unchanged.
-        """
+        then; else the form unchanged."""
         # The multiple of T that cancels the first count; the others must cancel with it.
         ratio = next((Fraction(1) * form.get(key, 0) / a for key, a in line.items() if key), Fraction(0))
         rest = combine((1, form), (-ratio, line), (ratio, {"": 1}))
@@ -642,8 +629,7 @@ class FormulaChecker(Claim, Costs):
     ) -> bool:
         """Return True if clips that read the parts of a conjunction give its truth, without a table of all cases, so
         for any number of parts. If all parts hold, the inputs of the clips are known. Each part that fails changes an
-        input by its weight, so inputs then lie between two ends.
-        """
+        input by its weight, so inputs then lie between two ends."""
         parts, whole = dict[int, bool](), True
         for k, turned in self.lits[node]:
             known = self.bits[k][i - 1]
@@ -689,8 +675,7 @@ class FormulaChecker(Claim, Costs):
     def _together(self, form: Combination, ends: dict[Any, Any], line: Combination, i: int) -> tuple[Any, Any] | None:
         """Return the least and the largest input of a clip that reads the difference of two looked-up numbers, if both
         are looked up in the same way for the two counts that T compares; else None. The T next to the threshold fixes
-        the difference of the counts, and with it the error of the difference.
-        """
+        the difference of the counts, and with it the error of the difference."""
         names = [name for name in form if name in self.numbers]
         if len(names) != 2 or sum(form[name] for name in names) or "" not in form:
             return None
@@ -723,8 +708,7 @@ class FormulaChecker(Claim, Costs):
 
     def _looked_up(self, name: str, i: int) -> tuple[Any, tuple[Any, ...]]:
         """Return the count that a head looks up at a position, and how: queries, largest count, visible values and
-        keys, stretch.
-        """
+        keys, stretch."""
         (side, claim, *_), (query_number, read) = self.heads[name], self.numbers[name]
         args, terms = claim["count"]
         symbol = next((key for key in self.linear(args, terms, 0, i) if key is not None), None)
@@ -735,8 +719,7 @@ class FormulaChecker(Claim, Costs):
 
     def _offsets(self, look_up: tuple[Any, ...]) -> list[tuple[int, int]]:
         """Return, for each count c = 0, 1, ..., the least and the largest error of the looked-up number, in units of
-        1/GRID. The right number is max(c, 1).
-        """
+        1/GRID. The right number is max(c, 1)."""
         if ("offsets", look_up) not in self.cache:
             queries, size, seen, stretch = look_up
             values, keys = [value for value, *_ in seen], [key for _, *key in seen]

@@ -53,8 +53,7 @@ class MonotoneBounds:
         self, plain: Callable[[Tree], Value], places: Sequence[Polynomial], logarithm: Value | None = None
     ) -> None:
         """`logarithm` is the variable that stands for log(n + 1), if bounds may depend on it. Then a bound of log x is
-        `q logarithm + log c`, where `c (n + 1)^q` is a bound of x.
-        """
+        `q logarithm + log c`, where `c (n + 1)^q` is a bound of x."""
         self.plain, self.places, self.logarithm = plain, places, logarithm
         self.known: dict[Any, Any] = {}
         self.depth = 0
@@ -132,8 +131,7 @@ class MonotoneBounds:
 
     def _in_logarithms(self, arg: Value, side: int) -> Value:
         """Return a bound of the logarithm of a positive number. It takes the highest power of n + 1 that is below the
-        number, or the lowest one above.
-        """
+        number, or the lowest one above."""
         assert self.logarithm is not None
         bound = ratios.lower if side < 0 else ratios.upper
         powers: list[Value] = [1]
@@ -153,8 +151,7 @@ def value_of(function: str, x: Fraction, side: int) -> Fraction:
 
 def parted(tree: Tree) -> tuple[Any, ...]:
     """Return an operator and its one or two operands. A chain is split into its last operator, all before it, and the
-    last operand.
-    """
+    last operand."""
     require(isinstance(tree, tuple), "no bound is known of a part of the temperature")
     assert isinstance(tree, tuple)
     op, first, *rest = tree

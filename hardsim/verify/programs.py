@@ -410,8 +410,7 @@ class ProgramChecker(ShareSigns):
         readers: Mapping[int, ScoreRows],
     ) -> bool:
         """Return True if the value that a head adds to a coordinate is known to lie in the claimed span, for queries at
-        one place.
-        """
+        one place."""
         seen: list[tuple[Place, VisibleKeys]] = []
         for key in self.world.places:
             sight = self.world.sees(query, key, head.mask)
@@ -462,8 +461,7 @@ class ProgramChecker(ShareSigns):
 
     def _still_constant(self, heads: Sequence[Head], units: Sequence[Any]) -> set[str]:
         """Return the coordinates that are equal at all positions of a word after a layer: they were equal before, and
-        everything that is added to them is equal at all positions.
-        """
+        everything that is added to them is equal at all positions."""
         varying = {out for head in heads if not self._asks_alike(head) for out in head.values}
         attended = self.constant - varying
         return attended - {out for _, _, form, outs in units if not form.keys() <= attended for out in outs}
@@ -478,8 +476,7 @@ class ProgramChecker(ShareSigns):
         count: Value,
     ) -> bool:
         """Return True if a mean has the share and the isolated zeros of the claimed span. The mean is over the largest
-        keys of `head` or, if `head` is None, over all visible keys.
-        """
+        keys of `head` or, if `head` is None, over all visible keys."""
         terms = [(self._terms(form, key), sight) for key, sight in seen]
         zeros = [(zero, *key) for zero in claimed.isolated for key in terms]
         if not all(self.isolates(some, 0, zero, sight, count) for zero, some, sight in zeros):
@@ -508,8 +505,7 @@ class ProgramChecker(ShareSigns):
 
     def _read(self, terms: Terms, via: str | None) -> Terms:
         """Return the terms of a form that is read at a key, as seen from the query: at the one largest key of head
-        `via`, or, if `via` is None, at any of several keys.
-        """
+        `via`, or, if `via` is None, at any of several keys."""
         head = None if via is None else self.like[via]
         return [(factor, self.read_from(span, head)) for factor, span in terms]
 
@@ -559,8 +555,7 @@ class ProgramChecker(ShareSigns):
     def _mean_share(self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Value, share: Share, query: Place) -> bool:
         """Return True if the mean over all visible keys is known to lie in a share. The values of keys are offsets plus
         integers times steps. So their sum minus count times the share's offset must be a multiple of count times the
-        share's step.
-        """
+        share's step."""
         unit, powers = share.step * count, share.powers
         for lattices in (False, True):
             rest: Value = 0
@@ -585,8 +580,7 @@ class ProgramChecker(ShareSigns):
 
     def _times(self, value: Value, sight: VisibleKeys, query: Place) -> Value:
         """Return a function times the number of visible keys of a place. Raises Rejected if the function may have no
-        value where that number is 0: simplifying the product assumes that 0 times it is 0.
-        """
+        value where that number is 0: simplifying the product assumes that 0 times it is 0."""
         fine = self.functions.defined(value, [query.domain])
         require(fine, "facts: a mean adds up numbers that may have no value at a place without positions")
         return value * (sight.high - sight.low + 1)
@@ -595,8 +589,7 @@ class ProgramChecker(ShareSigns):
 
     def _distances(self, claims: Mapping[str, Sequence[int]]) -> tuple[tuple[int, Value], ...]:
         """Return pairs of the order of a place and a lower bound of the distance of an output there from values with
-        another meaning. For some outputs the certificate claims a span that shows the distance.
-        """
+        another meaning. For some outputs the certificate claims a span that shows the distance."""
         require(claims.keys() <= {*self.model["outputs"]}, "facts: answers has a key that is no output of the model")
         answers = {name: self._claimed(numbers, f"the answer '{name}'") for name, numbers in claims.items()}
         last = self.world.places[-1].order

@@ -54,8 +54,7 @@ def _spend(steps: int) -> None:
 
 def _add(terms: Terms, powers: Powers, c: Rational) -> None:
     """Add c to a coefficient of `terms`, and drop a coefficient that becomes 0. Raises Rejected if it becomes too
-    large.
-    """
+    large."""
     total = terms.get(powers, 0) + c
     size = bits(total)
     _spend(effort(size))
@@ -68,8 +67,7 @@ def _add(terms: Terms, powers: Powers, c: Rational) -> None:
 
 class Polynomial:
     """A polynomial in four variables. Equal polynomials have equal terms. The constructor raises Rejected for one that
-    has too many terms, too high a degree, or too large numbers.
-    """
+    has too many terms, too high a degree, or too large numbers."""
 
     __slots__ = ("_hash", "bits", "degree", "terms")
 
@@ -145,8 +143,7 @@ ONE = Polynomial({CONSTANT: 1})
 
 class Ratio:
     """A rational function that is not constant: `top` over the product of `factors`. Operators return a number instead
-    of a Ratio if the result is constant.
-    """
+    of a Ratio if the result is constant."""
 
     __slots__ = ("_hash", "factors", "top")
 
@@ -167,8 +164,7 @@ class Ratio:
 
     def __hash__(self) -> int:
         """Return a hash of numerator and divisor. Equal functions of which not all common factors were cancelled may
-        have different hashes; they count as different functions then, which is sound wherever they are keys.
-        """
+        have different hashes; they count as different functions then, which is sound wherever they are keys."""
         return self._hash
 
     def __bool__(self) -> bool:
@@ -220,8 +216,7 @@ def fit(number: Rational) -> Rational: ...
 def fit(number: Value) -> Value: ...
 def fit(number: Value) -> Value:
     """Return the same number; raise Rejected if it is a constant of too many bits. The cost of constants is charged
-    here, that of functions where they are computed.
-    """
+    here, that of functions where they are computed."""
     if not isinstance(number, Ratio):
         size = bits(number)
         _spend(effort(size))
@@ -251,8 +246,7 @@ def of(number: Value) -> Ratio:
 
 def quotient(top: Polynomial, factors: Iterable[Polynomial]) -> Value:
     """Return the quotient of a polynomial by the product of `factors`, a number if it is constant. Factors that divide
-    the numerator are cancelled, all others get the leading coefficient 1.
-    """
+    the numerator are cancelled, all others get the leading coefficient 1."""
     kept = list[Polynomial]()
     for factor in factors:
         lead = factor.terms[max(factor.terms)]
@@ -282,8 +276,7 @@ VARIABLE = tuple(Ratio(name, ()) for name in NAMES)
 
 def at(number: Value, places: Sequence[Polynomial]) -> Value:
     """Return a function with the polynomials `places` in place of the variables. Raises Rejected if a divisor becomes
-    0.
-    """
+    0."""
     if not isinstance(number, Ratio):
         return number
     top, bottom = number.top.at(places), [factor.at(places) for factor in number.factors]
@@ -293,8 +286,7 @@ def at(number: Value, places: Sequence[Polynomial]) -> Value:
 
 def lower(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
     """Return a lower bound of a function at all places, or None if comparing coefficients gives none. `places` are the
-    values of the variables, written as polynomials in numbers >= 0.
-    """
+    values of the variables, written as polynomials in numbers >= 0."""
     found = at(number, places)
     if not isinstance(found, Ratio):
         return Fraction(found)
@@ -319,8 +311,7 @@ def upper(number: Value, places: Sequence[Polynomial]) -> Fraction | None:
 
 def positive(number: Value, places: Sequence[Polynomial]) -> bool:
     """Return True if a function is known to be positive at all places: all coefficients of numerator and divisor have
-    one sign, and no constant term is 0.
-    """
+    one sign, and no constant term is 0."""
     found = of(at(number, places))
     signs = set[bool]()
     for part in (found.top.terms, found.bottom.terms):

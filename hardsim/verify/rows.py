@@ -68,8 +68,7 @@ class Head:
 class Pieces:
     """The score of a query and a key of one place: the known part, and the factors of the unknown coordinates of the
     query, of the key, and of products of both, by (coordinate of the query, coordinate of the key). `keys` are the
-    spans of the key's coordinates.
-    """
+    spans of the key's coordinates."""
 
     known: Value
     of_query: Mapping[str, Value]
@@ -102,8 +101,7 @@ class Row:
     """Facts about the rows of scores for queries at a place, for every word. `visible` is the number of visible keys.
     The minimum of `gaps`, functions of i and n, is at most the gap. `unique`: one key has the largest score. `equal`:
     all scores are equal. `winners` are the places of the keys with the largest score, if these are the same for every
-    word. `begins`: the beginning of the sequence has the largest score, alone or with others.
-    """
+    word. `begins`: the beginning of the sequence has the largest score, alone or with others."""
 
     visible: Value
     gaps: tuple[Value, ...]
@@ -142,8 +140,7 @@ def as_key(span: NumberSpan) -> NumberSpan:
 
 class ScoreRows:
     """The rows of scores of one head for queries at one place. Methods check the claims about them and raise Rejected
-    unless they are known to be true.
-    """
+    unless they are known to be true."""
 
     def __init__(self, signs: ShareSigns, world: World, head: Head, query: Place, columns: Column) -> None:
         self.signs, self.world, self.head, self.query = signs, world, head, query
@@ -302,8 +299,7 @@ class ScoreRows:
         self, one: Group, other: Group, step: Value, rest: Value, sign: int | None
     ) -> tuple[tuple[Value, ...], bool, int | None]:
         """Return, for a single key and a group: gaps between their scores; whether the key's score may equal one of the
-        group; and whether it is above (1), below (-1) or equal to (0) all of them, if that is known.
-        """
+        group; and whether it is above (1), below (-1) or equal to (0) all of them, if that is known."""
         names = {*one.form.of_query, *other.form.of_query}
         apart = {name: one.form.of_query.get(name, 0) - other.form.of_query.get(name, 0) for name in names}
         known = one.form.known - other.form.known
@@ -329,8 +325,7 @@ class ScoreRows:
 
     def _ends(self, one: Group, other: Group) -> Iterator[tuple[Value, Value]]:
         """Yield the least and the largest difference of the score of a single key and a score of a group, for each part
-        of the group.
-        """
+        of the group."""
         fine = self.inverse is None and not any(part.of_both for part in (*one.parts, *other.parts))
         self.need(fine, "multiplies an unknown number by a coordinate 1/m")
         names = {*one.form.of_query, *other.form.of_query}
@@ -413,8 +408,7 @@ class ScoreRows:
 
     def _highest(self, keys: Mapping[int, tuple[Parts, VisibleKeys]], sign: int) -> bool:
         """Return True if the key form at one single place, times `sign`, is known to be above those at all other
-        places.
-        """
+        places."""
         ends = {}
         for order, (some, sight) in keys.items():
             total = self.signs.total(some, 0, sight.domains)
@@ -435,8 +429,7 @@ class ScoreRows:
 
     def _winners(self, a: int, groups: Sequence[Group], pairs: Mapping[tuple[int, int], Any]) -> tuple[int, ...]:
         """Return the places of single keys that have the largest score in every row: group `a` and the groups equal to
-        it. Return () if one of these is not single, or another group is not known to be below.
-        """
+        it. Return () if one of these is not single, or another group is not known to be below."""
         if not groups[a].single:
             return ()
         found = list(groups[a].orders)
@@ -451,8 +444,7 @@ class ScoreRows:
 
     def _beaten(self, place: int, groups: Sequence[Group], pairs: Mapping[tuple[int, int], Any]) -> bool:
         """Return True if some single key is above all scores of a group: it is known to be above, or it and another
-        single key differ and their scores add up to twice that of the group.
-        """
+        single key differ and their scores add up to twice that of the group."""
         if any(b == place and sign == 1 for (_, b), (_, _, sign) in pairs.items()):
             return True
         last = groups[place]
@@ -473,8 +465,7 @@ class ScoreRows:
 
     def begins(self) -> bool:
         """Return True if the beginning of the sequence is known to have the largest score of every row, perhaps with
-        others.
-        """
+        others."""
         if 0 not in self.parts:
             return False
         bos = self.group((0,))

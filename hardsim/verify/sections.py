@@ -31,8 +31,7 @@ SIDES = {"future": "L", "past": "R", "none": ""}
 
 Shape = Callable[[Any, str], None]
 """A function that raises Rejected if a value does not have some shape. Its second argument is the place of the value in
-the certificate, for the message.
-"""
+the certificate, for the message."""
 
 
 def such(fits: Callable[[Any], object], what: str) -> Shape:
@@ -128,8 +127,7 @@ NODES = {
     "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
 }
 """Shapes of the nodes of a formula by operator, without `letters` (any number of symbols, so `node` makes its shape)
-and without those of OVER_PROPOSITIONS.
-"""
+and without those of OVER_PROPOSITIONS."""
 OVER_PROPOSITIONS = {"true": row(text, row()), "holds": row(text, row(), text)}
 """Nodes that stand for `letters` if symbols are sets of propositions: all sets, or all sets with one proposition."""
 
@@ -164,8 +162,7 @@ MODEL = {"encodings": named(text), "temperature": text, "layers": many(LAYER), "
 SYMBOLS, SETS = {"alphabet": many(text, 1)}, {"props": many(text)}
 EACH_SYMBOL, EACH_PROPOSITION = {"embedding": named(many(rational, 1))}, {"embedding": named(ROW)}
 """The embedding of a coordinate: one value for each symbol; or, for sets of propositions, a multiple of each
-proposition that holds, and (under the empty name) of 1.
-"""
+proposition that holds, and (under the empty name) of 1."""
 
 
 def over(symbols: dict[str, Shape], sets: dict[str, Shape]) -> Shape:
@@ -187,8 +184,7 @@ LENGTH_BOUNDS = many(bound)
 
 def entry(data: Any, place: str) -> None:
     """Require an entry of a list of bounds: the bounds of a head at one length; or, for every length, its rate, the
-    name of its series, or a bound.
-    """
+    name of its series, or a bound."""
     if type(data) is str:
         text(data, place)
     elif type(data) is list:
@@ -230,8 +226,7 @@ def size(data: Any) -> int:
 
 class Claim:
     """The claim of a certificate, read from the document: lengths, formula, network, and the meaning of coordinates and
-    heads. The constructor raises Rejected if these do not fit together.
-    """
+    heads. The constructor raises Rejected if these do not fit together."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         for key, form in CHECKED.items():
@@ -324,7 +319,6 @@ LONGEST_SHOWN = 400
 
 def printable(text: str) -> str:
     """Return a text that cannot control a terminal: characters that are not printable become escapes, a long text is
-    cut.
-    """
+    cut."""
     shown = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)

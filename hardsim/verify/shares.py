@@ -58,8 +58,7 @@ MOST_COUNTS = 12
 
 class ShareSigns(Signs):
     """Decides whether numbers lie in claimed spans, including shares and isolated zeros, either for words of length 1
-    or for longer words. As in `Signs`, False means "not known".
-    """
+    or for longer words. As in `Signs`, False means "not known"."""
 
     world: World
     masks: Mapping[str, str]
@@ -88,8 +87,7 @@ class ShareSigns(Signs):
 
     def bounds(self, name: DenominatorName, place: Place) -> tuple[Value, ...]:
         """Return upper bounds of a count at a place, as functions of i and n. Each is a number of visible keys; the
-        count is at most one of them.
-        """
+        count is at most one of them."""
         key = name, place.order
         if key not in self._bounds:
             self._bounds[key] = self._bounded(name, place)
@@ -115,8 +113,7 @@ class ShareSigns(Signs):
 
     def counted(self, span: NumberSpan, place: Place) -> bool:
         """Return True if every count in the share of a span has a claimed bound that is known to be large enough at a
-        place.
-        """
+        place."""
         denominators = () if span.share is None else span.share.denominators
         names = [name for name, _, _ in denominators]
         return len({*names}) == len(names) and all(
@@ -129,8 +126,7 @@ class ShareSigns(Signs):
     def read_from(self, span: NumberSpan, via: str | int | None) -> NumberSpan:
         """Return the span of a number that is read at another position. `via` is how that position is found: a head
         (its one largest key), a known place, or None if several keys are read. Counts that differ between positions are
-        renamed after `via`; with None, a share that has such counts is dropped.
-        """
+        renamed after `via`; with None, a share that has such counts is dropped."""
         share = span.share
         if share is None:
             return span
@@ -167,8 +163,7 @@ class ShareSigns(Signs):
 
     def total(self, parts: Parts, bias: Value, domains: Sequence[Domain], units: Sequence[Value] = ()) -> NumberSpan:
         """Return the span of the linear combination `parts` plus `bias`. Its step divides all steps. A step that comes
-        from `units` is preferred.
-        """
+        from `units` is preferred."""
         low, high = ends_of(parts, bias)
         lattice, share = (
             self._sum([(f, share_of(span, kind)) for f, span in parts], bias, units) for kind in (True, False)
@@ -196,8 +191,7 @@ class ShareSigns(Signs):
     def _unit(self, steps: Iterable[Value], tries: Iterable[Value]) -> Value | None:
         """Return a number of which all steps are integer multiples; None if none is found, 0 if all steps are 0. First
         `tries` are tried, then the steps themselves, then the greatest common divisor of the rational steps, alone and
-        times each of the others.
-        """
+        times each of the others."""
         some = [step for step in steps if step != 0]
         numbers = [Fraction(step) for step in some if not isinstance(step, Ratio)]
         last = list[Value]()
@@ -211,8 +205,7 @@ class ShareSigns(Signs):
 
     def _zeros(self, parts: Parts, bias: Value, sign: int, domains: Sequence[Domain]) -> IsolatedZero | None:
         """Return the isolated zero of a linear combination with this sign; None if a term has no isolated zero in its
-        direction.
-        """
+        direction."""
         base, apart = bias, list[Value]()
         for factor, span in parts:
             way = sign if factor > 0 else -sign
@@ -229,8 +222,7 @@ class ShareSigns(Signs):
     ) -> Iterator[IsolatedZero]:
         """Yield isolated zeros of a span, from each source in turn: those that the certificate claims; the span is one
         number; the span is on one side of `base`, and on a lattice or in a share through it; the span is on one side of
-        `base` by some distance. The distances `apart`, which the caller needs, guide the choice of a step.
-        """
+        `base` by some distance. The distances `apart`, which the caller needs, guide the choice of a step."""
         yield from span.isolated
         if span.exact:
             yield IsolatedZero(span.offset, 0, ())
@@ -241,8 +233,7 @@ class ShareSigns(Signs):
 
     def _off(self, span: NumberSpan, base: Value, apart: Sequence[Value]) -> Iterator[Value]:
         """Yield lower bounds of the distance from `base` of every number of a span other than `base`, from its lattice
-        and its share.
-        """
+        and its share."""
         for share in (share_of(span, True), share_of(span, False)):
             if share is not None:
                 most = share.product
@@ -252,8 +243,7 @@ class ShareSigns(Signs):
 
     def isolates(self, parts: Parts, bias: Value, outer: IsolatedZero, sight: VisibleKeys, over: Value = 1) -> bool:
         """Return True if the linear combination `parts` plus `bias`, at all visible keys, has the isolated zero
-        `outer`. `over` divides the distance z, for a mean over that many keys.
-        """
+        `outer`. `over` divides the distance z, for a mean over that many keys."""
         apart = [limit * over for limit in outer.apart]
         span = self.total(parts, bias, sight.domains, apart)
         found = self._isolated(span, outer.base, outer.sign, sight.domains, apart)
@@ -295,8 +285,7 @@ class ShareSigns(Signs):
 
     def active(self, span: NumberSpan, outer: NumberSpan, clip: bool, domain: Domain) -> bool:
         """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, is known to lie in `outer` for every number x of a
-        span.
-        """
+        span."""
         if not super().active(span, outer, clip, domain):
             return False
         here = VisibleKeys(0, 0, (domain,))
@@ -323,8 +312,7 @@ class ShareSigns(Signs):
 
     def _shapes(self, span: NumberSpan, outer: IsolatedZero, clip: bool, domain: Domain) -> bool:
         """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, has the isolated zero `outer`. Both functions rise
-        with x. So beyond x = b + a they stay at least as far from their value at b as they are at b + a.
-        """
+        with x. So beyond x = b + a they stay at least as far from their value at b as they are at b + a."""
         here, end = VisibleKeys(0, 0, (domain,)), span.high if outer.sign == -1 else span.low
         for own in self._isolated(span, end, outer.sign, [domain]):
             base = self._shaped(own.base, clip, domain)
@@ -343,8 +331,7 @@ class ShareSigns(Signs):
 
     def _shaped(self, value: Value, clip: bool, domain: Domain) -> Value | None:
         """Return max(value, 0), or min(max(value, 0), 1) for a clip, for a function of i and n; None if it is not known
-        which piece applies.
-        """
+        which piece applies."""
         if self.nonnegative(-1 * value, [domain]):
             return 0
         if clip and self.nonnegative(value - 1, [domain]):
@@ -356,8 +343,7 @@ class ShareSigns(Signs):
 
     def far(self, span: NumberSpan, value: Rational, domain: Domain) -> tuple[Value, ...]:
         """Return positive functions whose minimum is at most |x - value| for every x of a span; () if x may equal the
-        value.
-        """
+        value."""
         for side in (span.low - value, value - span.high):
             if self.positive(side, [domain]):
                 return (side,)
@@ -381,8 +367,7 @@ class ShareSigns(Signs):
 
 def share_of(span: NumberSpan, lattice: bool) -> Share | None:
     """Return the share of a span, or its lattice as a share without counts. If `lattice` the lattice is preferred, else
-    the share; None if the span has neither.
-    """
+    the share; None if the span has neither."""
     own = None if span.step is None else Share(span.offset, span.step, ())
     first, second = (own, span.share) if lattice else (span.share, own)
     return second if first is None else first

@@ -60,8 +60,7 @@ def _domain(i: Any = 1, n: Any = 1, j: Any = 1) -> Domain:
 
 def lengths_from(start: int) -> Domain:
     """Return the domain of lengths n >= start. Its fourth variable is log(n + 1), of which it states only that it is at
-    least log(start + 1).
-    """
+    least log(start + 1)."""
     # Lower bound of log(start + 1), plus a number >= 0.
     least = Polynomial({ratios.CONSTANT: value_of("log", Fraction(start + 1), -1)})
     return ratios.ONE, above(start, 0), ratios.ONE, least.plus(NAMES[1])
@@ -85,8 +84,7 @@ DenominatorName = tuple[str | int, ...]
 
 class Denominator(NamedTuple):
     """The `power`-th power of an integer from 1 to `most`: the number of visible keys that share the largest score of a
-    row.
-    """
+    row."""
 
     name: DenominatorName
     most: Value
@@ -119,8 +117,7 @@ class Share:
 @dataclass(frozen=True)
 class IsolatedZero:
     """The numbers `base + sign z` with z = 0, or z > 0 and z at least the least of `apart`. With sign 0 it is the base
-    alone.
-    """
+    alone."""
 
     base: Value
     sign: int
@@ -130,8 +127,7 @@ class IsolatedZero:
 @dataclass(frozen=True)
 class NumberSpan:
     """The numbers from `low` to `high`, in `offset + step Z` unless the step is None. `share` and `isolated` restrict
-    them further; with `most` they are 1/m for integers m from 1 to `most`.
-    """
+    them further; with `most` they are 1/m for integers m from 1 to `most`."""
 
     low: Value
     high: Value
@@ -199,8 +195,7 @@ class Place:
 
 class World:
     """The places of all lengths from 2 on, or those of length 1. Length 2 has no position of place 2; claims about it
-    are true.
-    """
+    are true."""
 
     def __init__(self, bos: bool, longer: bool) -> None:
         self.bos, self.n = bos, LENGTH if longer else 1
@@ -250,8 +245,7 @@ class World:
 
     def count(self, query: Place, mask: str) -> Value:
         """Return the number of keys that a query sees, as a function of i and n. The beginning of the sequence, if
-        there is one, counts under every mask.
-        """
+        there is one, counts under every mask."""
         if not query.order:
             return self.n + 1 if mask in ("none", "past", "strict-past") else 1
         i, n = query.i, self.n
@@ -277,8 +271,7 @@ def has(number: Value, name: int) -> bool:
 
 class Signs(Costs):
     """Signs of functions on domains, and multiples; results are cached. Methods answer True if comparing coefficients
-    proves the answer. False means "not known".
-    """
+    proves the answer. False means "not known"."""
 
     _signs: dict[Any, bool]
     _multiples: dict[Any, bool]
@@ -327,8 +320,7 @@ class Signs(Costs):
 
     def floor(self, value: Value, sight: VisibleKeys) -> Value:
         """Return a function of i and n that is a lower bound of a function of i, n and j at the visible keys. If the
-        function rises or falls with j it is the function at one end; else it is a number.
-        """
+        function rises or falls with j it is the function at one end; else it is a number."""
         if not has(value, 2):
             return value
         # A function that rises has its least value at the first visible key, one that falls at the last.
@@ -358,8 +350,7 @@ class Signs(Costs):
 
     def within(self, inner: NumberSpan, outer: NumberSpan, sight: VisibleKeys) -> bool:
         """Return True if every number of the span `inner`, at every visible key, is known to lie in the span `outer` of
-        i and n.
-        """
+        i and n."""
         # The usual case, without any work.
         if inner == outer and not any(has(part, 2) for part in inner.functions):
             return True
@@ -373,8 +364,7 @@ class Signs(Costs):
 
     def on_lattice(self, parts: Iterable[tuple[Rational, NumberSpan]], bias: Value, outer: NumberSpan) -> bool:
         """Return True if a sum of factors times numbers of spans, plus a bias, is known to be on the lattice of
-        `outer`.
-        """
+        `outer`."""
         if outer.step is None:
             return True
         offset = bias - outer.offset
@@ -397,8 +387,7 @@ class Signs(Costs):
 
     def active(self, span: NumberSpan, outer: NumberSpan, clip: bool, domain: Domain) -> bool:
         """Return True if max(x, 0), or min(max(x, 0), 1) for a clip, is known to lie in `outer` for every number x of a
-        span.
-        """
+        span."""
         here = VisibleKeys(0, 0, (domain,))
         if self.nonnegative(-1 * span.high, [domain]):
             return self.within(ZERO, outer, here)
@@ -426,8 +415,7 @@ class Signs(Costs):
 
     def margin(self, span: NumberSpan, clip: bool, domain: Domain) -> Value:
         """Return a lower bound of max(-x, x - 1) over the numbers x of a span: the distance from (0, 1) if it is not
-        negative.
-        """
+        negative."""
         if self.nonnegative(-1 * span.high, [domain]):
             return -1 * span.high
         if self.nonnegative(span.low - 1, [domain]):
@@ -445,8 +433,7 @@ ZERO = exactly(0)
 
 def nearest(span: NumberSpan, value: Fraction) -> list[Fraction]:
     """Return the numbers of a lattice next to a value, on both sides, that are within the ends of the span. Raises
-    Rejected if the lattice depends on the position.
-    """
+    Rejected if the lattice depends on the position."""
     if span.step is None or isinstance(span.step, Ratio) or isinstance(span.offset, Ratio):
         raise Rejected("a lattice depends on the position")
     offset, step = Fraction(span.offset), Fraction(span.step)
@@ -487,8 +474,7 @@ class Functions:
 
     def encoding(self, text: str, place: Place) -> NumberSpan:
         """Return the span of a position encoding at a place. A condition that is true at some positions of the place
-        and false at others is a number 0 or 1.
-        """
+        and false at others is a number 0 or 1."""
         what, names = expression(text, "in"), {"i": place.i, "n": place.n}
         if what.truth:
             found = self._truth(what.tree, names, place.domain)
@@ -518,16 +504,14 @@ class Functions:
 
     def of_length(self, text: str, side: int) -> Value:
         """Return the temperature of all lengths from 2 on as a function of n. If it has log, sqrt or exp, return a
-        function below (side -1) or above it (side 1).
-        """
+        function below (side -1) or above it (side 1)."""
         what, domain = expression(text, "n", functions=True), _domain(n=above(2, 0))
         require(not what.truth, "the temperature is a truth value, not a number")
         return MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain).of(what.tree, side)
 
     def in_logarithms(self, text: str) -> Value | None:
         """Return an upper bound of a temperature that is a positive function of n and log(n + 1), the fourth variable;
-        None if none is found.
-        """
+        None if none is found."""
         what, domain = expression(text, "n", functions=True), lengths_from(2)
         sides = MonotoneBounds(lambda tree: self._number(tree, {"n": LENGTH}, domain), domain, LOGARITHM)
         try:

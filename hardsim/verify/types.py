@@ -42,8 +42,7 @@ Read = Mapping[int, NumberSpan]
 Vector = tuple[Value, ...]
 Picks = tuple[tuple[int, ...], frozenset[str]]
 """How a head reads at a place: the orders of the places of the keys that it may read (empty: all visible ones), and the
-coordinates to which it adds the value of one key.
-"""
+coordinates to which it adds the value of one key."""
 
 
 def always(value: Value) -> TypeTable:
@@ -53,8 +52,7 @@ def always(value: Value) -> TypeTable:
 
 def few(span: NumberSpan, source: Any) -> TypeTable | None:
     """Return the table of a number of which only the span is known: each of its values is one choice of `source`.
-    Return None if the span has too many values, or no lattice.
-    """
+    Return None if the span has too many values, or no lattice."""
     if span.exact:
         return always(span.offset)
     numbers = [
@@ -89,8 +87,7 @@ class TypedColumns:
         spans: Columns,
     ) -> None:
         """Set the tables of the input coordinates. `embedding` has a value for each symbol and, last, for the beginning
-        of the sequence. `encodings` and `spans` are the spans of the encodings and of the sums.
-        """
+        of the sequence. `encodings` and `spans` are the spans of the encodings and of the sums."""
         columns = [*zip(*embedding.values(), strict=True)] if embedding else []
         # Symbols with equal embeddings count once.
         symbols = list(dict.fromkeys(columns[: len(columns) - self.world.bos]))
@@ -118,8 +115,7 @@ class TypedColumns:
         spans: Columns,
     ) -> None:
         """Add what the heads of a layer read. `picks` says where a head reads a single key, `reads` has the spans of
-        the values that it reads, and `spans` those of the coordinates after attention.
-        """
+        the values that it reads, and `spans` those of the coordinates after attention."""
         self.layer += 1
         parts: dict[str, dict[int, list[tuple[Fraction, TypeTable | None]]]] = {}
         for head in heads:
@@ -136,8 +132,7 @@ class TypedColumns:
 
     def _picked(self, head: Head, query: Place, picks: Picks) -> dict[str, TypeTable]:
         """Return the tables of the coordinates to which a head adds the value of one key. Only those are included whose
-        values are plain numbers at every visible key.
-        """
+        values are plain numbers at every visible key."""
         orders, some = picks
         keys = [key for key in self.world.places if self.world.sees(query, key, head.mask) is not None]
         keys = [key for key in keys if not orders or key.order in orders]
@@ -170,8 +165,7 @@ class TypedColumns:
         spans: Columns,
     ) -> None:
         """Add the outputs of the hidden units of a layer. A unit is a clip or a relu, with a bias, an input form and
-        output weights; `given` has the spans of the outputs, and `spans` those of the coordinates after the layer.
-        """
+        output weights; `given` has the spans of the outputs, and `spans` those of the coordinates after the layer."""
         parts: dict[str, dict[int, list[tuple[Fraction, TypeTable | None]]]] = {}
         for number, ((clip, bias, form, outs), read) in enumerate(zip(units, given, strict=True)):
             for place in self.world.places:
@@ -227,8 +221,7 @@ class TypedColumns:
 
     def sum(self, parts: Iterable[tuple[Rational, TypeTable | None]], bias: Value) -> TypeTable | None:
         """Return the table of a linear combination; None if the table of a term is not known, or the sum has too many
-        rows.
-        """
+        rows."""
         rows: list[tuple[Choices, Value]] = [({}, bias)]
         for factor, relation in parts:
             if relation is None:
@@ -240,8 +233,7 @@ class TypedColumns:
 
     def _joined(self, rows: Sequence[tuple[Choices, Any]], relation: TypeTable) -> Iterator[tuple[Choices, Any, Value]]:
         """Yield the pairs of rows from two tables that agree on all choices: the joint choices and both values. It
-        stops after MOST_ROWS + 1 pairs.
-        """
+        stops after MOST_ROWS + 1 pairs."""
         found = 0
         for choices, value in rows:
             for others, more in relation:
@@ -276,8 +268,7 @@ class TypedColumns:
 class Level:
     """The score of one type of key, between two functions of i and n; `orders` are the places of its keys. Keys of this
     type have equal scores, unless `rise` is given: then the score is strictly monotone in j, and neighbours differ by
-    at least `rise`.
-    """
+    at least `rise`."""
 
     low: Value
     high: Value
@@ -288,8 +279,7 @@ class Level:
 @dataclass(frozen=True)
 class TypedRow:
     """Facts about the rows of a head at a place, as in `rows.Row`. The minimum of `gaps` is at most the gap. `unique`:
-    the largest score belongs to one key. `equal`: all scores are equal.
-    """
+    the largest score belongs to one key. `equal`: all scores are equal."""
 
     gaps: tuple[Value, ...]
     unique: bool
@@ -373,8 +363,7 @@ class TypedRows:
 
     def _certain(self, ranked: Sequence[Level]) -> int:
         """Return the rank (0: the lowest) that the largest score reaches for every word: a key at a single place
-        (first, last, beginning) is always visible, so the largest score is at least the lowest score there.
-        """
+        (first, last, beginning) is always visible, so the largest score is at least the lowest score there."""
         return max(
             (next(n for n, score in enumerate(ranked) if order in score.orders) for order in self.sights if order != 2),
             default=0,
@@ -433,8 +422,7 @@ class TypedRows:
 
     def _below(self, score: Level, scores: Sequence[Level]) -> int | None:
         """Return how many of the other scores are below this one; None if some score is neither known to be below nor
-        above it.
-        """
+        above it."""
         found = 0
         for other in scores:
             if other is score:

@@ -48,8 +48,7 @@ Method = Literal["lookup", "sign"]
 
 def refuse(core: Core, regime: Regime, method: Method) -> None:
     """Raise Unsupported for the first node, in the order of the core, that a regime cannot compute. `method` is the
-    way to compare counts.
-    """
+    way to compare counts."""
     for number in core.live:
         refusal = _refusal(core, core.nodes[number], regime, method)
         if refusal is not None:
@@ -118,8 +117,7 @@ def _is_true(core: Core, lit: Lit) -> bool:
 
 LONGEST_NAME, LONGEST_SOUGHT = 60, 40
 """The greatest number of characters of a subformula in a head's purpose: the one that the head computes, and the one
-that it looks for.
-"""
+that it looks for."""
 OF_THE_FIRST = "the formula at the first position, for the last one to read"
 """The purpose of an operator that the compiler adds where a formula is read at the first position."""
 ACCEPT = "accept"
@@ -217,8 +215,7 @@ class _Lowering:
 
     def place(self, number: int, node: Node) -> tuple[str, int]:
         """Place one node, and return its coordinate and layer: a column of the embedding or the encoding, or a block
-        of heads and clips in the first layer after its operands.
-        """
+        of heads and clips in the first layer after its operands."""
         layer = 1 + max((self.ready[operand] for operand in operands(node)), default=0)
         name = f"{type(node).__name__.lower()}{number}"
         match node:
@@ -284,16 +281,14 @@ class _Lowering:
 
     def encode(self, text: str, value: PositionFunction | None = None) -> str:
         """Return a coordinate of the position encoding. Its name is `text`; without `value`, it is the value of this
-        expression.
-        """
+        expression."""
         if text not in self.encodings:
             self.encodings[text] = Encoding(text, value or expression(text))
         return text
 
     def _complement(self, node: Node) -> frozenset[str] | None:
         """Return the symbols at which a node is false, if the node depends on the symbol only and they can be listed;
-        otherwise None.
-        """
+        otherwise None."""
         if not isinstance(node, Letters) or isinstance(node.symbols, PropositionSymbols):
             true = isinstance(node, Letters) and node.symbols == everything(self.core.alphabet)
             return frozenset() if true else None
@@ -344,8 +339,7 @@ class _Lowering:
 
     def _text(self, lit: Lit) -> str:
         """Return the text of a literal: the coordinate of its node, or its meaning if no coordinate holds it (as on
-        the left of a since).
-        """
+        the left of a since)."""
         if _is_true(self.core, lit) or _is_true(self.core, ~lit):
             return "true" if _is_true(self.core, lit) else "false"
         node = self.core.nodes[lit.node]
@@ -406,8 +400,7 @@ class _Lowering:
 
     def _value(self, count: CountOf) -> tuple[Affine, int]:
         """Return a count as a linear form, and the layer that has it: exact for positions and lengths (pos, n - i + 1
-        or len), and looked up otherwise.
-        """
+        or len), and looked up otherwise."""
         if _is_true(self.core, count.arg):
             if count.side != "R":
                 return Affine.coordinate(self.encode("i" if count.side == "L" else "n")), 0
@@ -427,8 +420,7 @@ class _Lowering:
 
     def _forms(self, count: CountOf) -> tuple[CountForms, int]:
         """Return the coordinates of a count (mean, inverse and "some"), and the first layer in which a head can read
-        them.
-        """
+        them."""
         side, title = count.side, self._title(count)
         mean, start = self._mean(count)
         some = f"{title}.some"
@@ -480,8 +472,7 @@ class _Lowering:
 
     def _predicate_column(self, node: Numeric) -> str | None:
         """Return the encoding coordinate of a predicate of a position or a length; None if the argument is a count
-        that needs a look-up.
-        """
+        that needs a look-up."""
         if _is_true(self.core, ~node.count.arg):
             return self._predicate(node, 0, 0, node.offset)  # a count of `false` is 0
         if not _is_true(self.core, node.count.arg):

@@ -149,8 +149,7 @@ class CountForms:
 
 def mean(side: Side, value: Affine, out: str, purpose: str) -> Head:
     """Return the head that computes the mean of a form over the positions of a side by uniform attention, which is
-    exact.
-    """
+    exact."""
     return Head(
         name=out,
         mask=MASKS[side],
@@ -198,15 +197,13 @@ def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: 
 
 def compare(total: Affine) -> Affine:
     """Return the clip input for `total >= 0`, where `total` is an integer known to within 1/4: `total + 1` is at
-    least 1 or at most 0, and `clip(2x - 1/2)` rounds it.
-    """
+    least 1 or at most 0, and `clip(2x - 1/2)` rounds it."""
     return total.scaled(2) + Affine.constant(2 - HALF)
 
 
 def table(read: str, some_form: Affine, at_zero: Affine) -> tuple[Affine, ...]:
     """Return the clip inputs for a predicate of a count: the value that the head read if the count is positive, and
-    the predicate of 0 (`at_zero`, an exact column) if it is 0.
-    """
+    the predicate of 0 (`at_zero`, an exact column) if it is 0."""
     positive = Affine.of([(read, 2), (ONE, -HALF - 2)]) + some_form.scaled(2)
     return (positive, at_zero - some_form)
 

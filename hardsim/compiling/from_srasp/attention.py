@@ -52,8 +52,7 @@ ONWARD: Final[tuple[ast.Side, Mask]] = ("leftmost", Mask.STRICT_PAST)
 @dataclass(frozen=True)
 class Attended:
     """The values that attention reads (0 if there is no j), and a function that makes the Boolean "there is no j".
-    The Boolean is only compiled if that function is called.
-    """
+    The Boolean is only compiled if that function is called."""
 
     values: tuple[Value, ...]
     missing: Callable[[], Boolean]
@@ -174,8 +173,7 @@ class Evaluator(NetworkBuilder):
 
     def _related(self, relation: str, args: Sequence[ast.Expression], name: str) -> Boolean:
         """Return the Boolean that a tuple of symbols is in a relation. The tuples are disjoint cases; tuples that
-        differ only in the last symbol are one case.
-        """
+        differ only in the last symbol are one case."""
         values = [self.of(Symbols, arg, f"{name}.{number}") for number, arg in enumerate(args, 1)]
         lasts: dict[tuple[str, ...], list[str]] = {}
         for entry in sorted(self.tuples[relation]):
@@ -200,8 +198,7 @@ class Evaluator(NetworkBuilder):
 
     def boolean_terms(self, cases: Sequence[Case], name: str) -> list[Pair]:
         """Return the score `sum_t A_t(i) B_t(j)`, which is 1 where it is true and 0 elsewhere. Cases with the same
-        B_t share one term.
-        """
+        B_t share one term."""
         wheres: dict[ast.Expression, list[list[Boolean]]] = {}
         for case in cases:
             literals = [self._literal(node, value, name) for node, value in case.where]
@@ -277,8 +274,7 @@ class Evaluator(NetworkBuilder):
 
     def outside(self, value: ScaledInteger, name: str) -> Boolean:
         """Return the Boolean that an integer is outside [-n, n]. It is false if the integer's square is exact without
-        a look-up, since then the range does not matter.
-        """
+        a look-up, since then the range does not matter."""
         if self.exact_square(value) is not None:
             return self.false
         limit = self.length + self.constant(1)

@@ -45,8 +45,7 @@ from hardsim.program.hard_attention import Affine, Program
 
 SHORT, TRIED = 8, 300
 """The greatest length of the words that are tried to find an integer out of range, and their greatest number, that of
-all lengths together.
-"""
+all lengths together."""
 LONGEST_LINE = 100
 """The greatest number of characters of the program line that names a head."""
 _COMMENT = re.compile(" //.*$")
@@ -55,8 +54,7 @@ _COMMENT = re.compile(" //.*$")
 @dataclass(frozen=True, slots=True)
 class Measure:
     """The way to compute an integer from the columns: `n * whole + bits` at position i. If both are means over BOS
-    and the c positions that the mask `mean` allows, this is multiplied by c + 1.
-    """
+    and the c positions that the mask `mean` allows, this is multiplied by c + 1."""
 
     whole: Affine
     bits: Affine = ZERO
@@ -64,8 +62,7 @@ class Measure:
 
     def column(self, trace: HardTrace) -> Exact:
         """Return the integer at every index of every word of a batch, without the factor c + 1; shape (words,
-        positions).
-        """
+        positions)."""
         return trace.sum((self.whole.scaled(trace.n) + self.bits).terms)
 
     def seen(self, i: int, n: int) -> int:
@@ -99,8 +96,7 @@ class Guard:
 @dataclass(frozen=True, slots=True)
 class VectorForms:
     """The way to read a vector at the end of a run. A Boolean is `measures[""]`, true above 1/2. An integer or a mean
-    is `measures[""]`. A symbol is the one with the largest measure (1; the others have 0).
-    """
+    is `measures[""]`. A symbol is the one with the largest measure (1; the others have 0)."""
 
     sort: ast.Sort
     measures: Mapping[str, Measure]
@@ -123,8 +119,7 @@ class VectorForms:
 @dataclass(frozen=True)
 class Compiled:
     """A program compiled to a transformer. An acceptor's answer is `model.output` at position n; a transduction is
-    read from `model.outputs` at 1..n.
-    """
+    read from `model.outputs` at 1..n."""
 
     program: ast.SraspProgram
     model: Program
@@ -138,8 +133,7 @@ class Compiled:
 
     def limits(self) -> tuple[str, ...]:
         """Return the warnings with their places in the text. Each names the first short word on which its integer
-        leaves the range, if there is one.
-        """
+        leaves the range, if there is one."""
         outside, longest, masked = self._outside() if self.guards else ({}, 0, False)
         names: dict[str, str] = {}
         for number, guard in sorted(enumerate(self.guards), key=lambda one: len(outside.get(one[0], ())) or SHORT + 1):
@@ -155,8 +149,7 @@ class Compiled:
     def _outside(self) -> tuple[dict[int, tuple[str, ...]], int, bool]:
         """Try all short words, and return three facts: by number of the guard (from 0), the first word on which its
         integer leaves the range while no earlier guard's does; the greatest length of which all words were tried; and
-        True if a word was passed over because of an earlier guard.
-        """
+        True if a word was passed over because of an earlier guard."""
         found: dict[int, tuple[str, ...]] = {}
         model, tried, masked = ExactModel(self.model), 0, False
         for n in range(1, SHORT + 1):
@@ -402,8 +395,7 @@ class _Compiler(Evaluator):
 
     def _parts(self, value: ast.Expression, name: str) -> tuple[ast.Expression, list[ast.Expression]]:
         """Split a value into an expression over i and vectors. Its largest parts that read only j become vectors of
-        their own, which are returned as expressions over i.
-        """
+        their own, which are returned as expressions over i."""
         parts: dict[ast.Expression, str] = {}
 
         def taken(node: ast.Expression) -> ast.Expression | None:
@@ -456,8 +448,7 @@ def _distinguished(
     cases: Sequence[scores.Case], comparison: scores.Comparison, sides: tuple[ScaledInteger, ScaledInteger]
 ) -> list[scores.Case] | None:
     """Split the cases by the values of that side of a comparison that has fewer; return None if there are too many
-    values or cases.
-    """
+    values or cases."""
     several = [(len(side.interval.values or range(scores.MAX_RANGE + 1)), at) for at, side in enumerate(sides)]
     count, at = min(several)
     values = sides[at].interval.values
@@ -468,7 +459,6 @@ def _distinguished(
 
 def _sums_in_range(term: Interval) -> bool:
     """Return True if sums of up to n terms are always in [-n, n]: terms in [-1, 1] are enough (terms that grow with n
-    are not).
-    """
+    are not)."""
     constant = Interval.constant
     return (term + constant(-1)).negative and (term + constant(1)).natural

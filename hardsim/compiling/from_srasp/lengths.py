@@ -19,8 +19,7 @@ from hardsim.network.numbers import Rational
 
 NAMES: Final = ("i", "j", "k", "L", "n")
 """Names of the variables: three positions, the length of the word, and the padded length if it is no polynomial in
-L.
-"""
+L."""
 LARGEST_DEGREE: Final = 8
 """The greatest degree of a padded length that is treated as a polynomial."""
 FURTHEST: Final = 64
@@ -80,8 +79,7 @@ def summed_up(poly: fmpq_mpoly, first: fmpq_mpoly, last: fmpq_mpoly) -> fmpq_mpo
 
 class Where(NamedTuple):
     """A range of positions: those inside the word or in the padding, without the first `left` and the last `right` of
-    them. With `padded`, only words that have padding count.
-    """
+    them. With `padded`, only words that have padding count."""
 
     inside: bool
     left: int = 0
@@ -91,8 +89,7 @@ class Where(NamedTuple):
 
 class Lengths:
     """The lengths of padded words. `length` is n, as a polynomial in L, or the variable n >= L if the `pad:` line is
-    no polynomial.
-    """
+    no polynomial."""
 
     def __init__(self, pad: Arith | None) -> None:
         found = WORD if pad is None else _polynomial(pad.tree)

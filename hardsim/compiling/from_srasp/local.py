@@ -66,8 +66,7 @@ def quantities(form: Affine) -> Iterator[tuple[Quantity, Rational]]:
 
 class Feature(NamedTuple):
     """A property with finitely many values: the `symbol` at a place, a `vector` that attention writes, the `sign` of
-    a linear form, or the truth of another `test`.
-    """
+    a linear form, or the truth of another `test`."""
 
     kind: str
     places: tuple[str, ...]
@@ -248,8 +247,7 @@ class LocalReader:
 
     def _joined(self, absorbing: bool, args: Sequence[ast.Expression], places: Places, known: Type) -> bool:
         """Evaluate a disjunction (`absorbing` is True) or a conjunction (False). The type is split only if no operand
-        decides.
-        """
+        decides."""
         undecided: Split | None = None
         for arg in args:
             try:
@@ -278,8 +276,7 @@ class LocalReader:
 
     def _signed(self, op: ast.CompareOp, form: Affine, known: Type) -> bool:
         """Return the truth of `form op 0`. A form and its negation share one feature, the one whose first coefficient
-        is positive.
-        """
+        is positive."""
         if all(name == ONE for name, _ in form.terms):
             return COMPARISONS[op](dict(form.terms).get(ONE, 0), 0)
         sign = next(1 if coefficient > 0 else -1 for name, coefficient in form.terms if name != ONE)
@@ -295,8 +292,7 @@ class LocalReader:
         known: Type,
     ) -> bool:
         """Return the truth of a relation of symbols. If one symbol is open, its values are split in two parts; if
-        several are, one of them is split into single values.
-        """
+        several are, one of them is split into single values."""
         found = [self.value(arg, places, known) for arg in args]
         options = [self.values(one, known) if isinstance(one, Feature) else frozenset((one,)) for one in found]
         free = {one: values for one, values in zip(found, options, strict=True) if isinstance(one, Feature)}
@@ -356,8 +352,7 @@ class LocalReader:
 
     def _read_elsewhere(self, name: str, attention: ast.Attention) -> Affine | None:
         """Return the integer that attention reads at the last position, or at the one before i, in terms of i; None
-        if it reads at another place, or has no such form.
-        """
+        if it reads at another place, or has no such form."""
         if name not in self._elsewhere:
             self._elsewhere[name] = None
             if folded(attention.score, self.tuples) == ast.Truth(True) and "i" not in indices(attention.value):

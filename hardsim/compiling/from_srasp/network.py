@@ -165,8 +165,7 @@ class Symbols:
 class Selection:
     """The positions over which a mean is taken: those that the mask allows and that have the largest score, by the
     declared gap. If no position matches, only BOS has the largest score. Without a score: all positions that the mask
-    allows, and BOS.
-    """
+    allows, and BOS."""
 
     mask: Mask
     score: tuple[Pair, ...] = ()
@@ -177,8 +176,7 @@ class Selection:
 class Average:
     """A mean m of an integer, `term`, over a selection. If nothing is selected, m is `default + other`; elsewhere
     `other` is 0. At positions 1..n, `m/n` is `whole + bits/n`. Over a selection without a score it is `(whole +
-    bits/n) (c + 1)/c`, where the mask allows c positions.
-    """
+    bits/n) (c + 1)/c`, where the mask allows c positions."""
 
     over: Selection
     term: ScaledInteger
@@ -201,8 +199,7 @@ SQUARE: Final = "(i/n)^2"
 
 MAX_JOINED: Final = 16
 """The greatest number of cases that a conjunction joins (each costs two hidden units), and the largest sum of
-multiples of bits whose sign one hidden unit decides.
-"""
+multiples of bits whose sign one hidden unit decides."""
 
 CONSTANT: Final = Affine.constant(1)
 ZERO: Final = Affine()
@@ -235,8 +232,7 @@ class Builder:
         self._reads: dict[tuple[Mask, tuple[Pair, ...], Affine], str] = {}
         self.purpose = ""
         """The purpose of the heads that are added now. A head that several program lines use keeps the purpose of the
-        first one.
-        """
+        first one."""
 
     # ---- coordinates ----
 
@@ -310,8 +306,7 @@ class Builder:
 
     def thresholds(self, name: str, terms: Iterable[tuple[int, Affine]]) -> Affine:
         """Return a coordinate with the sum of `weight * [form >= 1]` over forms with integer values. Each term is a
-        clip of 2x - 1/2, which removes an error of less than 1/4 in x (Lemma 9).
-        """
+        clip of 2x - 1/2, which removes an error of less than 1/4 in x (Lemma 9)."""
         parts = [(weight, form.scaled(2) - Affine.constant(HALF)) for weight, form in terms]
         return self.hidden(name, parts, clip=True)
 
@@ -444,8 +439,7 @@ class NetworkBuilder(Builder):
 
     def parity(self, values: Iterable[Boolean], name: str) -> Boolean:
         """Return the exclusive or: adding and subtracting 1 in turn at each threshold s >= 1, s >= 2, ... gives 1 for
-        odd s.
-        """
+        odd s."""
         kept = [value for value in values if value != self.false]
         odd = sum(value == self.true for value in kept) % 2 == 1
         rest = self._settle_early(value for value in kept if value != self.true)
@@ -632,8 +626,7 @@ class NetworkBuilder(Builder):
     def mean(self, value: ScaledInteger, name: str, mask: Mask = Mask.FUTURE) -> tuple[Affine, Affine]:
         """Return two means over BOS and the positions that the mask allows (by default 1..i): of v/n without its
         bits, and of its bits. With the second divided by n, their sum is s / (n (i + 1)), where s is the sum of v
-        over 1..i.
-        """
+        over 1..i."""
         means = [
             self.attend(f"{name}: {what}", mask, [], "", form) if form.terms else ZERO
             for what, form in (("mean", value.form), ("mean of bits", _bits(value)))
@@ -731,8 +724,7 @@ class NetworkBuilder(Builder):
 
     def _scored(self, mean: Average, whole: bool, name: str) -> Affine:
         """Return the form of m/n (`whole`), or of m. A selection without a score is treated as one where every
-        position that the mask allows scores 1.
-        """
+        position that the mask allows scores 1."""
         over = mean.over
         if not over.score:
             over = self.boolean_selection(over.mask, [(self.real, self.real)])

@@ -83,8 +83,7 @@ Weights: TypeAlias = Mapping[tuple[str, str], Rational]
 
 class Chain(NamedTuple):
     """Places in the order of their positions. The first `inside` of them are inside the word, the others in the
-    padding.
-    """
+    padding."""
 
     places: tuple[str, ...]
     inside: int
@@ -115,8 +114,7 @@ class Ranges:
 
     def _below_length(self, node: ast.Expression, sign: int, inside: bool) -> bool:
         """Return True if `sign` times an integer is proved to be at most n at every position inside the word (or in
-        the padding).
-        """
+        the padding)."""
 
         def below(pieces: Pieces) -> bool:
             return all(self.lengths.never_negative(self.lengths.length - one, Where(inside)) for one in pieces)
@@ -163,8 +161,7 @@ class Ranges:
 
     def _together(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
         """Yield bounds of a form of several quantities, with the values that attention at i reads from one j written
-        in terms of j: sums over 1..i and over 1..j have a part in common, and so do vectors that read the same j.
-        """
+        in terms of j: sums over 1..i and over 1..j have a part in common, and so do vectors that read the same j."""
         groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[Quantity]] = {}
         several = sum(quantity.kind != "position" for quantity, _ in quantities(form)) > 1
         for quantity, _ in quantities(form):
@@ -227,8 +224,7 @@ class Ranges:
 
     def _segment(self, weights: Weights, number: int, known: Type, chain: Chain) -> list[Pieces]:
         """Return bounds of a sum over the positions after place number `number` - 1 of a chain and before the next
-        place.
-        """
+        place."""
         before, after = chain.places[:number][-1:], chain.places[number:][:1]
         first = _VARIABLES[before[0]] + 1 if before else constant(1)
         last = _VARIABLES[after[0]] - 1 if after else self.lengths.length
@@ -262,8 +258,7 @@ class Ranges:
 
     def _term(self, form: Affine, known: Type, inside: bool) -> list[Pieces]:
         """Return bounds of a weight at x, as polynomials in i in place of x; [] if the weight depends on another place
-        too.
-        """
+        too."""
         if all(name == ONE for name, _ in form.terms):
             return [(constant(dict(form.terms).get(ONE, 0)),)]
         if any(quantity.place != "x" for quantity, _ in quantities(form)):
@@ -308,8 +303,7 @@ class Ranges:
 
     def _hull(self, vector: str, sign: int, inside: bool) -> list[Pieces]:
         """Return bounds of `sign` times the integer that attention reads at a position i inside the word (or, if
-        `inside` is False, in the padding).
-        """
+        `inside` is False, in the padding)."""
         key = vector, sign, inside
         if key not in self._hulls:
             chain, read = Chain(("i",), int(inside)), Quantity("vector", "i", vector)
@@ -320,8 +314,7 @@ class Ranges:
 
     def _read(self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain) -> list[Pieces]:
         """Return bounds of a form in which some vectors at i read the same j: bounds that hold with their values at
-        every possible j, and with their defaults.
-        """
+        every possible j, and with their defaults."""
         attention, at = self._attention(vectors[0]), chain.places.index("i")
         score, sides = folded(attention.score, self._reader.tuples), SIDES[attention.mask]
         options: list[list[Pieces]] = []
@@ -354,8 +347,7 @@ class Ranges:
         self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain, where: tuple[int, bool]
     ) -> list[list[Pieces]]:
         """Return bounds of a form with vectors read at the j in one gap between the places of a chain (before place
-        number `where[0]`), inside the word or in the padding (`where[1]`), one list for each type of j.
-        """
+        number `where[0]`), inside the word or in the padding (`where[1]`), one list for each type of j."""
         gap, inside = where
         before, after = chain.places[:gap], chain.places[gap:]
         place = PLACES[len(chain.places)]
@@ -438,8 +430,7 @@ def _over(pieces: Pieces, first: fmpq_mpoly, last: fmpq_mpoly) -> Pieces:
 
 def _added(options: Sequence[list[Pieces]]) -> list[Pieces]:
     """Return at most MOST_BOUNDS bounds of a sum of numbers, given bounds of each: one for each choice of these, unless
-    it has more than MOST_PIECES polynomials.
-    """
+    it has more than MOST_PIECES polynomials."""
     found: list[Pieces] = []
     for choice in product(*options):
         if len(found) < MOST_BOUNDS and prod(map(len, choice)) <= MOST_PIECES:

@@ -62,16 +62,14 @@ def at_i(node: ast.Expression) -> ast.Expression:
 
 def replaced(node: ast.Expression, change: Callable[[ast.Expression], ast.Expression | None]) -> ast.Expression:
     """Return the expression with parts replaced, from the top down: each part by `change` of it, unless that is
-    None.
-    """
+    None."""
     other = change(node)
     return other if other is not None else with_children(node, [replaced(part, change) for part in children(node)])
 
 
 def folded(node: ast.Expression, tuples: Tuples) -> ast.Expression:
     """Return the expression with constants folded. In `& | ^`, the operands that read only i become one operand, and
-    those that read only j another.
-    """
+    those that read only j another."""
     node = with_children(node, [folded(part, tuples) for part in children(node)])
     match node:
         case ast.Not(ast.Truth(value)):
@@ -102,8 +100,7 @@ def folded(node: ast.Expression, tuples: Tuples) -> ast.Expression:
 
 def _folded_nary(node: ast.Nary) -> ast.Expression:
     """Fold a chain of `&`, `|` or `^`: fold constants, join nested chains, drop repetitions, and group operands that
-    read one position only.
-    """
+    read one position only."""
     op, span = node.op, node.span
     flat = [part for arg in node.args for part in (arg.args if isinstance(arg, ast.Nary) and arg.op == op else (arg,))]
     constants = [arg.value for arg in flat if isinstance(arg, ast.Truth)]
@@ -207,8 +204,7 @@ Plan: TypeAlias = Matching | Comparison
 @dataclass(frozen=True, slots=True)
 class Planner:
     """Finds the plan of a score. `symbols` are the possible values of symbol expressions, `tuples` the tuples of each
-    relation.
-    """
+    relation."""
 
     source: Source
     symbols: tuple[str, ...]
@@ -224,8 +220,7 @@ class Planner:
 
     def _parts(self, score: ast.Expression) -> tuple[list[ast.Compare], list[ast.Expression]]:
         """Return the conditions of a score: comparisons of integers at i with integers at j, and the Boolean
-        conditions.
-        """
+        conditions."""
         parts = self._conjuncts(folded(score, self.tuples), False)
         comparisons = [part for part in parts if isinstance(part, ast.Compare) and is_mixed_comparison(part)]
         return comparisons, [part for part in parts if not is_mixed_comparison(part)]
@@ -257,8 +252,7 @@ class Planner:
 
     def refused_mean(self, mean: ast.MatchMean, comparison: Comparison) -> Unsupported:
         """Return the error for a comparison in a mean that has no construction, because both of its integers have
-        many values.
-        """
+        many values."""
         part = self._written(mean.score, comparison)
         return self._refused_order(
             part,
@@ -270,8 +264,7 @@ class Planner:
 
     def refused_order(self, count: ast.MatchCount, order: Comparison, alone: bool) -> Unsupported:
         """Return the error for a comparison in a count that has no construction, because both of its integers have
-        many values.
-        """
+        many values."""
         part = self._written(count.score, order)
         where = f"under {count.mask}" if alone else "beside another comparison"
         return self._refused_order(
@@ -305,8 +298,7 @@ class Planner:
 
     def _refused_order(self, part: ast.Compare, message: str, hint: str) -> Unsupported:
         """Return the error for a comparison of integers. If it only orders the positions, the hint names the mask for
-        that order.
-        """
+        that order."""
         mask = _as_mask(part)
         return self._refused(part.span, message, f"The order of positions is the mask {mask}. {hint}" if mask else hint)
 
@@ -314,8 +306,7 @@ class Planner:
 
     def _conjuncts(self, node: ast.Expression, negated: bool) -> list[ast.Expression]:
         """Return the parts of a conjunction (or of its negation), down to comparisons of integers at i with integers
-        at j.
-        """
+        at j."""
         inner = next((part for part in walk(node) if is_mixed_comparison(part)), None)
         if inner is None:
             return [ast.Not(node, span=node.span) if negated else node]
@@ -368,8 +359,7 @@ class Planner:
 
     def _cases(self, score: ast.Expression, span: Span) -> list[Case]:
         """Split a score by the values at i of its parts (Shannon's expansion), and return the cases in which it is
-        not false.
-        """
+        not false."""
         for part in walk(score):
             if isinstance(part, ast.Compare) and part.left.sort is ast.Sort.RATIONAL and mixed(part):
                 raise self._refused(
@@ -407,8 +397,7 @@ class Planner:
 
 def by_value(case: Case, comparison: Comparison, value: int, of_i: bool) -> Case:
     """Return the part of a case in which the comparison holds and one of its sides, the one at i (`of_i`) or at j,
-    has this value.
-    """
+    has this value."""
     known = ast.Integer(value)
     here, there = summed(comparison.here), summed(comparison.there)
     at_i = ast.Compare("=" if of_i else comparison.op, here, known)

@@ -36,8 +36,7 @@ class LocalNode:
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A vector whose value follows from its value at the position before (`forwards`) or after, and from what is at
-    that position (`strict`) or at i itself. A `constant` cell has the same value at all positions.
-    """
+    that position (`strict`) or at i itself. A `constant` cell has the same value at all positions."""
 
     score: ast.Expression
     value: ast.Expression
@@ -104,8 +103,7 @@ class Cells:
 
     def _after(self, feature: Feature, cell: Cell, known: Type, old: Values) -> Values:
         """Return the values that a cell may have after x, a position of this type, if it had one of the values `old`
-        before.
-        """
+        before."""
         try:
             holds = {bool(self.reader.value(cell.score, {"j": "x"}, known))}
         except Split:
@@ -142,8 +140,7 @@ class Cells:
 
 class Walks:
     """The walks along a graph of types: the nodes that can come `next` after each node, and the `first` nodes of a
-    word.
-    """
+    word."""
 
     def __init__(self, cells: Cells, nodes: Sequence[LocalNode]) -> None:
         self.nodes = cells.refined(nodes)
@@ -170,8 +167,7 @@ class Walks:
 
     def rates(self) -> Iterator[Mapping[bool, Fraction]]:
         """Yield candidate rates: bounds of the weight per position, inside the word and in the padding. They are the
-        largest mean of a cycle, and the next integer.
-        """
+        largest mean of a cycle, and the next integer."""
         best = {inside: self._mean(inside) for inside in (True, False)}
         yield best
         if any(rate.denominator > 1 for rate in best.values()):
