@@ -4,7 +4,7 @@
     python -m benchmarks.precision --go-on          find the entries that are missing
     python -m benchmarks.precision --docs           write docs/precision.md from precision.json; nothing is run
 
-Each entry is the result of `hardsim precision FILE --regime REGIME --arith FORMAT` with the default options.
+Each entry is the result of `hardsim precision FILE --regime REGIME --dtype FORMAT` with the default options.
 """
 
 from __future__ import annotations

@@ -33,14 +33,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from html import escape
+from inspect import Parameter, signature
 from itertools import combinations
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Unpack, overload
 
 from hardsim.campaign.check import CheckOptions, Progress, default_workers, tried_of
 from hardsim.campaign.check import check_options_of as requested_of
@@ -48,10 +47,10 @@ from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.engines import few_digits
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.failures import evaluated_apart
-from hardsim.campaign.options import ALL, DEFAULTS, Judge, Request, of_python, plain_text, require_one_regime, unknown
-from hardsim.campaign.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
-from hardsim.campaign.workers import BACKENDS, crews
-from hardsim.compiling.from_ltl.lower import Method
+from hardsim.campaign.option_values import plain_text
+from hardsim.campaign.options import OPTIONS, Request, require_one_regime, unknown
+from hardsim.campaign.result import FLOAT64, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
+from hardsim.campaign.workers import crews
 from hardsim.errors import (
     HardsimError,
     InputError,
@@ -63,6 +62,20 @@ from hardsim.errors import (
 )
 from hardsim.examples import example_names, located
 from hardsim.files import STDOUT, Folder, Sink, refusing
+from hardsim.keywords import (
+    BoundKeywords,
+    CheckKeywords,
+    CompileKeywords,
+    CriticalKeywords,
+    EquivKeywords,
+    EvalKeywords,
+    ExportKeywords,
+    HeadsKeywords,
+    PrecisionKeywords,
+    ProveKeywords,
+    TraceKeywords,
+    WordsKeywords,
+)
 from hardsim.lang.corpus import line_of
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_formula
@@ -81,7 +94,6 @@ from hardsim.measuring.language import accepted_language, language, observed_wor
 from hardsim.measuring.trace import TraceResult, trace_network, trace_of
 from hardsim.network.dense import JudgedAt
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
-from hardsim.program.regimes import REGIMES
 from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down
@@ -143,10 +155,6 @@ __all__ = [
     "parse",
 ]
 
-Number: TypeAlias = int | float | Fraction | Decimal | str
-"""An exact number: an integer, a fraction, a decimal, a text such as `7/2` or `3.9`, or a float that is exactly the
-number it prints as (0.5 is, 0.1 is not).
-"""
 Against: TypeAlias = "str | os.PathLike[str] | Model | Callable[[tuple[Any, ...]], Any]"
 """A reference to compare with: the path of a file, an opened model, or a function of words."""
 ProgressCallback: TypeAlias = Callable[[int, int], None]
@@ -160,17 +168,32 @@ IGNORED = "-100"
 """The label that loss functions of PyTorch ignore."""
 INSIDE = (str(Path(__file__).parent) + os.sep, contextmanager.__code__.co_filename)
 """Path prefixes of files whose lines are not the caller's, for the place that a warning names."""
-PROVED_TO = 64
-"""Length up to which `prove` proves by default."""
 TURN = RLock()
 """Lock of all computation: the precision of ball arithmetic is one setting of the whole process (see `run.ball`)."""
 P = ParamSpec("P")
 T = TypeVar("T")
-_VALUES = (*REGIMES, ALL, *ENGINES, *BACKENDS, *get_args(At), *get_args(Method), *get_args(Judge))
+_VALUES = {value for one in OPTIONS.values() for value in one.choices}
 _VALUE = rf"[0-9]+(?:[./](?:\w+|\([^()\s]+\)))?(?!\S*\w)|tcp://\S*\w|FILE\b|'[^'\n]*'|(?:{'|'.join(_VALUES)})(?![\w-])"
-_NAME = "|".join(name.replace("_", "-") for name in DEFAULTS)
+_NAME = "|".join(one.flag[2:] for one in OPTIONS.values() if len(one.flag) > 2)
 _OPTION = re.compile(rf"(?<![\w/-])--({_NAME})(?![\w-])(?: ({_VALUE})( (?=--))?)?")
 """Pattern of an option of the command line in a message, with its value if the value is recognisable."""
+
+
+def spoken(text: str) -> str:
+    """Translate the options in a message to Python: `--max-n` becomes `max_n`, `--max-n 8` becomes `max_n=8`, and `--at
+    last` becomes `at="last"`.
+    """
+
+    def parameter(found: re.Match[str]) -> str:
+        name, value, more = found.groups()
+        name = name.replace("-", "_")
+        if value is None:
+            return name
+        # Numbers and quoted values are Python already; names need quotes.
+        literal = value if re.fullmatch("[0-9]+|FILE|'.*'", value) else f'"{value}"'
+        return f"{name}={literal}{', ' if more else ''}"
+
+    return _OPTION.sub(parameter, text)
 
 
 class _Failed(BaseException):
@@ -183,11 +206,24 @@ class _Failed(BaseException):
 
 def _answering(method: Callable[P, T]) -> Callable[P, T]:
     """Return the method so that only one thread at a time runs such a method, and so that errors of the caller's own
-    functions are raised unchanged.
+    functions are raised unchanged. Its signature and its documentation list the keywords of its command.
     """
+    command = method.__name__
+    taken = signature(method)
+    own = [one for one in taken.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    types = globals()[method.__annotations__["keywords"][len("Unpack[") : -1]].__annotations__
+    keyword = partial(Parameter, kind=Parameter.KEYWORD_ONLY)
+    added = [
+        keyword(name, default=OPTIONS[name].default_of(command), annotation=one.__forward_arg__)
+        for name, one in types.items()
+    ]
+    known = {one.name for one in (*own, *added)}
 
     @wraps(method)
     def answer(*args: P.args, **options: P.kwargs) -> T:
+        for name in options.keys() - known:
+            near = did_you_mean(name, list(known))
+            raise TypeError(f"{command}() got an unexpected keyword argument {name!r}{near and f'; {near}'}")
         # Errors of the caller leave the lock before they are raised again.
         with TURN:
             try:
@@ -196,6 +232,9 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
                 error = failed.error
         raise error
 
+    lines = [f"{name}: {spoken(OPTIONS[name].help_of(command, brief=True))}" for name in types]
+    answer.__signature__ = taken.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    answer.__doc__ = "\n            ".join([f"{method.__doc__}\n        Options:", *lines])
     return answer
 
 
@@ -302,24 +341,8 @@ class Model:
         against: Against | None = None,
         unjudged: Any = None,
         words: Iterable[str | Iterable[Any]] | None = None,
-        max_n: int = 8,
-        exhaustive: int = 1024,
-        samples: int | None = None,
-        seed: int = 0,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
-        workers: int | None = None,
-        backend: str = "local",
-        scheduler: str | None = None,
-        resume: str | os.PathLike[str] | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[CheckKeywords],
     ) -> CheckResult:
         """Check word by word that the network answers right: compare semantics, hard attention and softmax.
 
@@ -334,7 +357,7 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._call("check", locals()) as call:
+        with self._call("check", keywords, against, unjudged) as call:
             request, given, other = call.request, call.given, call.given.against
             function = isinstance(other, PythonReference)
             _require_here(request, function, words is not None)
@@ -363,24 +386,8 @@ class Model:
         *,
         against: None = None,
         unjudged: None = None,
-        max_n: int | None = None,
-        min_n: int = 1,
-        all_n: bool = False,
-        heads_only: bool = False,
-        search: int = 2000,
-        certificate: str | os.PathLike[str] | None = None,
-        smt: str | os.PathLike[str] | None = None,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
-        workers: int | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[ProveKeywords],
     ) -> ProofResult: ...
 
     @overload
@@ -389,24 +396,8 @@ class Model:
         *,
         against: Against,
         unjudged: Any = None,
-        max_n: int | None = None,
-        min_n: int = 1,
-        all_n: bool = False,
-        heads_only: bool = False,
-        search: int = 2000,
-        certificate: str | os.PathLike[str] | None = None,
-        smt: str | os.PathLike[str] | None = None,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
-        workers: int | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[ProveKeywords],
     ) -> CheckResult: ...
 
     @_answering
@@ -415,24 +406,8 @@ class Model:
         *,
         against: Against | None = None,
         unjudged: Any = None,
-        max_n: int | None = None,
-        min_n: int = 1,
-        all_n: bool = False,
-        heads_only: bool = False,
-        search: int = 2000,
-        certificate: str | os.PathLike[str] | None = None,
-        smt: str | os.PathLike[str] | None = None,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
-        workers: int | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[ProveKeywords],
     ) -> ProofResult | CheckResult:
         """Prove that the network is right on every word of length `min_n` to `max_n` (None: 64, or as far as a proof
         reaches), or, with `all_n`, of every length. `progress` gets the number of heads or lengths proved, and of all.
@@ -446,7 +421,7 @@ class Model:
             KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
         """
 
-        with self._call("prove", locals(), {"max_n": PROVED_TO}) as call:
+        with self._call("prove", keywords, against, unjudged) as call:
             request = call.request
             proving.require_provable(request)
             if call.given.external is not None:
@@ -477,20 +452,12 @@ class Model:
         *words: str | Iterable[Any],
         against: Against | None = None,
         unjudged: Any = None,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
+        **keywords: Unpack[EvalKeywords],
     ) -> EvalResult:
         """Return the answers on each of the given words: of the semantics, of hard attention and of softmax; for an
         external network, its outputs at each position.
         """
-        with self._call("eval", locals()) as call:
+        with self._call("eval", keywords, against, unjudged) as call:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
             if call.given.external is not None:
@@ -512,19 +479,7 @@ class Model:
     @_answering
     def words(
         self,
-        *,
-        max_n: int = 8,
-        by: Judge = "oracle",
-        exhaustive: int = 100_000,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
+        **keywords: Unpack[WordsKeywords],
     ) -> WordsResult:
         """Return the accepted words of length 1 to `max_n`, shortest first, then in the order of the alphabet. A
         request that would try more than `exhaustive` words is refused.
@@ -533,7 +488,7 @@ class Model:
             hardsim.errors.Undecided: if softmax reaches no answer on a word.
             hardsim.errors.Interrupted: at Ctrl-C, with the words that were found.
         """
-        with self._call("words", locals(), renamed={"exhaustive": "budget"}) as call:
+        with self._call("words", keywords) as call:
             request, given = call.request, self._input
             require_affordable(given, request)
             about: Input | Subject = given
@@ -558,12 +513,8 @@ class Model:
         self,
         other: Model | str | os.PathLike[str],
         *,
-        max_n: int = 8,
-        at: At | None = None,
-        exhaustive: int = 2**16,
-        samples: int | None = None,
-        seed: int = 0,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[EquivKeywords],
     ) -> EquivResult:
         """Compare two files: whether they give the same answer on every word. `other` is a model or the path of a file.
 
@@ -574,11 +525,11 @@ class Model:
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
-        with self._call("equiv", locals()) as call:
+        with self._call("equiv", keywords) as call:
             request, report_progress, where = call.request, _passing(progress), call.options.at
             expected = "equiv takes a model, or a path,"
             given = other._input if isinstance(other, Model) else read_input(_path(other, expected))
-            beside = where if at is not None else other._at if isinstance(other, Model) else None
+            beside = where if keywords.get("at") is not None else other._at if isinstance(other, Model) else None
             for text in () if isinstance(other, Model) else given.notes:
                 call.remark(text)
             for text in equiv_unused(request, self._input, given):
@@ -593,63 +544,26 @@ class Model:
         self,
         *,
         critical: Literal[True],
-        max_n: int = 8,
-        regime: str | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[CriticalKeywords],
     ) -> CriticalResult: ...
 
     @overload
     def bound(
         self,
         *,
-        gap: bool = False,
         critical: Literal[False] = False,
-        max_n: int = 8,
-        exhaustive: int = 256,
-        samples: int | None = None,
-        seed: int = 0,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
-        workers: int | None = None,
-        backend: str = "local",
-        scheduler: str | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[BoundKeywords],
     ) -> BoundResult: ...
 
     @_answering
     def bound(
         self,
         *,
-        gap: bool = False,
         critical: bool = False,
-        max_n: int = 8,
-        exhaustive: int = 256,
-        samples: int | None = None,
-        seed: int = 0,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
-        workers: int | None = None,
-        backend: str = "local",
-        scheduler: str | None = None,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[BoundKeywords],
     ) -> BoundResult | CriticalResult:
         """Report gaps, temperatures and errors by length, beside what theory allows; with `critical`, how small beta
         may be instead. `progress` gets the number of words or lengths done, and their total.
@@ -659,8 +573,8 @@ class Model:
             hardsim.errors.Undecided: if no temperature gives the error asked for.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._call("bound", locals()) as call:
-            request, given = call.request, self._input
+        with self._call("bound", keywords, critical=critical) as call:
+            request = call.request
             criticals.require_critical(request)
             call.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
             if request.gap:
@@ -680,16 +594,7 @@ class Model:
     @_answering
     def compile(
         self,
-        *,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        hard: bool = False,
-        max_n: int = 8,
+        **keywords: Unpack[CompileKeywords],
     ) -> Model:
         """Return the softmax network, as if `hardsim compile` had written it and it had been read again; with `hard`,
         the hard-attention model. A program or a hard-attention model becomes a softmax model for lengths up to `max_n`.
@@ -697,9 +602,9 @@ class Model:
         Raises:
             hardsim.errors.Undecided: if no temperature gives the error asked for.
         """
-        with self._call("compile", locals()) as call:
+        with self._call("compile", keywords) as call:
             subject = call.subject()
-            if hard and subject.formula is None:
+            if call.request.hard and subject.formula is None:
                 call.remark(call.request.softening())
             text = compiled_text(subject, call.request.hard, call.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
@@ -711,18 +616,7 @@ class Model:
         self,
         path: str | os.PathLike[str],
         to: str = "torch",
-        *,
-        max_n: int = 64,
-        dtype: str = "float64",
-        length: int | None = None,
-        seed: int = 0,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
+        **keywords: Unpack[ExportKeywords],
     ) -> ExportResult:
         """Write the network for another framework: with `to` "torch" or "safetensors" a folder, new or empty; with `to`
         "onnx" a file for words of up to `max_n` symbols, or of exactly `length` symbols, that computes in `dtype`.
@@ -735,9 +629,7 @@ class Model:
                 onnx is needed and not installed.
         """
         name = _path(path, "export takes a path,")
-        with self._call(
-            "export", {key: value for key, value in locals().items() if key not in ("path", "name")}
-        ) as call:
+        with self._call("export", keywords, to=to) as call:
             request = call.request
             if to not in GOALS:
                 raise unknown("target", str(to), GOALS)
@@ -747,7 +639,9 @@ class Model:
             if to == "onnx":
                 with _sink(name, "export", "Name a file.") as target:
                     target.spare(located(self.name))
-                    data, most, runs = fill_file(made, request.dtype, request.max_n, request.length, request.seed)
+                    data, most, runs = fill_file(
+                        made, request.dtype or FLOAT64, request.max_n, request.length, request.seed
+                    )
                     target.write(data)
                 return ExportResult(self.name, self.kind, facts, to, name, (Path(name).name,), digest(data), most, runs)
             with refusing(name, "export"):
@@ -766,18 +660,7 @@ class Model:
     def precision(
         self,
         arith: str | None = None,
-        *,
-        max_n: int = 4096,
-        accumulate: str | None = None,
-        exhaustive: int = 65536,
-        seed: int = 0,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
+        **keywords: Unpack[PrecisionKeywords],
     ) -> PrecisionResult:
         """Find the length, up to `max_n`, to which every evaluation of the exported network is right in float32,
         bfloat16, float16 and float8_e4m3 (or only in the format `arith`), and a word that is wrong.
@@ -789,7 +672,7 @@ class Model:
             hardsim.errors.InputError: if there is no such format, or no network.
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
-        with self._call("precision", locals()) as call:
+        with self._call("precision", keywords, dtype=OPTIONS["dtype"].of_python("arith", arith)) as call:
             request = call.request
             made = export_of(call.given, call.options, request.max_n)
             result = precision_of(
@@ -805,11 +688,8 @@ class Model:
         self,
         *,
         words: Iterable[str | Iterable[Any]] | None = None,
-        max_n: int | None = None,
-        exhaustive: int = 1024,
-        samples: int | None = None,
-        seed: int = 0,
         progress: ProgressCallback | None = None,
+        **keywords: Unpack[HeadsKeywords],
     ) -> HeadsResult:
         """Report where each head of an external network attends, and how hard, in certified float64.
 
@@ -821,7 +701,7 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.Undecided: if float64 cannot be trusted in this process.
         """
-        with self._call("heads", locals(), {"max_n": DEFAULTS["max_n"]}) as call:
+        with self._call("heads", keywords) as call:
             subject = network_alone(call.given, call.request)
             options = replace(tried_of(call.request, subject), words=_given(words, subject))
             if options.words:
@@ -834,19 +714,10 @@ class Model:
         self,
         word: str | Iterable[Any],
         *,
-        plot: str | os.PathLike[str] | None = None,
         head: Iterable[str] = (),
         against: Against | None = None,
         unjudged: Any = None,
-        regime: str | None = None,
-        beta: Number | None = None,
-        tau: Number | None = None,
-        at: At | None = None,
-        single_head: bool = False,
-        counting: Method | None = None,
-        epsilon: Number | None = None,
-        engine: str = "auto",
-        dps: int | None = None,
+        **keywords: Unpack[TraceKeywords],
     ) -> TraceResult:
         """Trace one word position by position: the value of each coordinate and where each head looks, hard beside
         soft. `plot` is a file (.svg, .png, .pdf, .html) for attention maps of all heads, or of the heads that `head`
@@ -857,7 +728,7 @@ class Model:
         """
         # A single name is a common slip; without this it would be read letter by letter.
         names = [head] if isinstance(head, str) else list(head)
-        with self._call("trace", {name: value for name, value in locals().items() if name != "head"}) as call:
+        with self._call("trace", keywords, against, unjudged) as call:
             request, subject = call.request, call.target()
             with about_alphabet(self._input.formula):
                 given = _word_of(word, subject)
@@ -966,32 +837,26 @@ class Model:
 
     @contextmanager
     def _call(
-        self,
-        command: str,
-        values: Mapping[str, Any],
-        otherwise: Mapping[str, Any] = {},
-        renamed: Mapping[str, str] = {},
+        self, command: str, keywords: Mapping[str, object], against: object = None, unjudged: Any = None, **more: object
     ) -> Iterator[_MethodCall]:
-        """Yield the request that the arguments of a method make, and handle the errors of answering it.
+        """Yield the request that the options of a method make, and handle the errors of answering it.
 
         Errors and remarks name options as Python does. If the network of a file contradicts itself, the error blames
-        the file. `otherwise` has the values for which None stands, and `renamed` the option that another argument's
-        name stands for.
+        the file.
         """
         with _in_python() as remark, self._input.answering() if self._read else nullcontext():
-            named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
-            against, unjudged = named.get("against"), named.pop("unjudged", None)
+            named = {**keywords, **more}
             # A model or a function is no option of a command, so it stays out of the request.
-            if not isinstance(against, str | os.PathLike):
-                named.pop("against", None)
+            if isinstance(against, str | os.PathLike):
+                named["against"] = against
+            for name in [one for one, value in named.items() if value is None and command in OPTIONS[one].omitted]:
+                del named[name]
             # The position with which the model was opened counts if the method gives none.
-            if "at" in named and named["at"] is None:
+            if named.get("at") is None and command in OPTIONS["at"].commands:
                 named["at"] = self._at
-            written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
-            stated_values = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
-            # A method always passes all its arguments: only a max_n other than the default counts as given.
-            requested_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
-            request = Request(**stated_values, written=frozenset(requested_for))
+            values = {name: OPTIONS[name].of_python(name, value) for name, value in named.items()}
+            defaults = {name: one.default_of(command) for name, one in OPTIONS.items() if command in one.own}
+            request = Request(**{**defaults, **values}, written=frozenset(values))
             require_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
             if unjudged is not None and not _is_function(against):
@@ -1550,23 +1415,6 @@ def _spoken_errors() -> Iterator[None]:
         if isinstance(error, SourceError):
             error.source = replace(error.source, name=spoken(error.source.name))
         raise
-
-
-def spoken(text: str) -> str:
-    """Translate the options in a message to Python: `--max-n` becomes `max_n`, `--max-n 8` becomes `max_n=8`, and `--at
-    last` becomes `at="last"`.
-    """
-
-    def parameter(found: re.Match[str]) -> str:
-        name, value, more = found.groups()
-        name = name.replace("-", "_")
-        if value is None:
-            return name
-        # Numbers and quoted values are Python already; names need quotes.
-        literal = value if re.fullmatch("[0-9]+|FILE|'.*'", value) else f'"{value}"'
-        return f"{name}={literal}{', ' if more else ''}"
-
-    return _OPTION.sub(parameter, text)
 
 
 def _warn(text: str) -> None:

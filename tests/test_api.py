@@ -15,7 +15,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, assert_type, get_overloads
+from typing import Any, assert_type
 
 import gmpy2  # type: ignore[import-untyped]  # it has no types
 import mpmath
@@ -25,11 +25,10 @@ import pytest
 import hardsim
 from hardsim import api
 from hardsim.api import Model, spoken
-from hardsim.campaign.options import DEFAULTS
+from hardsim.campaign.options import OPTIONS
 from hardsim.campaign.result import Evaluation
 from hardsim.cli.app import run
-from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import OPTIONS
+from hardsim.cli.options import options_of
 from hardsim.errors import Interrupted, Remark
 from hardsim.network.dense import JudgedAt
 from tests.cli.conftest import interrupt, written
@@ -313,26 +312,16 @@ def test_the_text_of_a_formula_is_over_its_own_symbols() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_takes_the_options_of_its_command(name: str) -> None:
-    manual = COMMANDS[name]
-
-    def called(option: str) -> str:
-        return OPTIONS[option][0][-1 if option == "output" else 0].removeprefix("--").replace("-", "_")
-
-    options = [option for option in manual.fields if option not in LEFT_OUT]
-    expected = {called(option): manual.defaults.get(option, DEFAULTS[option]) for option in options}
-    if name == "prove":  # a stated max_n selects the other kind of proof
-        assert expected["max_n"] == api.PROVED_TO
-        expected["max_n"] = None
+    options = [option for option in options_of(name) if option not in LEFT_OUT]
+    expected = {option: OPTIONS[option].default_of(name) for option in options}
     if name == "check":  # the command has no option for words
         expected["words"] = None
     if "against" in expected:  # nor a function, which may return `unjudged`
         expected["unjudged"] = None
     method = getattr(Model, name)
     assert defaults(method) == expected
-    for overload in get_overloads(method):
-        found = defaults(overload)
-        others = {one: found.get(one) for one in ("critical", "against", "unjudged")}
-        assert found.items() <= (expected | others).items()
+    listed = method.__doc__.partition("Options:")[2]
+    assert all(f" {option}: " in listed for option in options if OPTIONS[option].is_keyword(name))
 
 
 def defaults(method: Callable[..., object]) -> dict[str, Any]:
@@ -342,7 +331,7 @@ def defaults(method: Callable[..., object]) -> dict[str, Any]:
 
 
 def test_nothing_is_left_out_that_is_no_option() -> None:
-    options = {option for name in METHODS for option in COMMANDS[name].options.split()}
+    options = {option for name in METHODS for option in options_of(name)}
     assert LEFT_OUT.keys() <= options
 
 
@@ -520,7 +509,7 @@ class Silent:
 
 
 @pytest.mark.parametrize("value", [Silent(), [10**5000], 1j * 10**300], ids=["silent", "long", "complex"])
-@pytest.mark.parametrize("option", sorted(DEFAULTS.keys() & inspect.signature(Model.check).parameters.keys()))
+@pytest.mark.parametrize("option", sorted(OPTIONS.keys() & inspect.signature(Model.check).parameters.keys()))
 def test_what_cannot_be_shown_is_refused_all_the_same(since: Model, option: str, value: object) -> None:
     error = raised(TypeError, since.check, **{option: value}, match=f"^{option} must be ")
     assert type(value).__name__ in str(error)

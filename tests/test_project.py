@@ -31,7 +31,13 @@ ROOMS = (
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = ("version", "visible", "files", "examples", "records")
-OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli", "targets": "campaign"}
+OUTSIDE = dict.fromkeys(TOOLS, "errors") | {
+    "keywords": "report",
+    "api": "report",
+    "": "report",
+    "__main__": "cli",
+    "targets": "campaign",
+}
 # The engines that decide words share no code: for each, the modules that none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
 APART: dict[str, tuple[str, ...]] = {

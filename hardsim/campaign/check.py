@@ -32,7 +32,8 @@ from hardsim.campaign.failures import given_up, tallied
 from hardsim.campaign.growth import growth
 from hardsim.campaign.interrupts import interruptible, to_the_report, uninterrupted
 from hardsim.campaign.obstacles import hard_undecided
-from hardsim.campaign.options import LARGEST_LENGTH, Request
+from hardsim.campaign.option_values import LARGEST_LENGTH
+from hardsim.campaign.options import Request
 from hardsim.campaign.result import (
     AUTO,
     BALL,

@@ -1,24 +1,23 @@
-"""The options of all commands, on the command line and in Python: their defaults and their possible values.
+"""The table of options. From it come the command line with its help and completion, the page docs/options.md, and the
+keywords of the Python methods (`make docs` writes the last two).
 
-A `Request` stores the options of one command or method. Text from the command line goes through `PARSERS`; a Python
-value goes through `of_python`, which ends in the same parsers, so that both are refused alike and before
-anything runs.
+An option is a field of `Request`, and its entry names the commands that take it. To add an option, add a field.
 """
+
+# ruff: noqa: RUF009  # what stands as a default here is a field
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from math import inf, isfinite, isnan, log2
-from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
+from hardsim.campaign import option_values as kinds
+from hardsim.campaign.option_values import LARGEST_LENGTH, Kind, one_of
 from hardsim.campaign.result import ENGINES
-from hardsim.errors import InputError, did_you_mean, nearest
+from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.arith import parse_arith
 from hardsim.program.regimes import PROVEN, REGIMES
 
@@ -27,18 +26,13 @@ if TYPE_CHECKING:
     from hardsim.targets.subject import ModelOptions
 
 ALL = "all"
-LARGEST_LENGTH = 100_000
-LARGEST_COUNT = 10**9
-LARGEST_SAMPLE = 10**6
-"""Largest number of random words of a length. They are kept in memory, so that none is drawn twice."""
-LARGEST_DIGITS = 100_000
-"""Largest number of decimal digits. With more digits, a single exponential takes seconds."""
-LARGEST_BETA = 1_000_000
-"""Largest beta. Errors shrink like exp(-beta/2), so beyond this they have more digits than can be computed with."""
-LARGEST_WORKERS = 256
-LONGEST_NUMBER = 1000
-MOST_BITS = int(LONGEST_NUMBER * log2(10))
-"""Largest number of characters of a number that a user gives, and of bits of an integer with that many characters."""
+TEXT, JSON = "text", "json"
+FORMATS = (TEXT, JSON, "junit", "github", "sarif")
+"""Formats of standard output: tables, the JSON document, or a format that other programs read."""
+Judge: TypeAlias = Literal["oracle", "hard", "soft"]
+"""The source of the answers: the oracle, hard attention or softmax."""
+
+# ---- groups of commands and of fields ----
 
 MODEL = "regime beta tau at single_head counting"
 TRIED = "max_n exhaustive samples seed"
@@ -46,109 +40,104 @@ DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
 check. A check can be resumed only with the same values of the last group.
 """
-
 COMPILED = "regime beta tau single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
 
-TEXT, JSON = "text", "json"
-FORMATS = (TEXT, JSON, "junit", "github", "sarif")
-"""Formats of standard output: tables, the JSON document, or a format that other programs read."""
-
-Judge: TypeAlias = Literal["oracle", "hard", "soft"]
-"""The source of the answers: the oracle, hard attention or softmax."""
-
-_RATIONAL = re.compile("[0-9]+([.][0-9]+|/0*[1-9][0-9]*)?")
-_BROKEN = re.compile("(?<![0-9./'])[0-9]+[./][0-9]+")
-"""A pattern of decimals and fractions that Python would evaluate to a float; in a hint they are quoted."""
-NUMBER = "a number, or text such as '7/2'"
-"""The description of a Python value for a rational option."""
+ASKING = "check prove eval words show trace compile export precision bound report"
+"""The commands to which the options of a model apply."""
+LISTING = "check prove words show precision bound report"
+"""The commands that take several inputs, of which each may be a line of a file."""
+JUDGING = "check prove verify bound fmt"
+"""The commands that print verdicts on several inputs in one of several formats."""
+COMPUTING = "check prove eval words trace bound report"
+"""The commands for which the arithmetic of the softmax network can be chosen."""
+TRYING = "check heads bound report"
+"""The commands that try words, all of a length or a sample."""
 
 
-# ---- texts of options ----
+@dataclass(frozen=True)
+class Option:
+    """An option of the command line, or an argument, which has no name."""
+
+    spelled: str
+    """Its names, the short one first, and what stands for its value in help (nothing for a flag)."""
+    help: str
+    """Its help; the first sentence is its help on one screen."""
+    default: Any = None
+    brief: str = ""
+    """The commands whose help of one screen lists it."""
+    also: str = ""
+    """The other commands that take it."""
+    kind: Kind = kinds.TEXT
+    """The kind of its values; a flag is of the kind FLAG whatever this says."""
+    own: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    """The default of each command that has its own, and what its help says after it: the reason."""
+    values: Sequence[str] = ()
+    """All its values, if there are only a few (and `spelled` does not list them)."""
+    aliases: str = ""
+    """Earlier names of it, which help does not list."""
+    keyword: str | None = None
+    """The commands whose Python methods take it as a keyword; None: all of its commands that are methods."""
+    omitted: str = ""
+    """The commands for whose Python methods None stands for the default, although the default is no None."""
+
+    @property
+    def names(self) -> list[str]:
+        """Its names as they are typed."""
+        return [word for word in self.spelled.split() if word.startswith("-")]
+
+    @property
+    def flag(self) -> str:
+        """Its name as it is typed; of several the long one. Empty for an argument."""
+        return self.names[-1].partition("/")[0] if self.names else ""
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value; empty for a flag."""
+        last = self.spelled.split()[-1]
+        return "" if last.startswith("-") else last
+
+    @property
+    def commands(self) -> list[str]:
+        """All commands that take it."""
+        return f"{self.brief} {self.also}".split()
+
+    def is_keyword(self, command: str) -> bool:
+        """Return True if the Python method of a command takes it as a keyword."""
+        return command in (self.commands if self.keyword is None else self.keyword.split())
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """All its values, if there are only a few."""
+        return self.values or (self.metavar.split("|") if "|" in self.metavar else ())
+
+    def of_python(self, name: str, value: object) -> Any:
+        """Convert a Python value of this option, whose field is `name` (see `Kind.of_python`)."""
+        if value is None and self.default is None:
+            return None
+        return (self.kind if self.metavar else kinds.FLAG).of_python(name, value)
+
+    def default_of(self, command: str) -> Any:
+        """Return the default that a command has."""
+        return self.own[command][0] if command in self.own else self.default
+
+    def help_of(self, command: str, brief: bool) -> str:
+        """Return the help of a command, with the reason for a default of its own; if `brief`, only a sentence."""
+        first, *rest = re.split(r"(?<=[.?]) ", self.help)
+        if command in self.own:
+            value, reason = self.own[command]
+            first = f"{first[:-1]} (default: {value}{reason})."
+        return first if brief else " ".join([first, *rest])
 
 
-def parse_beta(text: str) -> Fraction:
-    """Return a positive rational, at most LARGEST_BETA, such as 4, 7/2 or 3.9. Raise InputError for any other text."""
-    if len(text) > LONGEST_NUMBER:
-        raise InputError(f"a number of more than {LONGEST_NUMBER} characters", "Write a shorter one.")
-    if re.fullmatch("[0-9]+/0+", text):
-        wrong = f"{text!r} divides by zero"
-    elif not _RATIONAL.fullmatch(text):
-        wrong = f"{text!r} is not a positive rational number"
-    elif not 0 < Fraction(text) <= LARGEST_BETA:
-        wrong = f"beta must be positive and at most {LARGEST_BETA}, not {text}"
-    else:
-        return Fraction(text)
-    raise InputError(wrong, "Write a positive number such as 4, 7/2 or 3.9.")
+def option(spelled: str, help: str = "", default: Any = None, **settings: Any) -> Any:
+    """Return the field of an option, with its entry, which is `Option(spelled, help, default, **settings)`."""
+    return field(default=default, metadata={"option": Option(spelled, help, default, **settings)})
 
 
-def parse_epsilon(text: str) -> Fraction:
-    """Return a rational between 0 and 1, both excluded, such as 1/4. Raise InputError for any other text."""
-    value = Fraction(text) if len(text) <= LONGEST_NUMBER and _RATIONAL.fullmatch(text) else Fraction(0)
-    if not 0 < value < 1:
-        raise InputError(
-            f"{text[:40]!r} is no error between 0 and 1", "Write a number between 0 and 1 such as 1/4 or 0.01."
-        )
-    return value
-
-
-def parse_by(text: str) -> Judge:
-    """Return the source of the answers. Raise InputError unless the text is one of the three names."""
-    judges = get_args(Judge)
-    if text not in judges:
-        near = nearest(text, judges)
-        message = f"{text!r} is not one of {', '.join(map(repr, judges))}"
-        raise InputError(message, f"Did you mean {near}?" if near else "Write one of them.")
-    return cast(Judge, text)
-
-
-def parse_format(text: str) -> str:
-    """Return the format of standard output. Raise InputError unless the text names a format."""
-    if text not in FORMATS:
-        raise InputError(f"{text!r} is not one of {', '.join(map(repr, FORMATS))}", "Write one of them.")
-    return text
-
-
-def integer(low: int | None, high: int | None) -> Callable[[str | int], int]:
-    """Return a parser of integers from `low` to `high`, both included (None: no limit). Its InputError names the
-    range in one sentence.
-    """
-
-    def parse(given: str | int) -> int:
-        text = str(given)  # typer parses defaults too
-        # The length is tested before int(), which refuses or takes long for very many digits.
-        if not re.fullmatch(r"[+-]?[0-9]+", text) or len(text) > LONGEST_NUMBER:
-            shown = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
-            raise InputError(f"{shown!r} is not an integer that can be used here", expected)
-        value = int(text)
-        if (low is not None and value < low) or (high is not None and value > high):
-            shown = text if len(text) <= 40 else f"a number of {len(text)} digits"
-            raise InputError(f"{shown} is out of range", expected)
-        return value
-
-    expected = "Write any integer." if low is None else f"Write an integer from {low} to {high}."
-    return parse
-
-
-LENGTH, COUNT = integer(1, LARGEST_LENGTH), integer(0, LARGEST_COUNT)
-RATIONALS: dict[str, Callable[[str], Fraction]] = {"beta": parse_beta, "epsilon": parse_epsilon}
-INTEGERS: dict[str, Callable[[str | int], int]] = {
-    "dps": integer(1, LARGEST_DIGITS),
-    "max_n": LENGTH,
-    "min_n": LENGTH,
-    "length": LENGTH,
-    "exhaustive": COUNT,
-    "budget": COUNT,
-    "search": COUNT,
-    "samples": integer(0, LARGEST_SAMPLE),
-    "seed": integer(None, None),
-    "workers": integer(1, LARGEST_WORKERS),
-}
-PARSERS: dict[str, Callable[[str], object]] = {**RATIONALS, **INTEGERS, "by": parse_by, "format": parse_format}
-"""The parser of each field's text. A field without a parser is text or a flag."""
-
-
-# ---- requests ----
+def console(*entry: Any, **settings: Any) -> Any:
+    """Return the field of an option that only the command line has."""
+    return option(*entry, keyword="", **settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,68 +147,335 @@ class Request:
     `written` are the names of the fields that were given on the command line.
     """
 
-    files: list[str] | None = None
-    file: str | None = None
-    words: list[str] | None = None
-    name: str | None = None
-    certificates: Sequence[str] = ()
-    expression: str | None = None
-    alphabet: str | None = None
-    props: str | None = None
-    at: str | None = None
-    dialect: str | None = None
-    lines: bool = False
-    regime: str | None = None
-    beta: Fraction | None = None
-    tau: str | None = None
-    epsilon: Fraction | None = None
-    single_head: bool = False
-    counting: str | None = None
-    hard: bool = False
-    engine: str = "auto"
-    dps: int | None = None
-    by: Judge = "oracle"
-    max_n: int = 8
-    min_n: int = 1
-    all_n: bool = False
-    heads_only: bool = False
-    exhaustive: int = 1024
-    budget: int = 100_000
-    search: int = 2000
-    samples: int | None = None
-    seed: int = 0
-    workers: int | None = None
-    backend: str = "local"
-    scheduler: str | None = None
-    gap: bool = False
-    critical: bool = False
-    require: str | None = None
-    tables: bool | None = None
-    all_lengths: bool = False
-    resume: str | None = None
-    plot: str | None = None
-    head: list[str] | None = None
-    certificate: str | None = None
-    smt: str | None = None
-    to: str | None = None
-    dtype: str = "float64"
-    length: int | None = None
-    arith: str | None = None
-    accumulate: str | None = None
-    output: str | None = None
-    directory: str | None = None
-    place: str | None = None
-    folder: str | None = None
-    formula: str | None = None
-    model: str | None = None
-    against: str | None = None
-    json: str | None = None
-    format: str = "text"
-    quiet: bool = False
-    fail_fast: bool = False
-    pin: bool = False
-    check: bool = False
-    write: bool = False
+    files: list[str] | None = console("FILE", brief=f"{LISTING} equiv heads fmt")
+    file: str | None = console("FILE", brief="compile export")
+    words: list[str] | None = console("WORD", brief="eval trace")
+    name: str | None = console("NAME", brief="examples")
+    folder: str | None = console("DIR", brief="replay")
+    certificates: Sequence[str] = console("FILE...", default=(), brief="verify")
+    to: str | None = console(
+        "--to NAME",
+        "The format to write: torch, onnx or safetensors. torch is a folder with model.safetensors, config.json and a "
+        "model.py that runs them; safetensors is the folder without model.py; onnx is one file.",
+        brief="export",
+        values=("torch", "onnx", "safetensors"),
+    )
+    output: str | None = console(
+        "-o --output PATH",
+        "The file or directory to write. `compile` writes a file ('-' is standard output), `report` a directory, "
+        "`export` a directory, or for onnx a file. A directory is new or empty.",
+        brief="compile export report",
+    )
+    expression: str | None = console(
+        "-e TEXT",
+        "A formula instead of a file. Without --alphabet and --props its symbols are the alphabet, if there are two or "
+        "more.",
+        brief="equiv eval words trace",
+        also="check prove verify show compile export precision bound report",
+    )
+    alphabet: str | None = console(
+        "--alphabet SYMBOLS",
+        "The symbols, such as 'a b'. Separate them by spaces; quote a symbol that has blanks. For -e, and for "
+        "formulas, C-RASP programs and regular expressions that declare none.",
+        brief="eval words",
+        also="check prove verify trace equiv show compile export precision bound report",
+    )
+    props: str | None = console(
+        "--props NAMES|auto",
+        "The propositions, such as 'p q', or auto. A position has a set of them. For -e, and for formulas and regular "
+        "expressions that declare neither propositions nor symbols. With auto they are those that the text mentions.",
+        brief="eval words",
+        also="check prove verify trace equiv show compile export precision bound report",
+    )
+    dialect: str | None = console(
+        "--dialect NAME",
+        "Meaning of a bare X in a formula: strong-next (the default) or weak-next, as in Spot, pylogics, lydia and "
+        "TLSF.",
+        also=f"{ASKING} verify equiv",
+        values=("strong-next", "weak-next"),
+    )
+    lines: bool = console(
+        "--lines",
+        "Read each line of a file as a formula. Each is an input of its own, FILE:LINE; header lines at the top hold "
+        "for all of them.",
+        False,
+        also=LISTING,
+    )
+    at: str | None = option(
+        "--at first|last",
+        "Position at which the formula is read (default: the file's own, or last).",
+        also=f"{ASKING} verify equiv",
+        kind=kinds.AT,
+    )
+    regime: str | None = option(
+        "--regime R",
+        "How softmax is made sharp; all means every way. The ways are temperature (the default), position, "
+        "causal-temperature and causal-position; none is plain softmax, right up to a length that grows with beta.",
+        brief="check prove eval show trace compile export precision report",
+        also="words bound",
+        values=(*REGIMES, ALL),
+    )
+    beta: Fraction | None = option(
+        "--beta B",
+        "Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, or more if a comparison "
+        "adds up many look-ups; proved sharp enough).",
+        also=ASKING,
+        kind=kinds.BETA,
+    )
+    tau: str | None = option(
+        "--tau EXPR",
+        "Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own).",
+        also=ASKING,
+        kind=kinds.TAU,
+    )
+    epsilon: Fraction | None = option(
+        "--epsilon E",
+        "For hard-attention models and programs: the error for which Theorem 26 gives the temperature (default: half "
+        "the least distance of an output from the threshold, at most 1/4).",
+        also=ASKING,
+        kind=kinds.EPSILON,
+    )
+    single_head: bool = option(
+        "--single-head", "One head per layer, as in the paper, instead of heads that share layers.", False, also=ASKING
+    )
+    counting: str | None = option(
+        "--counting lookup|sign",
+        "How comparisons of counts are decided: lookup looks up each count; sign tests the sign of the sum, which "
+        "needs counts of one kind (default: lookup, or sign in the regimes without look-ups).",
+        also=ASKING,
+        kind=kinds.METHOD,
+    )
+    hard: bool = option(
+        "--hard", "Write the hard-attention model instead. Its format is that of .ahat.json.", False, brief="compile"
+    )
+    engine: str = option(
+        "--engine NAME",
+        "The arithmetic of the softmax network: auto (float64 with rigorous error bounds, ball arithmetic where that "
+        "is not enough), float64, ball, or mpmath, which has no error bounds.",
+        "auto",
+        also=COMPUTING,
+        values=ENGINES,
+    )
+    dps: int | None = option(
+        "--dps D",
+        "Decimal digits of mpmath, or digits with which balls begin (default: as many as are needed).",
+        also=COMPUTING,
+        kind=kinds.DIGITS,
+    )
+    by: Judge = option(
+        "--by oracle|hard|soft", "Whose answer counts.", "oracle", brief="words", kind=one_of(get_args(Judge), "Judge")
+    )
+    max_n: int = option(
+        "--max-n N",
+        f"Largest length. It is from 1 to {LARGEST_LENGTH}.",
+        8,
+        brief=f"{LISTING} export equiv heads",
+        also="compile",
+        kind=kinds.LENGTH,
+        omitted="prove heads",
+        own={
+            "prove": (64, ", as a proof tries no words"),
+            "show": (64, ", as no words are tried"),
+            "export": (64, ", as no words are tried"),
+            "precision": (4096, ", as most need no words"),
+        },
+    )
+    min_n: int = option(
+        "--min-n N",
+        "Smallest length. For a single length, give --max-n the same number.",
+        1,
+        brief="prove",
+        kind=kinds.LENGTH,
+    )
+    all_n: bool = option(
+        "--all-n",
+        "Prove every length. The argument can be checked by hand; the lengths up to --max-n are proved by other means, "
+        "too.",
+        False,
+        brief="prove report",
+    )
+    heads_only: bool = option(
+        "--heads-only",
+        "Prove only that the network does what its heads' specification says, without a formula.",
+        False,
+        also="prove",
+    )
+    exhaustive: int = option(
+        "--exhaustive M",
+        "Try every word of a length that has at most M words; of other lengths a sample.",
+        1024,
+        also=f"{TRYING} equiv precision words",
+        kind=kinds.COUNT,
+        own={
+            "bound": (256, ", as each word is run at many temperatures"),
+            "equiv": (2**16, ", as no network is run"),
+            "precision": (2**16, ", as other lengths have no sample"),
+            "words": (100_000, " in all lengths together, as more are refused"),
+        },
+    )
+    search: int = option(
+        "--search M",
+        "If there is no proof, try every word of the short lengths that have at most M words together.",
+        2000,
+        also="prove",
+        kind=kinds.COUNT,
+    )
+    samples: int | None = option(
+        "--samples K",
+        "Random words per length that is not tried in full, besides structured ones (default: 20 up to length 16, 4 "
+        "beyond); for external networks all words that a search of the length tries (default: 400).",
+        also=f"{TRYING} equiv",
+        kind=kinds.SAMPLE,
+    )
+    seed: int = option(
+        "--seed S",
+        "Seed of the random words: any integer.",
+        0,
+        also=f"{TRYING} equiv precision export",
+        kind=kinds.SEED,
+    )
+    workers: int | None = option(
+        "--workers W",
+        "Processes that share the words; the result does not depend on their number (default: one for a quick check, "
+        "otherwise one per processor; on a cluster all).",
+        also="check prove bound report replay",
+        kind=kinds.WORKERS,
+    )
+    backend: str = option(
+        "--backend NAME",
+        "Where the processes run: local (this machine), dask (with --scheduler), or ray (the cluster of RAY_ADDRESS, "
+        "or one that is started here); the result does not depend on it.",
+        "local",
+        also="check bound",
+        values=("local", "dask", "ray"),
+    )
+    scheduler: str | None = option(
+        "--scheduler ADDRESS", "The dask scheduler of --backend dask, such as tcp://host:8786.", also="check bound"
+    )
+    gap: bool = option(
+        "--gap", "Report score gaps only. The report is short, for continuous integration.", False, brief="bound"
+    )
+    critical: bool = console(
+        "--critical",
+        "Report how small beta may be. For all words of a length, and for every length; for programs with --tau, "
+        "length by length.",
+        False,
+        brief="bound",
+    )
+    require: str | None = console("--require proved|certified", "Exit with code 3 for a weaker verdict.", brief="check")
+    tables: bool | None = console(
+        "--tables/--no-tables",
+        "Print the rows for lengths and heads (default: for a single input).",
+        also="check prove bound",
+    )
+    all_lengths: bool = console(
+        "--all-lengths", "Print a row for every length, instead of one for several lengths.", False, also="check bound"
+    )
+    resume: str | None = option(
+        "--resume FILE",
+        "Keep results in FILE, and continue from there if it exists: the same command, stopped at any moment, ends "
+        "with the same report.",
+        also="check",
+        kind=kinds.PATH,
+    )
+    plot: str | None = option(
+        "--plot PATH",
+        "Draw a picture: .svg, .png or .pdf, for `trace` also .html. Of `bound` it shows the results against n; of "
+        "`trace` attention maps, hard beside soft, and the .html is a page to step through. All but .html need "
+        "matplotlib, the extra plot.",
+        brief="trace bound",
+        kind=kinds.PATH,
+        keyword="trace",
+    )
+    head: list[str] | None = console(
+        "--head NAME", "Show one head only, position by position. There may be several.", brief="trace"
+    )
+    certificate: str | None = option(
+        "--certificate PATH",
+        "Write the proof for `hardsim verify`. '-' is standard output. The certificate is checked first.",
+        brief="prove",
+        kind=kinds.PATH,
+    )
+    smt: str | None = option(
+        "--smt PATH",
+        "Write the steps of --all-n for an SMT solver. Each query denies one of them, so every answer must be unsat. "
+        "Needs --all-n. '-' is standard output.",
+        also="prove",
+        kind=kinds.PATH,
+    )
+    dtype: str | None = option(
+        "--dtype NAME",
+        "The number format to check, or of an ONNX file. `precision` checks it alone: float32, bfloat16, float16 or "
+        "float8_e4m3 (default: all); its exit code is then 1 if a word is wrong, and 3 if not all lengths are safe. An "
+        "ONNX file computes in it: float64 (the default) or float32.",
+        brief="precision",
+        also="export",
+        values=("float64", "float32", "bfloat16", "float16", "float8_e4m3"),
+        aliases="--arith",
+        keyword="export",
+    )
+    accumulate: str | None = option(
+        "--accumulate float32", "Accumulate sums in float32. They are rounded at their end.", brief="precision"
+    )
+    length: int | None = option(
+        "--length N", "Write an ONNX file for words of N symbols alone.", also="export", kind=kinds.LENGTH
+    )
+    formula: str | None = console(
+        "--formula FILE", "The .ltl file of the formula that it must be about.", brief="verify"
+    )
+    model: str | None = console("--model FILE", "The compiled model that it must be about.", brief="verify")
+    against: str | None = console(
+        "--against FILE",
+        "Compare with FILE instead of the input's own formula or program. FILE is a formula (.ltl), a program (.srasp, "
+        ".cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the position "
+        "that it names itself, whatever --at says, and nothing is proved about it.",
+        also="check prove eval trace",
+        kind=kinds.PATH,
+    )
+    json: str | None = console(
+        "--json PATH",
+        "Also write everything as JSON. '-' is standard output, which then has nothing else.",
+        brief="check prove verify eval equiv show heads trace precision bound examples fmt",
+        also="words compile export",
+    )
+    format: str = console(
+        "--format NAME",
+        "Print text, json, junit, github or sarif. json is --json -; for other programs there are JUnit XML, "
+        "annotations of GitHub Actions, and SARIF 2.1.0.",
+        "text",
+        also=f"{JUDGING} equiv",
+        kind=one_of(FORMATS),
+    )
+    quiet: bool = console(
+        "-q --quiet", "Print verdicts and failures only.", False, also=f"{JUDGING} equiv report replay"
+    )
+    fail_fast: bool = console(
+        "--fail-fast",
+        "Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require "
+        "asks for.",
+        False,
+        also=JUDGING,
+    )
+    pin: bool = console(
+        "--pin",
+        "Write a failing word into the file. It becomes an example of one .ltl, .srasp or .cr file.",
+        False,
+        brief="check",
+        also="prove",
+    )
+    check: bool = console(
+        "--check",
+        "Only show what would change. The exit code is 1 if a file is not in its canonical form.",
+        False,
+        brief="fmt",
+    )
+    write: bool = console(
+        "-w --write",
+        "Rewrite the files. Each is replaced as a whole; a file that has a mistake, or would not change, is left "
+        "alone.",
+        False,
+        brief="fmt",
+    )
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:
@@ -254,7 +510,7 @@ class Request:
         """Return those of the named options (field names separated by spaces) that differ from their defaults, as
         text; "" if none does.
         """
-        return ", ".join(f"--{name}" for name in options.split() if getattr(self, name) != DEFAULTS[name])
+        return ", ".join(OPTIONS[name].flag for name in options.split() if getattr(self, name) != OPTIONS[name].default)
 
     def idle(self, given: Input) -> str | None:
         """Return a remark on options that have no effect on an input, or None if all have (a hard-attention model may
@@ -262,7 +518,7 @@ class Request:
         """
         formula = given.formula if given.made is None else None
         if given.kind == "re":
-            named = self.given(f"{MODEL} epsilon engine dps dialect").replace("_", "-")
+            named = self.given(f"{MODEL} epsilon engine dps dialect")
             return f"{named}: for networks and formulas; a regular expression is an oracle alone" if named else None
         if self.dialect is not None and (formula is None or formula.oracle is not None):
             return "--dialect: not used; it is for formulas given as text"
@@ -286,7 +542,7 @@ class Request:
         Raises:
             InputError: naming these options.
         """
-        named = self.given(COMPILED).replace("_", "-")
+        named = self.given(COMPILED)
         if named:
             message = f"{given.name} is an external network, which is used unchanged: {named} does not apply"
             raise InputError(message, f"Leave out {named}.")
@@ -321,113 +577,5 @@ def require_one_regime(request: Request, why: str) -> None:
         raise InputError(f"{why}: --regime {ALL} names several", "Name one regime.")
 
 
-DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Request)}
-
-
-# ---- values of Python ----
-
-
-def of_python(name: str, value: object) -> Any:
-    """Convert a Python value into the value of the field `name`.
-
-    Integers may be of any integer type. Rationals may be integers, fractions, decimals, text, and floats of any
-    precision whose printed decimals are their exact value. A temperature may be a number or an expression, a file
-    text or a path.
-
-    Raises:
-        TypeError: if the value has a type that the option does not accept.
-        InputError: if the option cannot have this value.
-    """
-    if value is None and DEFAULTS[name] is None:
-        return None
-    try:
-        if name in INTEGERS:
-            return INTEGERS[name](_integer(value))
-        if name in RATIONALS or name == "tau":
-            text = plain_text(value) if isinstance(value, str) else _rational(value)
-            return RATIONALS[name](text) if name in RATIONALS else text
-        if isinstance(DEFAULTS[name], bool):
-            return _typed(value, bool, "True or False")
-        if name in ("resume", "certificate", "smt", "against", "plot"):
-            return _typed(os.fspath(value) if isinstance(value, os.PathLike) else value, str, "a path")
-        return PARSERS.get(name, str)(_typed(value, str, "text"))
-    except TypeError as error:
-        raise TypeError(f"{name} must be {error}") from None
-    except InputError as error:
-        hint = _BROKEN.sub(r"'\g<0>'", error.hint) if name in RATIONALS else error.hint
-        raise InputError(f"{name}: {error.message}", hint) from None
-
-
-def plain_text(text: str) -> str:
-    """Return text as a plain str: a subclass of the caller's may define its own comparison and printing."""
-    return str.__str__(text)
-
-
-def _typed(value: object, kind: type, expected: str) -> Any:
-    if not isinstance(value, kind):
-        raise _other(expected, value)
-    return plain_text(value) if isinstance(value, str) else value
-
-
-def _other(expected: str, value: object) -> TypeError:
-    kind = type(value).__name__
-    try:
-        shown = repr(value)
-    except Exception:  # of an integer with many digits, or of the caller's own making
-        return TypeError(f"{expected}, not a value of type {kind}")
-    return TypeError(f"{expected}, not {shown if len(shown) <= 40 else shown[:37] + '...'} ({kind})")
-
-
-def _integer(value: object) -> int:
-    # bool is a subclass of int, but True is no count.
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise _other("an integer", value)
-    return _short(int(value))
-
-
-def _short(value: int) -> int:
-    """Return an integer unchanged. Raise InputError if it has more than LONGEST_NUMBER characters."""
-    if value.bit_length() > MOST_BITS:
-        raise InputError(f"a number of more than {LONGEST_NUMBER} characters", "Write a shorter one.")
-    return value
-
-
-def _rational(value: object) -> str:
-    """Return a number as it would be typed on the command line."""
-    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        raise _other(NUMBER, value)
-    if isinstance(value, Rational):
-        return _written(value)
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            return str(value)
-        # Fraction(value) would build 10**exponent, which may not fit into memory.
-        if not -LONGEST_NUMBER < value.adjusted() < LONGEST_NUMBER:
-            raise InputError(f"{value:.9g} has more than {LONGEST_NUMBER} digits", "Write a shorter number.")
-        return _written(Fraction(value))
-    return _of_real(value)
-
-
-def _written(value: Rational) -> str:
-    return str(Fraction(_short(int(value.numerator)), _short(int(value.denominator))))
-
-
-def _of_real(value: Any) -> str:
-    """Return a binary number of any precision as a rational. Raise InputError unless its printed decimals are its
-    exact value.
-    """
-    try:
-        near = float(value)
-        same = bool(value == near)
-        if not isfinite(near) and (same or isnan(near)):
-            return repr(near)
-        if not same and near in (0, inf, -inf):  # far too small or large, and perhaps for the memory too
-            raise OverflowError
-        text = repr(near) if same else str(value)
-        above, below = (near if same else value).as_integer_ratio()
-        exact, applies = Fraction(_short(int(above)), _short(int(below))), Fraction(text)
-    except (ArithmeticError, AttributeError, TypeError, ValueError):  # an interval, say
-        raise _other(NUMBER, value) from None
-    if exact != applies:
-        raise InputError(f"the {type(value).__name__} {text} is not exactly {text}", f"Write '{applies}', which is.")
-    return str(exact)
+OPTIONS: dict[str, Option] = {one.name: one.metadata["option"] for one in fields(Request) if one.metadata}
+"""The table: the entry of each field."""

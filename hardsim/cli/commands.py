@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from hardsim.campaign.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import all_options, flag, plainly, signed, taking
+from hardsim.cli.options import all_options, flag, plainly, renamed, signed, taking
 from hardsim.cli.streams import CODES, LostOutput, say, warn
 from hardsim.errors import InputError, did_you_mean
 from hardsim.examples import located
@@ -65,6 +65,10 @@ class Page(TyperCommand):
         """Return all options and arguments of the command."""
         return plainly(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments of the command, in which options may have earlier names."""
+        return super().parse_args(ctx, renamed(args, str(self.name)))
+
 
 def page(name: str, brief: bool) -> Any:
     """Return a command as an object of typer: for its brief help page, or with its whole manual, to be run."""
@@ -82,7 +86,7 @@ def page(name: str, brief: bool) -> Any:
     cls = TyperCommand if brief else Page
     # An application of one command per page, because typer builds all commands of an application at once.
     add = alone.command(name, cls=cls, help=text, epilog=codes, options_metavar=manual.usage)
-    add(taking(manual, command, brief, manual_page))
+    add(taking(name, command, brief, manual_page))
     return typer.main.get_command(alone)
 
 

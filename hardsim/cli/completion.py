@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from glob import escape, glob
 from typing import Any
 
-from hardsim.campaign.options import ALL, FORMATS
-from hardsim.campaign.result import ENGINES
+from hardsim.campaign.options import OPTIONS
 from hardsim.examples import SUFFIXES, example_names
-from hardsim.program.regimes import REGIMES
 
 FILES = frozenset({"files", "file", "words", "formula", "against"})
 """Fields of a request that name a file (or a shipped file), or begin with one."""
@@ -22,26 +20,16 @@ class Completion:
     """
 
     name: str
-    metavar: str = ""
 
     def __call__(self, ctx: Any, incomplete: str) -> list[str]:
         """Return the values that start with `incomplete`."""
         if self.name not in FILES and self.name != "name":
-            return [value for value in self.values() if value.startswith(incomplete)]
+            return [value for value in OPTIONS[self.name].choices if value.startswith(incomplete)]
         # Only the first argument of `eval` and `trace` is a file; the others are words.
         if self.name == "words" and (ctx.params.get("words") or ctx.params.get("expression") is not None):
             return []
         shipped = [name for name in shipped_names() if name.startswith(incomplete)]
         return shipped if self.name == "name" else [*here(incomplete), *shipped]
-
-    def values(self) -> tuple[str, ...]:
-        """Return all values of an option that has only a few."""
-        if self.name == "backend":
-            from hardsim.campaign.workers import BACKENDS
-
-            return BACKENDS
-        few = {"regime": (*REGIMES, ALL), "engine": ENGINES, "format": FORMATS}
-        return few.get(self.name, tuple(self.metavar.split("|")) if "|" in self.metavar else ())
 
 
 def shipped_names() -> list[str]:

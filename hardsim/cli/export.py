@@ -11,6 +11,7 @@ from pathlib import Path
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request, require_one_regime, unknown
+from hardsim.campaign.result import FLOAT64
 from hardsim.cli.estimate import announce, check_cost
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
@@ -61,7 +62,7 @@ def _goal(request: Request) -> Goal:
         raise InputError("--to is required", f"Add --to {', --to '.join(GOALS[:-1])} or --to {GOALS[-1]}.")
     if request.to not in GOALS:
         raise unknown("target", request.to, GOALS)
-    if request.dtype not in DTYPES:
+    if request.dtype is not None and request.dtype not in DTYPES:
         raise unknown("dtype", request.dtype, tuple(DTYPES))
     if request.to != ONNX:
         given = [name for name in ("dtype", "length") if name in request.written]
@@ -73,7 +74,7 @@ def _goal(request: Request) -> Goal:
 
 def _to_file(request: Request) -> None:
     """Write one ONNX file."""
-    output, length = request.place, request.length
+    output, length = request.output, request.length
     if length is not None and "max_n" in request.written:
         message = f"--length {length} makes a file for one length, and --max-n one for all lengths up to it"
         raise InputError(message, "Leave out one of them.")
@@ -84,7 +85,7 @@ def _to_file(request: Request) -> None:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
-                data, most, runs = fill_file(made, request.dtype, request.max_n, length, request.seed)
+                data, most, runs = fill_file(made, request.dtype or FLOAT64, request.max_n, length, request.seed)
                 with _no_stream():
                     target.write(data)
                 _keep_and_print(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
@@ -108,12 +109,12 @@ def _no_stream() -> Iterator[None]:
 
 def _to_folder(request: Request, goal: Goal) -> None:
     """Write a folder with weights and configuration, and for torch the module that runs them."""
-    if request.place and request.place.endswith(".safetensors"):
+    if request.output and request.output.endswith(".safetensors"):
         message = f"--to {goal} writes a folder that contains {WHOLE}, not one file"
-        raise InputError(message, f"Name a folder: -o {Path(request.place).with_suffix('')}")
-    if request.place == STDOUT:
+        raise InputError(message, f"Name a folder: -o {Path(request.output).with_suffix('')}")
+    if request.output == STDOUT:
         raise InputError(f"--to {goal} writes a folder, not to standard output", "Name a directory: -o exported")
-    target = free_directory(request.place, "the export", "exported")
+    target = free_directory(request.output, "the export", "exported")
     # Checked before the folder is made, where the document would be in its way.
     _require_apart(request.json, target)
     with draft_of(target) as folder, session("export", request, request.seed) as current:
@@ -131,7 +132,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with uninterrupted(), refusing_at(target):
                     folder.commit()
                 _keep_and_print(
-                    current, made, given, goal, str(request.place), tuple(files), files[WHOLE], made.longest, runs
+                    current, made, given, goal, str(request.output), tuple(files), files[WHOLE], made.longest, runs
                 )
 
 

@@ -1,51 +1,25 @@
-"""The manual of each command: its purpose, its text and its options, for the parser and for `--help`.
+"""The manual of each command: its purpose and its text, for `--help`.
 
 This module imports nothing that computes, so that a mistake in a command line is reported at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from hardsim.campaign.options import MODEL, TRIED
-
-INPUT, CREW = "json expression alphabet props dialect", "dps workers backend scheduler"
-"""Options for the input of a command, and options for the arithmetic and the processes that try words."""
-SEVERAL = f"{INPUT} lines"
-"""Options of commands that take several inputs."""
-SHOWN = "quiet format fail_fast"
-"""Options for the way in which verdicts on several inputs are printed."""
 FIRST_EXAMPLES = 4
 """Number of examples of a command on its help page of one screen."""
 
 
 @dataclass(frozen=True)
 class Manual:
-    """The manual of one command: one line, the text of `--help-all`, and its options.
-
-    `options` lists fields of `Request` in order; the fields before the bar are also in `--help`, and a field that
-    occurs twice counts once. `defaults` has the defaults that are the command's own.
-    """
+    """The manual of one command: one line, and the text of `--help-all`."""
 
     purpose: str
     text: str
-    options: str
-    defaults: Mapping[str, Any] = field(default_factory=dict)
     usage: str = "[OPTIONS]"
     minor: bool = False
     """True if the one screen of `hardsim --help` leaves the command out."""
-
-    @property
-    def common(self) -> tuple[str, ...]:
-        """Return the fields of the options that most people use."""
-        return _fields(self.options.partition("|")[0])
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Return the fields of all options."""
-        return _fields(self.options.replace("|", " "))
 
     @property
     def brief(self) -> str:
@@ -54,10 +28,6 @@ class Manual:
         # The mark \b, which keeps line breaks, begins the paragraph of examples.
         examples = next(part for part in (second, *rest) if part.startswith("\b\n")).split("\n")
         return "\n\n".join([first, second, "\n".join(examples[: FIRST_EXAMPLES + 2])])
-
-
-def _fields(options: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(options.split()))
 
 
 CHECK = """Check compiled transformers on words, and try to prove all words.
@@ -173,7 +143,7 @@ Examples:
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 
 --certificate writes the proof for `hardsim verify`, which checks it again with code that shares nothing with this
-command's; the certificate covers every length wherever that code follows the argument. --all-n --smt OUT.smt2 writes
+command's; the certificate covers every length wherever that code follows the argument. --all-n --smt PATH writes
 the numerical steps as queries to an SMT solver such as z3, which must answer unsat to each.
 """
 
@@ -413,13 +383,13 @@ It is the specification, if FILE is one: only the words and positions that it ju
 states how many words these are. Otherwise it is the exact network: a program, a model or an external network in real
 arithmetic.
 
---arith checks one format alone. The exit code is then 1 if a word is wrong, and 3 if no word is wrong but not all
+--dtype checks one format alone. The exit code is then 1 if a word is wrong, and 3 if no word is wrong but not all
 lengths are safe, or if no word of these lengths is judged.
 
 \b
 Examples:
   hardsim precision since
-  hardsim precision since --arith bfloat16 --max-n 64
+  hardsim precision since --dtype bfloat16 --max-n 64
   hardsim precision since --accumulate float32
   hardsim precision my_gpt2/ --max-n 12
   hardsim precision formulas/ --regime all --json precision.json
@@ -543,84 +513,21 @@ Examples:
 """
 
 COMMANDS = {
-    "check": Manual(
-        "Check word by word that a network answers right.",
-        CHECK,
-        f"files max_n regime require pin json | against {TRIED} {MODEL} epsilon engine {CREW} resume tables "
-        f"all_lengths {SHOWN} {SEVERAL}",
-    ),
-    "prove": Manual(
-        "Prove a network right on all words up to a length.",
-        PROVE,
-        f"files max_n min_n all_n certificate regime json | against heads_only search smt {MODEL} epsilon engine "
-        f"dps workers pin tables {SHOWN} {SEVERAL}",
-        {"max_n": 64},
-    ),
-    "verify": Manual(
-        "Check a certificate that prove wrote.", VERIFY, f"certificates formula model json | at {SHOWN} {INPUT}"
-    ),
-    "eval": Manual(
-        "Print the answers on given words.",
-        EVAL,
-        f"words regime expression alphabet props json | against {MODEL} epsilon engine dps {INPUT}",
-        usage="[OPTIONS] [FILE]",
-    ),
-    "words": Manual(
-        "List the accepted words up to a length.",
-        WORDS,
-        f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {SEVERAL}",
-        minor=True,
-    ),
-    "equiv": Manual(
-        "Compare two files word by word.",
-        EQUIV,
-        "files max_n json | at alphabet props dialect exhaustive samples seed quiet",
-        {"exhaustive": 2**16},
-    ),
-    "show": Manual(
-        "Show the network that a formula is compiled into.",
-        SHOW,
-        f"files regime max_n json | {MODEL} {SEVERAL}",
-        {"max_n": 64},
-    ),
-    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS, f"files max_n json | {TRIED}"),
-    "trace": Manual(
-        "Show a network on one word, position by position.",
-        TRACE,
-        f"words regime head plot expression json | alphabet props against {MODEL} epsilon engine dps {INPUT}",
-        usage="[OPTIONS] [FILE]",
-    ),
-    "compile": Manual(
-        "Write the network to a file, with exact rationals.",
-        COMPILE,
-        f"file output regime hard | {MODEL} epsilon max_n {INPUT}",
-    ),
-    "export": Manual(
-        "Write a network for PyTorch, ONNX or others.",
-        EXPORT,
-        f"file to place max_n regime | json dtype length {MODEL} epsilon seed {INPUT}",
-        {"max_n": 64},
-    ),
-    "precision": Manual(
-        "Find the length up to which bfloat16 is right.",
-        PRECISION,
-        f"files max_n arith accumulate regime json | exhaustive seed {MODEL} epsilon {SEVERAL}",
-        {"max_n": 4096, "exhaustive": 65536},
-    ),
-    "bound": Manual(
-        "Report gaps, temperatures and errors beside the theory.",
-        BOUND,
-        f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables all_lengths {SHOWN} "
-        f"{SEVERAL}",
-        {"exhaustive": 256},
-    ),
-    "report": Manual(
-        "Write the results as a web page and as LaTeX.",
-        REPORT,
-        f"files directory max_n regime all_n | {TRIED} {MODEL} epsilon engine dps workers quiet "
-        "expression alphabet props dialect lines",
-    ),
-    "replay": Manual("Run a report again, and list what differs.", REPLAY, "folder | workers quiet", minor=True),
-    "examples": Manual("List or print the shipped examples.", EXAMPLES, "name json"),
-    "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}", minor=True),
+    "check": Manual("Check word by word that a network answers right.", CHECK),
+    "prove": Manual("Prove a network right on all words up to a length.", PROVE),
+    "verify": Manual("Check a certificate that prove wrote.", VERIFY),
+    "eval": Manual("Print the answers on given words.", EVAL, usage="[OPTIONS] [FILE]"),
+    "words": Manual("List the accepted words up to a length.", WORDS, minor=True),
+    "equiv": Manual("Compare two files word by word.", EQUIV),
+    "show": Manual("Show the network that a formula is compiled into.", SHOW),
+    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS),
+    "trace": Manual("Show a network on one word, position by position.", TRACE, usage="[OPTIONS] [FILE]"),
+    "compile": Manual("Write the network to a file, with exact rationals.", COMPILE),
+    "export": Manual("Write a network for PyTorch, ONNX or others.", EXPORT),
+    "precision": Manual("Find the length up to which bfloat16 is right.", PRECISION),
+    "bound": Manual("Report gaps, temperatures and errors beside the theory.", BOUND),
+    "report": Manual("Write the results as a web page and as LaTeX.", REPORT),
+    "replay": Manual("Run a report again, and list what differs.", REPLAY, minor=True),
+    "examples": Manual("List or print the shipped examples.", EXAMPLES),
+    "fmt": Manual("Print a file in its canonical form.", FMT, minor=True),
 }

@@ -64,8 +64,8 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
     current.results.append(result)
     print_precision(current.screen, result, made.alphabet)
     left = f"the report on {given.name} is partial: formats are missing"
-    wrong = request.arith is not None and any(row.fails_at is not None for row in result.rows)
-    current.conclude(not wrong, request.arith is not None and not _safe(result), left * result.partial)
+    wrong = request.dtype is not None and any(row.fails_at is not None for row in result.rows)
+    current.conclude(not wrong, request.dtype is not None and not _safe(result), left * result.partial)
 
 
 def _safe(result: PrecisionResult) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from hardsim.campaign.options import DEFAULTS, PARSERS, Request
+from hardsim.campaign.options import OPTIONS, Request
 from hardsim.cli import streams
 from hardsim.cli.report import (
     COMMAND,
@@ -20,7 +20,6 @@ from hardsim.cli.report import (
     KEPT,
     RESULTS,
     SCHEMA_VERSION,
-    flag_of,
     hashes,
     require_inside,
     run,
@@ -118,19 +117,19 @@ def _request_of(kept: Reader, place: Path) -> Request:
     words = list(kept.field("arguments").items())
     if not words or words[0].text() != "report":
         raise kept.field("arguments").error("the arguments of a report")
-    fields = {flag_of(name): name for name in KEPT}
+    fields = {OPTIONS[name].names[0]: name for name in KEPT}
     files, values, waiting = list[str](), dict[str, Any](), iter(words[1:])
     for word in waiting:
         given = word.text()
         name = fields.get(given)
-        if name is not None and DEFAULTS[name] is False:
+        if name is not None and not OPTIONS[name].metavar:
             values[name] = True
         elif name is not None:
             value = next(waiting, None)
             if value is None:
                 raise word.refusal(f"{given} has no value")
             with _blaming(value):
-                values[name] = PARSERS.get(name, str)(value.text())
+                values[name] = (OPTIONS[name].kind.parse or str)(value.text())
         elif given.startswith("-"):
             raise word.refusal(f"{given} is not an option that a report can have when it is run again")
         else:

@@ -20,14 +20,13 @@ import typer
 
 from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import ALL, Request
+from hardsim.campaign.options import ALL, OPTIONS, Request
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import streams
 from hardsim.cli.check import Work
 from hardsim.cli.estimate import bar
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
-from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import OPTIONS
+from hardsim.cli.options import options_of
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Undecided
@@ -54,8 +53,8 @@ LONGEST, EXHAUSTIVE = 8, 256
 """Limits of the `bound` part of a report: the largest length, and the number of words up to which all words of a length
 are tried.
 """
-LEFT_OUT = ("files", "directory", "workers", "quiet")
-KEPT = [name for name in COMMANDS["report"].fields if name not in LEFT_OUT]
+LEFT_OUT = ("files", "output", "workers", "quiet")
+KEPT = [name for name in options_of("report") if name not in LEFT_OUT]
 """Options on which the results depend, which are kept for `replay`."""
 PACKAGES = ("numpy", "mpmath", "python-flint")
 FORMULA, DEFINING = ".ltl", (".ltl", ".srasp", ".cr")
@@ -71,7 +70,7 @@ def command(request: Request) -> None:
     """Run `hardsim report` as requested, and print its results."""
     check_source(request)
     require_here()
-    target = free_directory(request.directory, "the report", "report")
+    target = free_directory(request.output, "the report", "report")
     with draft_of(target) as folder:
         draft = folder.path
         files, written = _copied(request, draft), request.written - {"lines"}
@@ -90,7 +89,7 @@ def command(request: Request) -> None:
             say("no report was written")
             raise typer.Exit(streams.worst(codes)) from None
     if not request.quiet:
-        where = os.path.join(request.directory or "", "index.html")
+        where = os.path.join(request.output or "", "index.html")
         Screen().line(f"report: {where} and report.tex; `hardsim replay` runs it again", folds=False)
     raise typer.Exit(found.code)
 
@@ -170,7 +169,7 @@ class _Parts:
 
     def _proof(self, subject: Subject) -> ProofResult:
         """Return the result of `prove --all-n`."""
-        request, longest = self.current.request, COMMANDS["prove"].defaults["max_n"]
+        request, longest = self.current.request, OPTIONS["max_n"].default_of("prove")
         plan = plan_proof(subject, replace(request, all_n=True, max_n=longest, written=frozenset()))
         with bar(f"{subject.name}: {plan.unit} proved", plan.unit) as shown:
             found = confirmed(plan.prove(None if shown is None else shown.show))
@@ -266,13 +265,8 @@ def arguments_of(request: Request) -> list[str]:
     for name in KEPT:
         if name in request.written:
             value = getattr(request, name)
-            found += [flag_of(name), *([] if value is True else [str(value)])]
+            found += [OPTIONS[name].names[0], *([] if value is True else [str(value)])]
     return found
-
-
-def flag_of(name: str) -> str:
-    """Return the name of an option as it is typed."""
-    return next(part for part in OPTIONS[name][0] if part.startswith("-"))
 
 
 def versions() -> dict[str, str]:

@@ -16,11 +16,10 @@ import typer
 
 from hardsim.campaign.engines import few_digits
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
-from hardsim.campaign.options import ALL, JSON, TEXT, Request
+from hardsim.campaign.options import ALL, JSON, OPTIONS, TEXT, Request
 from hardsim.campaign.result import Verdict, Word
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
-from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
@@ -538,7 +537,7 @@ class Session:
 
     def _missed(self) -> list[NotRun]:
         """Return the inputs and regimes that were not run, if the run ended early, and print their number."""
-        if not self.over or "fail_fast" not in COMMANDS[self.command].fields:
+        if not self.over or self.command not in OPTIONS["fail_fast"].commands:
             return []
         known = {one.input for one in self.outcomes} | {one.input for one in self.missed}
         names = [name for name in dict.fromkeys(self.names) if name not in known]

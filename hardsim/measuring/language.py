@@ -8,7 +8,8 @@ from itertools import chain, islice
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import accepted_words
-from hardsim.campaign.options import LARGEST_COUNT, Request
+from hardsim.campaign.option_values import LARGEST_COUNT
+from hardsim.campaign.options import Request
 from hardsim.campaign.result import MPMATH, ModelFacts, Word, WordsResult, count, plural
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import InputError
@@ -29,10 +30,12 @@ def require_affordable(given: Input, request: Request) -> None:
         return
     symbols, max_n = len(given.alphabet), request.max_n
     needed = words_up_to(symbols, max_n)
-    if needed > request.budget:
+    if needed > request.exhaustive:
         more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
         message = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
-        raise InputError(f"{message}and at most {count(request.budget)} are tried", f"Give --max-n below {max_n}{more}")
+        raise InputError(
+            f"{message}and at most {count(request.exhaustive)} are tried", f"Give --max-n below {max_n}{more}"
+        )
 
 
 def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
@@ -44,8 +47,10 @@ def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
     found = 0
     for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
         found += more
-        if found > request.budget:
-            message = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
+        if found > request.exhaustive:
+            message = (
+                f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.exhaustive)} are listed"
+            )
             allowed = ", or allow more with --exhaustive." if found < LARGEST_COUNT else "."
             raise InputError(message, f"Give --max-n below {n}{allowed}")
 

@@ -575,15 +575,15 @@ def ariths_of(request: Request) -> tuple[str, ...]:
     Raises:
         InputError: if there is no format of that name, or sums are to be accumulated in a format other than float32.
     """
-    if request.arith is not None and request.arith not in ARITHS:
-        if request.arith.lower() in WIDER:
-            message = f"`hardsim precision` does not cover {request.arith}: `hardsim check` runs it, with error bounds"
+    if request.dtype is not None and request.dtype not in ARITHS:
+        if request.dtype.lower() in WIDER:
+            message = f"`hardsim precision` does not cover {request.dtype}: `hardsim check` runs it, with error bounds"
             raise InputError(message, f"The formats are: {', '.join(ARITHS)}.")
-        raise unknown("format", request.arith, ARITHS, called=CALLED)
+        raise unknown("format", request.dtype, ARITHS, called=CALLED)
     if request.accumulate not in (None, ACCUMULATE):
         message = f"sums are accumulated in {ACCUMULATE} or in the format, not in {request.accumulate!r}"
         raise InputError(message, f"Write --accumulate {ACCUMULATE}, or leave it out.")
-    return ARITHS if request.arith is None else (request.arith,)
+    return ARITHS if request.dtype is None else (request.dtype,)
 
 
 def assumptions_of(made: Export, accumulate: bool) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ that names an output file which cannot be written is refused (see `require_file_
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from hardsim.campaign.options import COMPILED, DEFAULTS, Request
+from hardsim.campaign.options import ASKING, COMPILED, OPTIONS, TRYING, Request
 from hardsim.campaign.result import FLOAT64
 from hardsim.errors import HardsimError, InputError
 from hardsim.proving.proof_files import WRITTEN
@@ -19,12 +19,6 @@ from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
 SAMPLED = "samples seed"
 """The fields of the options for random words, separated by a space."""
-TRYING = ("check", "heads", "bound", "report")
-"""The commands that try words, all of a length or a sample."""
-ASKING = ("check", "prove", "eval", "words", "show", "trace", "compile", "export", "precision", "bound", "report")
-"""The commands to which the options of a model apply."""
-OWN: Mapping[str, Mapping[str, int]] = {"bound": {"exhaustive": 256}, "equiv": {"exhaustive": 2**16}}
-"""Defaults that differ for a single command, by command and field."""
 RUNS = {"torch": TORCH, "onnx": ONNXRUNTIME}
 """The library that runs what `export` writes, by the value of --to."""
 SHORTEST, FEWEST = 8, 256
@@ -33,21 +27,19 @@ SHORTEST, FEWEST = 8, 256
 
 def options_given(command: str, request: Request, options: str) -> list[str]:
     """Return those of the named options that were given, as they are typed."""
-    defaults = DEFAULTS | dict(OWN.get(command, {}))
-    found = [
-        name
+    return [
+        OPTIONS[name].flag
         for name in dict.fromkeys(options.split())
         # The largest length counts as given even if it is the default: it then decides the reach of a proof.
-        if (name in request.written if name == "max_n" else getattr(request, name) != defaults[name])
+        if (name in request.written if name == "max_n" else getattr(request, name) != OPTIONS[name].default_of(command))
     ]
-    return [f"--{name.replace('_', '-')}" for name in found]
 
 
 def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
     """Return a remark for each reason why options change nothing for an input. `several` is True if there are other
     inputs, for which an option may be meant."""
-    remarks = []
-    if command in ASKING and (one.formula is None or command != "bound") and (idle := _idle(command, request, one)):
+    remarks, applies = [], command in ASKING.split() and (one.formula is None or command != "bound")
+    if applies and (idle := _idle(command, request, one)):
         remarks.append(idle)
     for options, reason in _rules(command, request, one, several):
         if named := options_given(command, request, options):
@@ -71,7 +63,7 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
         yield COMPILED, "the option is for compiled networks, and this network is external"
     if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
         yield "dps", "float64 has a fixed number of digits"
-    if command in TRYING and not request.critical and _in_full(command, request, one):
+    if command in TRYING.split() and not request.critical and _in_full(command, request, one):
         yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
     if (request.props is not None or request.alphabet is not None) and _declares(one):
         yield "props alphabet", "the file declares its own symbols"

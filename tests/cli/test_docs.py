@@ -31,10 +31,9 @@ import pytest
 import yaml
 
 from docs.site import hooks, notebook, options
-from hardsim.campaign.options import FORMATS
+from hardsim.campaign.options import FORMATS, OPTIONS
 from hardsim.campaign.result import ENGINES
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import OPTIONS
 from hardsim.lang.vocabulary import FORMULAS
 from tests.cli.conftest import Cli, Outcome, ended, process, written
 from tests.support.check import Verdict
@@ -419,7 +418,7 @@ def test_tables_name_all_that_there_is() -> None:
     assert first_cells("commands.md", "command") == list(COMMANDS)
     assert first_cells("ci.md", "`--format`") == list(FORMATS)
     assert first_cells("theory.md", "regime") == list(REGIMES)
-    assert set(REGIMES) <= {*re.findall(r"[\w-]+", OPTIONS["regime"][1])}
+    assert set(REGIMES) <= {*re.findall(r"[\w-]+", OPTIONS["regime"].help)}
 
 
 def test_the_readme_agrees_with_the_page_of_commands() -> None:
@@ -439,8 +438,9 @@ def test_every_spelling_of_an_operator_is_on_the_page_of_languages() -> None:
     assert unsaid == set()
 
 
-def test_the_page_of_options_is_that_of_the_manual() -> None:
+def test_what_is_made_of_the_table_of_options_is_up_to_date() -> None:
     assert options.PAGE.read_text(encoding="utf-8") == options.render(), "run make docs"
+    assert options.KEYWORDS.read_text(encoding="utf-8") == options.keywords(), "run make docs"
 
 
 # ---- the recipe of CONTRIBUTING ----

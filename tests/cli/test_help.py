@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from hardsim import __version__
+from hardsim.campaign.options import OPTIONS, Option
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS, Manual
-from hardsim.cli.options import ARGUMENTS, OPTIONS, first_sentence
+from hardsim.cli.options import options_of
 from hardsim.errors import did_you_mean, nearest
 from tests.cli.conftest import Outcome, ended, process, written
 from tests.support.language import formulas_directory
@@ -46,37 +47,28 @@ def test_help_is_one_screen(hardsim: Any, command: list[str]) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_option_of_the_brief_page_takes_a_line(hardsim: Any, name: str) -> None:
     lines = hardsim(name, "--help").out.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
-    common = [field for field in COMMANDS[name].common if field in OPTIONS]
-    assert [line.split()[0].rstrip(",") for line in lines] == [
-        *(next(part for part in OPTIONS[field][0] if part.startswith("-")) for field in common), "--help-all", "-h"
-    ]  # fmt: skip
+    common = [one.names[0] for one in OPTIONS.values() if one.names and name in one.brief.split()]
+    assert [line.split()[0].rstrip(",") for line in lines] == [*common, "--help-all", "-h"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_everything_is_in_the_long_form(hardsim: Any, name: str) -> None:
     text = hardsim(name, "--help-all").clean().out
     squeezed = "".join(text.split())
-    message = [field for field in COMMANDS[name].fields if field in OPTIONS]
-    assert [field for field in message if "".join(OPTIONS[field][1].split()) not in squeezed] == []
+    message = [OPTIONS[field].help_of(name, brief=False) for field in options_of(name)]
+    assert [one for one in message if "".join(one.split()) not in squeezed] == []
     for paragraph in COMMANDS[name].text.split("\n\n"):
         assert "".join(paragraph.removeprefix("\b").split()) in squeezed
     assert "4 internal error" in text
 
 
-def test_an_option_behind_the_bar_is_in_the_long_form_alone() -> None:
-    manual = Manual("Does it.", "It does.\n\nSo it is.\n\n\b\nExamples:\n  hardsim it", "files json | json seed dps")
-    assert manual.common == ("files", "json")
-    assert manual.fields == ("files", "json", "seed", "dps")
-    assert manual.brief == manual.text
-
-
 def test_a_brief_page_has_the_beginning_of_a_long_text() -> None:
     examples = [f"  hardsim it {number}" for number in range(9)]
     text = "\n\n".join(["It does.", "FILE.", "More.", "\n".join(["\b", "Examples:", *examples]), "The end."])
-    assert Manual("", text, "").brief == "\n\n".join(
-        ["It does.", "FILE.", "\n".join(["\b", "Examples:", *examples[:4]])]
-    )
-    assert first_sentence("Such as 3.9. More.") == "Such as 3.9."
+    short = "It does.\n\nSo it is.\n\n\b\nExamples:\n  hardsim it"
+    assert Manual("", short).brief == short
+    assert Manual("", text).brief == "\n\n".join(["It does.", "FILE.", "\n".join(["\b", "Examples:", *examples[:4]])])
+    assert Option("--it", "Such as 3.9. More.").help_of("check", brief=True) == "Such as 3.9."
 
 
 def test_the_whole_application(hardsim: Any) -> None:
@@ -123,10 +115,8 @@ def test_commands_options_and_values_are_completed(tmp_path: Path) -> None:
 
 def test_every_field_can_be_completed() -> None:
     context = type("Context", (), {"params": {}})()
-    for field in {*OPTIONS, *ARGUMENTS}:
-        metavar = OPTIONS[field][0][-1] if field in OPTIONS else ""
-        found = Completion(field, metavar)(context, "zz")
-        assert found == []
+    for field in OPTIONS:
+        assert Completion(field)(context, "zz") == []
     assert Completion("backend")(context, "d") == ["dask"]
     assert Completion("engine")(context, "fl") == ["float64"]
 

@@ -96,7 +96,7 @@ FAILING = [
     "export x.ltl --to torch --length 3 -o z",
     "export x.ltl --to onnx --length 3 --max-n 4 -o z",
     "precision x.ltl --accumulate float8",
-    "precision x.ltl --arith float64",
+    "precision x.ltl --dtype float64",
     "fmt x.ltl --check --write",
     "verify c.json --at first",
     "verify c.json --dialect weak-next",

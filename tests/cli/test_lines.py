@@ -67,7 +67,7 @@ AUTO = ("--lines", "--props", "auto", "--at", "first")
         ("words", ["--max-n", "2"]),
         ("show", []),
         ("bound", ["--max-n", "2"]),
-        ("precision", ["--arith", "float32", "--max-n", "2"]),
+        ("precision", ["--dtype", "float32", "--max-n", "2"]),
     ],
 )
 def test_each_line_is_an_input_of_its_own(hardsim: Any, command: str, more: list[str]) -> None:

@@ -41,14 +41,14 @@ def test_without_arith_nothing_is_required_and_with_it_a_failure_is_a_mismatch(h
     assert (found["bfloat16"]["layer"], found["bfloat16"]["head"]) == (1, "S4.read")
     assert len(found["bfloat16"]["word"]) == 52
     assert (found["float32"]["safe_to"], found["float32"]["fails_at"], found["float32"]["word"]) == (60, None, None)
-    assert list(rows(hardsim, *options, "--arith", "bfloat16", code=1)) == ["bfloat16"]
-    assert list(rows(hardsim, *options, "--arith", "float16")) == ["float16"]
-    assert rows(hardsim, since, "--max-n", "51", "--beta", "8", "--arith", "bfloat16")["bfloat16"]["safe_to"] == 51
+    assert list(rows(hardsim, *options, "--dtype", "bfloat16", code=1)) == ["bfloat16"]
+    assert list(rows(hardsim, *options, "--dtype", "float16")) == ["float16"]
+    assert rows(hardsim, since, "--max-n", "51", "--beta", "8", "--dtype", "bfloat16")["bfloat16"]["safe_to"] == 51
 
 
 def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli) -> None:
     """Networks with counts on both sides are checked word by word; length 3 has eight words."""
-    options = FORMULAS / "parity_no_predicate.ltl", "--max-n", "4", "--exhaustive", "4", "--arith", "float32"
+    options = FORMULAS / "parity_no_predicate.ltl", "--max-n", "4", "--exhaustive", "4", "--dtype", "float32"
     found = rows(hardsim, *options, code=3)["float32"]
     assert (found["safe_to"], found["fails_at"], found["closed"]) == (2, None, False)
     assert "length 3 has more than 4 words (--exhaustive)" in found["open"]
@@ -63,11 +63,11 @@ def test_sums_in_float32(hardsim: Cli, since: Path) -> None:
 
 
 def test_a_format_that_there_is_not(hardsim: Cli, since: Path) -> None:
-    hardsim("precision", since, "--arith", "float23").refused("unknown format 'float23': did you mean float32?")
-    hardsim("precision", since, "--arith", "posit").refused("unknown format 'posit'", "float8_e4m3")
+    hardsim("precision", since, "--dtype", "float23").refused("unknown format 'float23': did you mean float32?")
+    hardsim("precision", since, "--dtype", "posit").refused("unknown format 'posit'", "float8_e4m3")
     for other, expected in {"bf16": "bfloat16", "FP16": "float16", "half": "float16", "e4m3": "float8_e4m3"}.items():
-        hardsim("precision", since, "--arith", other).refused(f"did you mean {expected}?")
-    hardsim("precision", since, "--arith", "double").refused("`hardsim check` runs it, with error bounds", "float32")
+        hardsim("precision", since, "--dtype", other).refused(f"did you mean {expected}?")
+    hardsim("precision", since, "--dtype", "double").refused("`hardsim check` runs it, with error bounds", "float32")
 
 
 def test_a_network_that_is_wrong_in_exact_arithmetic_too(hardsim: Cli, since: Path) -> None:
@@ -108,7 +108,7 @@ def test_propositions(hardsim: Cli, tmp_path: Path) -> None:
 
 
 def test_an_expression(hardsim: Cli) -> None:
-    outcome = hardsim("precision", "-e", "a S b", "--alphabet", "a b c", "--max-n", "8", "--arith", "float32")
+    outcome = hardsim("precision", "-e", "a S b", "--alphabet", "a b c", "--max-n", "8", "--dtype", "float32")
     outcome.clean("float32 8+")
 
 
@@ -128,7 +128,7 @@ def test_all_regimes(hardsim: Cli, since: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dyck1.srasp", "flipflop.ahat.json", "networks/dyck1_depth3"])
 def test_what_is_no_formula_is_taken_word_by_word(hardsim: Cli, name: str) -> None:
-    found = rows(hardsim, FORMULAS / name, "--max-n", "2", "--arith", "float32", code=0 if "net" not in name else 3)
+    found = rows(hardsim, FORMULAS / name, "--max-n", "2", "--dtype", "float32", code=0 if "net" not in name else 3)
     row = found["float32"]
     assert row["safe_by"] == "words"
     assert row["closed"] is (row["safe_in_order"] == 2)
@@ -148,16 +148,16 @@ def test_what_cannot_be_read(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_long_words_are_printed_in_runs(hardsim: Cli, tmp_path: Path) -> None:
     """In e4m3, 0 times the position encoding n is NaN from n = 465 on."""
-    options = ("--regime", "position", "--max-n", "470", "--arith", "float8_e4m3")
+    options = ("--regime", "position", "--max-n", "470", "--dtype", "float8_e4m3")
     outcome = hardsim("precision", FORMULAS / "even_length.ltl", *options)
     outcome.exits(1, "float8_e4m3 464 464 465", "wrong at length 465, a^232 b^233")
 
 
 def test_lengths_beyond_what_words_can_be_counted_to(hardsim: Cli, since: Path) -> None:
     """3^2000, the number of words, is beyond floats."""
-    found = rows(hardsim, since, "--max-n", "2000", "--arith", "float8_e4m3", code=1)
+    found = rows(hardsim, since, "--max-n", "2000", "--dtype", "float8_e4m3", code=1)
     assert found["float8_e4m3"]["fails_at"] == 5
-    assert rows(hardsim, FORMULAS / "parity.ltl", "--max-n", "2000", "--arith", "float8_e4m3", code=1)
+    assert rows(hardsim, FORMULAS / "parity.ltl", "--max-n", "2000", "--dtype", "float8_e4m3", code=1)
 
 
 def test_an_interrupt_keeps_the_formats_that_are_done(
@@ -186,7 +186,7 @@ def test_lengths_that_would_take_too_long_are_left_out(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hardsim.precision.bounds.WORK", 10_000)
-    found = rows(hardsim, since, "--max-n", "200", "--arith", "float16", code=3)["float16"]
+    found = rows(hardsim, since, "--max-n", "200", "--dtype", "float16", code=3)["float16"]
     assert 10 < found["safe_to"] < 100
     assert (found["fails_at"], found["closed"], found["mends"]) == (None, False, [])
     assert "would take too long" in found["open"]
@@ -194,7 +194,7 @@ def test_lengths_that_would_take_too_long_are_left_out(
 
 def test_what_holds_for_sums_from_the_left_alone_is_not_called_safe(hardsim: Cli) -> None:
     """e4m3 averages (-1)^i exactly in this order only: in other orders partial sums are rounded."""
-    options = FORMULAS / "weak_yesterday.ltl", "--regime", "causal-position", "--max-n", "6", "--arith", "float8_e4m3"
+    options = FORMULAS / "weak_yesterday.ltl", "--regime", "causal-position", "--max-n", "6", "--dtype", "float8_e4m3"
     found = rows(hardsim, *options, code=3)["float8_e4m3"]
     assert found["safe_to"] < found["safe_in_order"] == 6
     assert (found["fails_at"], found["closed"]) == (None, True)
@@ -206,10 +206,10 @@ def test_a_larger_beta_mends_a_length(hardsim: Cli, since: Path) -> None:
     """With beta 4 a word of 21 symbols is wrong; with beta 8 the first wrong word has 52, by emulation in another
     test.
     """
-    found = rows(hardsim, since, "--max-n", "40", "--arith", "bfloat16", code=1)["bfloat16"]
+    found = rows(hardsim, since, "--max-n", "40", "--dtype", "bfloat16", code=1)["bfloat16"]
     assert found["fails_at"] == 21
     assert "--beta 8" in found["mends"]
-    assert rows(hardsim, since, "--max-n", "40", "--arith", "bfloat16", "--beta", "8")["bfloat16"]["fails_at"] is None
+    assert rows(hardsim, since, "--max-n", "40", "--dtype", "bfloat16", "--beta", "8")["bfloat16"]["fails_at"] is None
 
 
 def test_for_a_network_checked_word_by_word_only_the_word_is_reported_as_mended(hardsim: Cli) -> None:
@@ -218,5 +218,5 @@ def test_for_a_network_checked_word_by_word_only_the_word_is_reported_as_mended(
     for row in rows(hardsim, file, "--regime", "none", "--max-n", "4").values():
         assert row["fails_at"] is not None
         assert row["mends"] == []
-    found = rows(hardsim, FORMULAS / "networks" / "flipflop.spec", "--max-n", "2", "--arith", "float8_e4m3", code=1)
+    found = rows(hardsim, FORMULAS / "networks" / "flipflop.spec", "--max-n", "2", "--dtype", "float8_e4m3", code=1)
     assert found["float8_e4m3"]["mends"] == ["float16 for that word"]

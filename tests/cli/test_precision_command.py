@@ -19,10 +19,10 @@ def test_every_format_has_a_row_and_a_word_stands_alone(hardsim: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--arith", "bfloat16", "--max-n", "20"], 0),
-        (["--arith", "bfloat16", "--max-n", "21"], 1),
-        (["--arith", "float32", "--max-n", "4096"], 0),
-        (["--arith", "float8_e4m3", "--max-n", "4"], 3),
+        (["--dtype", "bfloat16", "--max-n", "20"], 0),
+        (["--dtype", "bfloat16", "--max-n", "21"], 1),
+        (["--dtype", "float32", "--max-n", "4096"], 0),
+        (["--dtype", "float8_e4m3", "--max-n", "4"], 3),
         (["--max-n", "21"], 0),
     ],
 )
@@ -31,7 +31,7 @@ def test_a_single_format_is_a_verdict(hardsim: Any, options: list[str], code: in
 
 
 def test_the_document(hardsim: Any) -> None:
-    result = hardsim("precision", "since", "--max-n", "21", "--arith", "bfloat16", "--json", "-").result
+    result = hardsim("precision", "since", "--max-n", "21", "--dtype", "bfloat16", "--json", "-").result
     (row,) = result["rows"]
     assert (row["safe_to"], row["fails_at"], row["closed"], row["layer"], row["head"]) == (20, 21, True, 1, "S4.read")
     assert (len(row["word"]), row["found"]) == (21, "no answer")
@@ -41,7 +41,7 @@ def test_the_document(hardsim: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["since", "--arith", "bf16"], "unknown format 'bf16': did you mean bfloat16?"),
+        (["since", "--dtype", "bf16"], "unknown format 'bf16': did you mean bfloat16?"),
         (["since", "--accumulate", "bfloat16"], "sums are accumulated in float32 or in the format"),
         (["tomita_4.re"], "a regular expression is an oracle alone"),
         (["nothing.ltl"], "no such file"),
@@ -53,13 +53,13 @@ def test_what_is_refused(hardsim: Any, options: list[str], said: str) -> None:
 
 def test_several_inputs_and_an_expression(hardsim: Any) -> None:
     hardsim("precision", "first", "nothing.ltl", "--max-n", "4").exits(2, "first, regime temperature")
-    hardsim("precision", "-e", "a S b", "--alphabet", "a b", "--max-n", "3", "--arith", "float16").clean()
-    hardsim("precision", "-e", "F p", "--props", "p q", "--at", "first", "--max-n", "3", "--arith", "float16").clean()
+    hardsim("precision", "-e", "a S b", "--alphabet", "a b", "--max-n", "3", "--dtype", "float16").clean()
+    hardsim("precision", "-e", "F p", "--props", "p q", "--at", "first", "--max-n", "3", "--dtype", "float16").clean()
 
 
 def test_programs_models_and_networks(hardsim: Any) -> None:
-    hardsim("precision", "ab_plus.srasp", "--max-n", "4", "--arith", "float32").clean("float32 4+")
-    hardsim("precision", "flipflop.ahat.json", "--max-n", "3", "--arith", "float16").clean("float16 3+")
+    hardsim("precision", "ab_plus.srasp", "--max-n", "4", "--dtype", "float32").clean("float32 4+")
+    hardsim("precision", "flipflop.ahat.json", "--max-n", "3", "--dtype", "float16").clean("float16 3+")
     found = hardsim("precision", str(Path("formulas", "networks", "majority.spec")), "--max-n", "2", "--json", "-")
     rows = {row["arith"]: row for row in json.loads(found.out)["results"][0]["rows"]}
     assert list(rows) == ["float32", "bfloat16", "float16", "float8_e4m3"]
@@ -67,7 +67,7 @@ def test_programs_models_and_networks(hardsim: Any) -> None:
 
 def test_accumulating_in_float32_is_no_worse(hardsim: Any) -> None:
     plain, wide = (
-        hardsim("precision", "bigram", "--arith", "bfloat16", "--max-n", "40", *more, "--json", "-").result["rows"][0]
+        hardsim("precision", "bigram", "--dtype", "bfloat16", "--max-n", "40", *more, "--json", "-").result["rows"][0]
         for more in ([], ["--accumulate", "float32"])
     )
     assert wide["safe_to"] >= plain["safe_to"]

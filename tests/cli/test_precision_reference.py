@@ -25,7 +25,7 @@ def spec_of(tmp_path: Path, text: str, outputs: int = 1) -> Path:
 
 
 def row_of(hardsim: Cli, file: Path, *options: str, code: int) -> dict[str, Any]:
-    arguments = ("precision", file, "--arith", "bfloat16", "--accumulate", "float32", *options, "--json", "-")
+    arguments = ("precision", file, "--dtype", "bfloat16", "--accumulate", "float32", *options, "--json", "-")
     (row,) = hardsim(*arguments).exits(code).result["rows"]
     found: dict[str, Any] = row
     return found
@@ -38,7 +38,7 @@ def test_a_word_that_the_specification_judges_is_wrong(hardsim: Cli, tmp_path: P
     assert sorted(row["word"]) == ["a", "b", "b"]
     assert (row["expected"], row["found"], row["exactly"]) == ("True", "False", False)
     message = "wrong at length 3: the specification says True, and bfloat16 says False"
-    options = ("--max-n", "4", "--arith", "bfloat16", "--accumulate", "float32")
+    options = ("--max-n", "4", "--dtype", "bfloat16", "--accumulate", "float32")
     hardsim("precision", file, *options).exits(1, message, "every word of length 1 to 4 that the specification judges",
                                                "bfloat16 2 2 3 specification")  # fmt: skip
 
@@ -48,7 +48,7 @@ def test_without_a_specification_the_exact_network_is_the_reference(hardsim: Cli
     file = tmp_path / "net"
     row = row_of(hardsim, file, "--max-n", "3", code=1)
     assert (row["reference"], row["fails_at"]) == ("exact network", 3)
-    found = hardsim("precision", file, "--max-n", "3", "--arith", "bfloat16", "--accumulate", "float32")
+    found = hardsim("precision", file, "--max-n", "3", "--dtype", "bfloat16", "--accumulate", "float32")
     found.exits(1, "the exact network says", "bfloat16 2 2 3 exact network")
 
 
@@ -75,7 +75,7 @@ def test_a_word_that_is_not_judged_is_neither_counted_nor_wrong(
         return
     row = row_of(hardsim, file, "--max-n", "4", code=0)
     assert (row["safe_to"], row["words"], row["word"]) == (4, judged, None)
-    found = hardsim("precision", file, "--max-n", "4", "--arith", "bfloat16", "--accumulate", "float32")
+    found = hardsim("precision", file, "--max-n", "4", "--dtype", "bfloat16", "--accumulate", "float32")
     found.exits(0, f"bfloat16: {judged} words of length 1 to 4 are judged")
 
 
@@ -101,7 +101,7 @@ def test_an_output_that_is_not_judged_is_not_wrong(hardsim: Cli, tmp_path: Path)
 def test_where_no_word_is_judged_nothing_is_safe(hardsim: Cli, tmp_path: Path) -> None:
     file = spec_of(tmp_path, f"at: last\nassume: /ababab/\n{RIGHT}")
     assert row_of(hardsim, file, "--max-n", "4", code=3)["words"] == 0
-    found = hardsim("precision", file, "--max-n", "4", "--arith", "float32")
+    found = hardsim("precision", file, "--max-n", "4", "--dtype", "float32")
     found.exits(3, "no word of length 1 to 4 is judged, so nothing is known")
     assert row_of(hardsim, file, "--max-n", "6", code=0)["words"] == 1
 
@@ -111,7 +111,7 @@ def test_the_exact_network_may_be_wrong_too(hardsim: Cli, tmp_path: Path) -> Non
     file = spec_of(tmp_path, "at: last\nassume: !(2*#[a] = #[b])\noutput 0: #[a] > 0\n")
     row = row_of(hardsim, file, "--max-n", "4", code=1)
     assert (row["fails_at"], row["exactly"]) == (4, True)
-    found = hardsim("precision", file, "--max-n", "4", "--arith", "float32")
+    found = hardsim("precision", file, "--max-n", "4", "--dtype", "float32")
     found.exits(1, "the exact network is wrong there, too", "name the network instead of the specification")
 
 

@@ -115,7 +115,7 @@ def test_a_file_without_a_header_is_read_over_what_is_given(
     for command, *more in (
         ("check", "--max-n", "3"), ("prove", "--max-n", "3"), ("words", "--max-n", "2"), ("eval", word),
         ("bound", "--max-n", "2"), ("show",), ("trace", word), ("compile", "-o", "c.model.json"),
-        ("export", "--to", "safetensors", "-o", "weights"), ("precision", "--arith", "float32", "--max-n", "2"),
+        ("export", "--to", "safetensors", "-o", "weights"), ("precision", "--dtype", "float32", "--max-n", "2"),
     ):  # fmt: skip
         arguments = [command, "corpus.ltl", *more]
         assert hardsim(*arguments, *placed).code == 0, arguments

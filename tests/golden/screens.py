@@ -51,7 +51,7 @@ SCREENS = (
     "eval since cba bac",
     "examples dyck1.srasp",
     "heads networks/majority --max-n 3",
-    "precision since --arith bfloat16 --max-n 8",
+    "precision since --dtype bfloat16 --max-n 8",
     "show since",
     "trace since cba",
     "words since --max-n 2",
