@@ -37,7 +37,7 @@ NUMBER = "a number, or text such as '7/2'"
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """A kind of values: the function that writes a Python value as it is typed on the command line, whose TypeError
     says what is expected; the parser of that text (None: the text is the value), whose InputError says what is wrong;
     and the type of the Python values, as a signature writes it (empty: the type of the option).
@@ -92,7 +92,7 @@ def parse_epsilon(text: str) -> Fraction:
     return value
 
 
-def one_of(names: Sequence[str], python: str = "") -> Kind:
+def one_of(names: Sequence[str], python: str = "") -> ValueKind:
     """Return the kind of some names, whose Python type is called `python`. Its InputError lists them."""
 
     def parse(text: str) -> str:
@@ -102,10 +102,10 @@ def one_of(names: Sequence[str], python: str = "") -> Kind:
             raise InputError(message, f"Did you mean {near}?" if near else "Write one of them.")
         return text
 
-    return Kind(_text, parse, python)
+    return ValueKind(_text, parse, python)
 
 
-def integer(low: int | None, high: int | None) -> Kind:
+def integer(low: int | None, high: int | None) -> ValueKind:
     """Return the kind of integers from `low` to `high`, both included (None: no limit). Its InputError names the
     range in one sentence.
     """
@@ -122,7 +122,7 @@ def integer(low: int | None, high: int | None) -> Kind:
         return value
 
     expected = "Write any integer." if low is None else f"Write an integer from {low} to {high}."
-    return Kind(_integer, parse)
+    return ValueKind(_integer, parse)
 
 
 # ---- values of Python ----
@@ -217,8 +217,8 @@ def _flag(value: object) -> Any:
     return _typed(value, bool, "True or False")
 
 
-TEXT, PATH, FLAG = Kind(_text), Kind(_path, python="str | os.PathLike[str]"), Kind(_flag)
+TEXT, PATH, FLAG = ValueKind(_text), ValueKind(_path, python="str | os.PathLike[str]"), ValueKind(_flag)
 LENGTH, COUNT, SAMPLE = (integer(*ends) for ends in ((1, LARGEST_LENGTH), (0, LARGEST_COUNT), (0, LARGEST_SAMPLE)))
 SEED, DIGITS, WORKERS = integer(None, None), integer(1, LARGEST_DIGITS), integer(1, LARGEST_WORKERS)
-BETA, EPSILON, TAU = (Kind(_rational, parse, "Number") for parse in (parse_beta, parse_epsilon, None))
-AT, METHOD = Kind(_text, python="At"), Kind(_text, python="Method")
+BETA, EPSILON, TAU = (ValueKind(_rational, parse, "Number") for parse in (parse_beta, parse_epsilon, None))
+AT, METHOD = ValueKind(_text, python="At"), ValueKind(_text, python="Method")

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from hardsim.campaign import option_values as kinds
-from hardsim.campaign.option_values import LARGEST_LENGTH, Kind, one_of
+from hardsim.campaign.option_values import LARGEST_LENGTH, ValueKind, one_of
 from hardsim.campaign.result import ENGINES
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.arith import parse_arith
@@ -68,7 +68,7 @@ class Option:
     """The commands whose help of one screen lists it."""
     also: str = ""
     """The other commands that take it."""
-    kind: Kind = kinds.TEXT
+    kind: ValueKind = kinds.TEXT
     """The kind of its values; a flag is of the kind FLAG whatever this says."""
     own: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     """The default of each command that has its own, and what its help says after it: the reason."""
@@ -93,7 +93,7 @@ class Option:
 
     @property
     def metavar(self) -> str:
-        """What stands for its value; empty for a flag."""
+        """The word that stands for its value; empty for a flag."""
         last = self.spelled.split()[-1]
         return "" if last.startswith("-") else last
 
@@ -112,7 +112,7 @@ class Option:
         return self.values or (self.metavar.split("|") if "|" in self.metavar else ())
 
     def of_python(self, name: str, value: object) -> Any:
-        """Convert a Python value of this option, whose field is `name` (see `Kind.of_python`)."""
+        """Convert a Python value of this option, whose field is `name` (see `ValueKind.of_python`)."""
         if value is None and self.default is None:
             return None
         return (self.kind if self.metavar else kinds.FLAG).of_python(name, value)
