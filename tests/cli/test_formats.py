@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hardsim.cli.manual import COMMANDS
+from hardsim.cli.options import options_of
 from hardsim.report import github, junit, sarif
 from hardsim.report.outcome import Ending, Finished, Outcome
 from hardsim.visible import visible_lines
@@ -545,4 +545,4 @@ def test_quiet_says_what_a_verdict_depends_on(hardsim: Cli, since: Path) -> None
 
 @pytest.mark.parametrize("name", ["check", "prove", "bound", "verify"])
 def test_who_gives_verdicts_tells_them_in_every_format(name: str) -> None:
-    assert {"format", "quiet", "fail_fast"} <= set(COMMANDS[name].fields)
+    assert {"format", "quiet", "fail_fast"} <= {*options_of(name)}
