@@ -67,6 +67,8 @@ class InputError(_Advised):
     """An error for bad input or usage: exit code 2. `hint` is the advice on what to do next."""
 
     exit_code = 2
+    outside = False
+    """True if a word has a symbol, or a proposition, that its alphabet lacks."""
 
 
 class SourceError(InputError):

@@ -490,3 +490,30 @@ def test_starting_up_is_cheap() -> None:
     script = f"import hardsim, sys; print(*sorted(set({HEAVY!r}) & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == []
+
+
+OWN_TEXTS = {
+    "assumption", "bound", "claim", "failure", "hint", "message", "note", "proof", "purpose", "reach", "reason",
+    "summary", "theorem", "what",
+}  # fmt: skip
+"""Names of attributes that hold texts for people."""
+PARSING = {"endswith", "find", "index", "partition", "removeprefix", "removesuffix", "rpartition", "rsplit", "split",
+           "splitlines", "startswith"}  # fmt: skip
+"""Methods that take a text apart."""
+
+
+def parsed_texts(tree: ast.Module) -> list[str]:
+    """Return the expressions that take a text for people apart, or look for a part of it."""
+    found: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PARSING:
+            found.append(node.func.value)
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            found.append(node.comparators[0])
+    return [ast.unparse(one) for one in found if isinstance(one, ast.Attribute) and one.attr in OWN_TEXTS]
+
+
+def test_no_result_is_read_back_from_its_text() -> None:
+    assert in_package({module: parsed_texts(tree) for module, tree in package_trees().items()}) == []
+    (tree,) = trees(a="result.proof.startswith('x')\n'x' in error.message\nwords.split()\n1 in result.words").values()
+    assert parsed_texts(tree) == ["result.proof", "error.message"]

@@ -706,6 +706,7 @@ class _Campaign:
             undecided_word=stuck,
             against=subject.against,
             judged=judged,
+            shorter_left=_shorter_left(mismatch, judged, least),
             failed_first=first_failure({tally.n: self._void(tally) for tally in tallies}),
             own=own_failure(subject, mismatch, violation),
             errors=tuple(failed[:MOST_FAILURES]),
@@ -989,6 +990,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
         theorem=None if plan.solution is None else plan.solution.tau,
         epsilon=plan.epsilon,
         assumption=plan.assumption,
+        sampled=plan.sampled,
         layers=tuple(layers),
     )
 
@@ -1113,10 +1115,18 @@ def wrong_on(mismatch: Mismatch, lengths: Sequence[JudgedCounts], least: int = 1
 
 
 def shortest(lengths: Sequence[JudgedCounts], n: int, least: int = 1) -> str:
-    """Return the text on the length n of a wrong word. It is the shortest only if all shorter words, of `least` symbols
-    or more, were tried, and none of them was left undecided."""
-    whole = {length.n for length in lengths if length.exhaustive and not length.undecided}
-    return "the shortest: all shorter words were tried" if whole >= {*range(least, n)} else "the shortest found"
+    """Return the text on the length n of a wrong word: whether it is known to be the shortest."""
+    return "the shortest: all shorter words were tried" if all_shorter(lengths, n, least) else "the shortest found"
+
+
+def _shorter_left(mismatch: Mismatch | None, lengths: Sequence[JudgedCounts], least: int) -> bool:
+    """Return True if an external network is wrong on a word, and not all shorter words were tried."""
+    return mismatch is not None and mismatch.direct and not all_shorter(lengths, len(mismatch.word), least)
+
+
+def all_shorter(lengths: Sequence[JudgedCounts], n: int, least: int = 1) -> bool:
+    """Return True if all words of `least` to n - 1 symbols were tried, and none of them was left undecided."""
+    return {length.n for length in lengths if length.exhaustive and not length.undecided} >= {*range(least, n)}
 
 
 class WordCounts(Protocol):

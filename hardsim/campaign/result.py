@@ -436,6 +436,8 @@ class LengthResult(Record):
     epsilon: Exact | None = None
     """The error that the temperature was chosen for."""
     assumption: Assumption = ""
+    sampled: Unwritten[str] = ""
+    """What the assumption says was measured on some words, as text; empty without an assumption."""
     layers: tuple[LayerResult, ...] = ()
     """The layers, in order."""
     void: Void = False
@@ -853,6 +855,8 @@ class CheckResult(Record):
     against: Against = None
     judged: tuple[JudgedLength, ...] = ()
     """The results for an external network, length by length."""
+    shorter_left: Unwritten[bool] = False
+    """True if an external network is wrong on the word of `mismatch`, and not all shorter words were tried."""
     failed_first: FirstFailure | None = None
     """The head that failed first, if a bound is void because of one."""
     own: Own = None

@@ -333,9 +333,14 @@ class LengthPlan:
     bounds: Bounds
     solution: Solution | None
     epsilon: Fraction
-    assumption: str
+    sampled: str
     violation: Violation | None
     unsolved: str = ""
+
+    @property
+    def assumption(self) -> str:
+        """The assumption of the bounds besides Theorem 26; empty if there is none."""
+        return f"{self.sampled} measured on {self.facts.words:,} words" if self.sampled else ""
 
     @property
     def theorem(self) -> Fraction:
@@ -392,7 +397,7 @@ def plan_length(
         bounds=solution.bounds if solution is not None and own else error_bounds(program, facts, inverse, gaps),
         solution=solution,
         epsilon=epsilon,
-        assumption=assumption(program, facts),
+        sampled=sampled(program, facts),
         violation=prepared.violations.get(n),
         unsolved=unsolved,
     )
@@ -425,13 +430,14 @@ def constant(tau: Fraction) -> Arith:
     return parse_arith(str(tau))
 
 
-def assumption(program: Program, facts: LengthFacts) -> str:
-    """Return the assumption of the bounds at a length besides Theorem 26; empty if there is none."""
+def sampled(program: Program, facts: LengthFacts) -> str:
+    """Return the facts of a length that the bounds need and that were measured on some of its words, as text; empty if
+    there are none.
+    """
     if facts.exhaustive:
         return ""
     declared = {head.name for head in program.heads if head.promise is not None}
-    gap = "the sizes" if declared.issuperset(facts.heads) else "gap and sizes"
-    return f"{gap} measured on {facts.words:,} words"
+    return "the sizes" if declared.issuperset(facts.heads) else "gap and sizes"
 
 
 def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:

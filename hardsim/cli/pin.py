@@ -101,12 +101,12 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
     if digest(data) != given.sha256:
         message = f"{OPTION} {given.name}: the file was changed since it was read, and is left alone"
         raise InputError(message, "Run the command again.")
-    file, notice = read_file(data, given.name), []
+    file, lines, notice = read_file(data, given.name), [], []
     for word in words:
         example = example_of(given, word)
         longer = with_example(data, given.name, example)
-        line = example_line(example, file)
-        notice.append(f"already an example: {line}" if longer == data else f"pinned as an example: {line}")
+        lines.append(example_line(example, file))
+        notice.append(f"{'already' if longer == data else 'pinned as'} an example: {lines[-1]}")
         data = longer
     if data != before:
         try:
@@ -114,7 +114,7 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
                 draft.commit(data)
         except OSError as error:
             why = error.strerror or str(error)
-            hint = f"Write the example into the file yourself: {notice[0].partition(': ')[2]}"
+            hint = f"Write the example into the file yourself: {lines[0]}"
             raise InputError(f"{OPTION} {given.name}: cannot be written ({why})", hint) from None
     for text in notice:
         current.remark(given.name, None, text)

@@ -127,6 +127,11 @@ def _listed(pieces: Iterable[_Piece], separator: str) -> list[_Piece]:
 def format_file(file: ast.FormulaFile) -> str:
     """Return the text of a formula file: title, header, examples, predicates, definitions and formula, each on its
     own lines."""
+    return f"{format_head(file)}{format_formula(file.formula)}\n"
+
+
+def format_head(file: ast.FormulaFile) -> str:
+    """Return the text of a formula file up to the line of the formula."""
     lines = [f"// {file.title}"] if file.title else []
     if isinstance(file.alphabet, Valuations):
         lines.append(f"props: {joined_names(file.alphabet.props)}")
@@ -148,4 +153,4 @@ def format_file(file: ast.FormulaFile) -> str:
         text = re.sub(r"\n(?=\S)", "\n  ", predicate.text)  # a line without indentation would end the definition
         lines.append(f"pred {predicate.name}({', '.join(predicate.params)}) = {text}")
     lines.extend(f"let {let.name} = {format_formula(let.body)}" for let in file.lets)
-    return "\n".join([*lines, format_formula(file.formula)]) + "\n"
+    return "".join(f"{line}\n" for line in lines)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
 
 from hardsim.errors import InputError, Source, SourceError, Span, did_you_mean
 from hardsim.lang import valuations
 from hardsim.lang.vocabulary import PIECE, brief, is_name, open_quote, quoted, unquoted
 from hardsim.records import EMPTY
 from hardsim.visible import OBEYED
+
+E = TypeVar("E", bound=InputError)
 
 LARGEST_ALPHABET = 10_000
 """Greatest number of symbols in an alphabet that lists them: a network has a row for each, and there are as many
@@ -205,11 +208,18 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ..
         try:
             return tuple(_set_symbol(Source("<word>", one), _whole_set(one), alphabet) for one in symbols)
         except SourceError as error:
-            raise InputError(error.message, error.hint or f"expected {error.expected}") from None
+            plain = InputError(error.message, error.hint or f"expected {error.expected}")
+            raise (_outside(plain) if error.outside else plain) from None
     for symbol in symbols:
         if symbol not in alphabet:
-            raise InputError(f"{brief(symbol)} is not a symbol of the alphabet", _expected(alphabet))
+            raise _outside(InputError(f"{brief(symbol)} is not a symbol of the alphabet", _expected(alphabet)))
     return tuple(symbols)
+
+
+def _outside(error: E) -> E:
+    """Return an error, marked as one about a symbol or a proposition that the alphabet lacks."""
+    error.outside = True
+    return error
 
 
 def _expected(alphabet: Sequence[str]) -> str:
@@ -252,7 +262,8 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
             if symbol not in alphabet:
                 expected, hint = _expected(alphabet), _hint(text, symbol, alphabet)
                 place = span if long else Span(span.start + offset, span.start + offset + 1)
-                raise SourceError(source, place, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
+                message = f"{brief(symbol)} is not a symbol of the alphabet"
+                raise _outside(SourceError(source, place, message, expected, hint))
     return tuple(symbol for text, _ in pieces for symbol in ([text] if long else text))
 
 
@@ -295,7 +306,7 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
             raise SourceError(source, at, "a proposition is missing here", expected, "leave out the comma")
         if name not in names:
             hint = did_you_mean(name, names) or "a set is written {p,q}: its propositions are separated by commas"
-            raise SourceError(source, at, f"unknown proposition {brief(name)}", expected, hint)
+            raise _outside(SourceError(source, at, f"unknown proposition {brief(name)}", expected, hint))
         if name in held:
             raise SourceError(source, at, f"{name} is in this set twice", "each proposition once", "leave one out")
         held[name] = at

@@ -20,7 +20,7 @@ from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
-from hardsim.lang.pretty import format_file, format_formula
+from hardsim.lang.pretty import format_file, format_formula, format_head
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.numbers import ONE, Rational
@@ -386,7 +386,6 @@ class _Claims:
 
 # ---- comparison with files ----
 
-LINE = "\n"
 LONGEST_TEXT = 1 << 20
 """Most characters of the formula's text in a certificate."""
 
@@ -403,9 +402,9 @@ def check_labels(document: Mapping[str, Any]) -> None:
     try:
         file = ltl_parser.parse_text(text, "labels.source.text")
         check_formula(document, file, "labels.source.text")
-        # The formula is the last line of a file as it is written; the label may have brackets that are not needed.
-        own = f"{format_file(file).rstrip().rpartition(LINE)[0]}{LINE}{labels['formula']}"
-        same = LINE not in labels["formula"] and ltl_parser.parse_text(own, "labels.formula").formula == file.formula
+        # The formula is the last line of a file; the label may have brackets that are not needed.
+        own = f"{format_head(file)}{labels['formula']}"
+        same = "\n" not in labels["formula"] and ltl_parser.parse_text(own, "labels.formula").formula == file.formula
     except HardsimError:
         raise Rejected("labels.source.text: not a readable formula") from None
     require(labels["at"] == file.at, "labels.at: differs from labels.source.text")

@@ -77,6 +77,12 @@ LOOKED = 32
 """Lengths up to this one need a positive temperature before a proof for every length is tried."""
 MANY_DIGITS = 12
 """Most digits of a number of words in a reason; a larger number is shown as a power."""
+FROM_HEADS = (
+    "the network accepts exactly what the formula says",
+    "the network does what its heads' specification says (no formula claimed)",
+)
+"""What a proof by heads shows of every word: with the formula, and of the heads alone."""
+EVERY_WORD = "every word of every length: "
 AMISS = "hard attention differs from the program"
 
 
@@ -135,6 +141,8 @@ class ProofResult(SubjectRecord):
     """For a model or a program, the proofs of the single lengths."""
     argument: ProgramArgument | None = None
     """For a model or a program, the argument for every length, if it was asked for."""
+    theorem: Unwritten[str] = ""
+    """What a proof for every length shows of every word, as text; empty if no word of any length was proved so."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
     shown: Shown | None = None
@@ -364,8 +372,10 @@ def prove_subject(
         reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
     else:
         reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(subject, proof, general, tried)
+    theorem = FROM_HEADS[heads_only] if general is not None and general.proved else ""
     parting = None if mismatch is None else parting_of(subject, mismatch, CheckOptions(max_n=len(mismatch.word)))
-    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only)
+    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only,
+                       theorem=theorem)  # fmt: skip
 
 
 def _require_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
@@ -388,10 +398,7 @@ def _require_together(subject: Subject, proof: Proof, mismatch: Mismatch | None)
 
 def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) -> str:
     """Return the sentence that states what is proved."""
-    what = "the network accepts exactly what the formula says"
-    if heads_only:
-        what = "the network does what its heads' specification says (no formula claimed)"
-    span = span_text(*proof.span)
+    what, span = FROM_HEADS[heads_only], span_text(*proof.span)
     if general is None or general.proved:
         return f"every word of {'every length' if general else span}, from the weights: {what}"
     if enough:
@@ -514,8 +521,11 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
     start = argument.start or 1
     lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
     ties = known_ties(subject)
-    reach = f"{_every_length(subject, argument)}{tied(ties)}"
-    return ProofResult(subject, min_n, max_n, Verdict.PROVED, reach, lengths=lengths, argument=argument, ties=ties)
+    theorem = _theorem(subject, argument, ties)
+    return ProofResult(
+        subject, min_n, max_n, Verdict.PROVED, f"{EVERY_WORD}{theorem}", lengths=lengths, argument=argument,
+        theorem=theorem, ties=ties,
+    )  # fmt: skip
 
 
 def _searched(subject: Subject) -> Obstacles:
@@ -548,13 +558,12 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
     return tried, None
 
 
-def _every_length(subject: Subject, argument: ProgramArgument) -> str:
-    """Return the sentence for a proof of every length from structure."""
+def _theorem(subject: Subject, argument: ProgramArgument, ties: Sequence[Tie]) -> str:
+    """Return what a proof of every length from structure shows of every word."""
     rest = " (that hard attention computes the program rests on one construction per vector)" * (
         subject.kind == "srasp"
     )
-    claim = f"softmax answers as hard attention does{rest}"
-    return f"every word of every length: {claim}, at the temperature {argument.temperature}"
+    return f"softmax answers as hard attention does{rest}, at the temperature {argument.temperature}{tied(ties)}"
 
 
 def prove_attention(
@@ -590,10 +599,11 @@ def prove_attention(
     known = known_ties(subject) if any(length.proved_by == "structure" for length in lengths) else ()
     ties = merged_ties((known, *(length.ties for length in lengths)))
     verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch, ties)
-    argument, searched = subject.argument if all_n else None, Obstacles()
+    argument, searched, theorem = subject.argument if all_n else None, Obstacles(), ""
     if argument is not None and verdict is Verdict.PROVED:
         if argument.proved:
-            reach = f"{_every_length(subject, argument)}{tied(known)}"
+            theorem = _theorem(subject, argument, known)
+            reach = f"{EVERY_WORD}{theorem}"
         else:
             searched = _searched(subject)
             reach = f"{reach}. Not proved for every length: {searched.reason(argument.reason)}"
@@ -602,7 +612,7 @@ def prove_attention(
         undecided = hard_undecided(subject, mismatch.word)
     return ProofResult(
         subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths), argument=argument,
-        hard_undecided=undecided, ties=merged_ties((searched.ties, ties)),
+        theorem=theorem, hard_undecided=undecided, ties=merged_ties((searched.ties, ties)),
     )  # fmt: skip
 
 

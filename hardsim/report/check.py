@@ -366,11 +366,11 @@ def tied_text(tied: Sequence[TiedPosition]) -> str:
 
 def assumptions(lengths: Sequence[LengthResult]) -> str:
     """Return the assumptions on which the bounds of the lengths rest, as text; empty if there are none."""
-    found = [length for length in lengths if length.assumption]
+    found = [length for length in lengths if length.sampled]
     if not found:
         return ""
     span = f"length {found[0].n}" if len(found) == 1 else f"lengths {found[0].n} to {found[-1].n}"
-    return f"{found[0].assumption.split(' measured')[0]} measured on samples at {span} (an assumption)"
+    return f"{found[0].sampled} measured on samples at {span} (an assumption)"
 
 
 # ---- the verdict ----
@@ -387,7 +387,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         screen.line(f"  {next_arithmetic(result.engine, result.kind == 'network')}")
     mismatch = result.mismatch
     if mismatch is not None:
-        among = " found" if "the shortest found" in result.reach else ""
+        among = " found" if result.shorter_left else ""
         label = f"The shortest mismatching word{among}" if mismatch.refutes else "The word"
         screen.word(label, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")

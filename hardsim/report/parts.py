@@ -62,8 +62,7 @@ class Part:
         """Return the theorem that is proved about every length, as text; empty if there is none."""
         if self.proof is None or not self.proof.every_length:
             return ""
-        # The reach names lengths before the colon; the theorem has its own words for every length.
-        claim = self.proof.reach.partition(": ")[2] + PADDED * (self.proof.subject.blank is not None)
+        claim = self.proof.theorem + PADDED * (self.proof.subject.blank is not None)
         return f"{CLAIM}{claim}{EXACTLY if self.proof.claim == 'formula' else ''}."
 
     @property

@@ -1045,7 +1045,7 @@ def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
             ("alphabet", ""): "the alphabet was taken from the formula: --alphabet gives all symbols",
             ("props", MENTIONED): "the propositions are those of the formula: --props gives all of them",
         }
-        if any(message in error.message for message in ("not a symbol of the alphabet", "unknown proposition")):
+        if error.outside:
             error.hint = "; ".join(filter(None, (hints.get((option, value)), error.hint)))
         raise
 

@@ -301,13 +301,13 @@ def test_the_schema_refuses_other_documents(changes: dict[str, object]) -> None:
 # ---- models with Theorem 26's temperature ----
 
 
-def tempered(n: int, error: Fraction = TINY, gap: Fraction | None = HALF, assumption: str = "") -> LengthResult:
+def tempered(n: int, error: Fraction = TINY, gap: Fraction | None = HALF, sampled: str = "") -> LengthResult:
     """Return the result of one length of a model."""
     kind = "ties" if n == 3 else "tieless"
     return LengthResult(
-        n=n, words=2**n, possible=2**n, exhaustive=not assumption, accepted=n, soft_mismatches=0, hard_mismatches=0,
+        n=n, words=2**n, possible=2**n, exhaustive=not sampled, accepted=n, soft_mismatches=0, hard_mismatches=0,
         undecided=0, score_gap=gap, size=Fraction(3), temperature=TemperatureRange(Fraction(1, 8), Fraction(1, 4)),
-        theorem=Fraction(1, 8), epsilon=Fraction(1, 4), error=error, bound=2 * error, digits=38, assumption=assumption,
+        theorem=Fraction(1, 8), epsilon=Fraction(1, 4), error=error, bound=2 * error, digits=38, sampled=sampled,
         layers=(LayerResult(1, "ties" if n > 2 else "tieless", Fraction(3), error / 2, error, error, 2 * error),),
         heads=(
             HeadResult("h", 1, "", "", error, 3 * error, gap, HALF / 2, None, kind, n, Fraction(2)),
@@ -383,9 +383,9 @@ def test_ties_from_the_start() -> None:
 
 
 def test_assumptions_say_where_they_are_made() -> None:
-    one = (tempered(2), tempered(3, assumption="gap and sizes measured on 5 words"))
+    one = (tempered(2), tempered(3, sampled="gap and sizes"))
     assert assumptions(one) == "gap and sizes measured on samples at length 3 (an assumption)"
-    two = (*one, tempered(4, assumption="the sizes measured on 7 words"))
+    two = (*one, tempered(4, sampled="the sizes"))
     assert assumptions(two) == "gap and sizes measured on samples at lengths 3 to 4 (an assumption)"
     assert assumptions((tempered(2),)) == ""
     text = " ".join(text_of(replace(MODEL, lengths=one)).split())

@@ -472,17 +472,19 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     if growing:
         # Queries at position 1 see one position and have no error.
         start = max(2, classes.beyond + 1 if classes.size == QUERY else 2)
-        error, bound = _ramp(least, start, name), f"{RAMP_BOUND}{start}"
+        error = _ramp(least, start, name)
+        bound = f"r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >= {start}"
     else:
         error, bound = share(least, TWICE), TWICE
     shape = f"the even positions if a number is positive, else the odd ones, mask '{head.mask}'"
     # Where one position is visible its own value is read.
     alone = np.where([~even, even], 0.0, NOTHING)
-    return np.where(classes.alone(head.mask), alone, error), HeadArgument(shape, steps, least, bound, error)
+    return np.where(classes.alone(head.mask), alone, error), HeadArgument(
+        shape, steps, least, bound, error, ramp=growing
+    )
 
 
 LEMMA_7 = "2x (1 + 1/(2g))"
-RAMP_BOUND = "r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >= "
 
 
 def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) -> Ratio:

@@ -45,7 +45,6 @@ from hardsim.proof.formulas.general import (
     EVERY_LENGTH,
     LEMMA_6,
     NUMBER,
-    RAMP_BOUND,
     SHARP,
     TABLE,
     TWICE,
@@ -487,7 +486,7 @@ class Writer:
             own = f"(= sw {sign})"
             which = "positive" if bound > 0 else "negative"
             ask = (*common, f"(assert {test.format(queries, size, number(bound))})")
-            if argument.bound.startswith(RAMP_BOUND):
+            if argument.ramp:
                 yield Query(name, "sign", f"{which}: its parity's last two have at least {argument.g} (i - 1)^2/i", (
                     *ask, f"(assert (and {own} (<= (- i 1.0) w)))",
                     f"(assert (< {right} (/ (* {g} (- i 1.0) (- i 1.0)) i)))"))  # fmt: skip
@@ -623,7 +622,7 @@ def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query
     assert g is not None
     error = Fraction(argument.error)
     claim = f"the error is at most {float(error)!r}"
-    if not argument.bound.startswith(RAMP_BOUND):
+    if not argument.ramp:
         x = [f"(* {' '.join('x' * power)})" for power in range(10)]
         tail, fifth = f"(- 1.0 {x[7]})", f"(- 1.0 {x[5]})"
         middle = f"(/ (+ x (* 2.0 {x[4]}) (/ (* 3.0 {x[9]}) (* {tail} {tail}))) (+ 1.0 x {x[4]}))"

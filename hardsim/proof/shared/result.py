@@ -86,6 +86,8 @@ class HeadArgument(Record):
     """Bound of the paper's lemma, if it differs from `bound`."""
     lemma_error: float | None = None
     """Bound of the paper's lemma as a number, rounded up; None without a lemma."""
+    ramp: Unwritten[bool] = False
+    """True if the bound is a maximum over positions, since the keys grow with the position."""
 
     @property
     def summary(self) -> str:
