@@ -119,12 +119,15 @@ def read_gpt2(stored: Stored) -> dense.Network:
     sizes = _sizes(settings)
     start = BODY if any(name.startswith(BODY) for name in weights.names) else ""
     head = _architecture(settings, weights, start)
-    norm = _norms(settings, weights, start, sizes)
+    epsilon = settings.epsilon("layer_norm_epsilon")
+
+    def norm(name: str) -> dense.Norm:
+        weight, bias = (weights.take(f"{start}{name}.{part}", sizes.width) for part in ("weight", "bias"))
+        return dense.Norm("layer", epsilon, weight, bias)
+
     activation = settings.choice("activation_function", ACTIVATIONS, "gelu_new")
-    scaled, by_layer = (
-        settings.truth("scale_attn_weights", True),
-        settings.truth("scale_attn_by_inverse_layer_idx", False),
-    )
+    scaled = settings.truth("scale_attn_weights", True)
+    by_layer = settings.truth("scale_attn_by_inverse_layer_idx", False)
     _refuse_others(settings)
     layers = []
     for layer in range(sizes.layers):
@@ -159,16 +162,6 @@ def _sizes(settings: Settings) -> _Sizes:
     settings.neutral("n_ctx", rows)
     vocabulary, hidden = settings.integer("vocab_size"), settings.integer("n_inner", 4 * width)
     return _Sizes(vocabulary, rows, width, hidden, size("n_layer", "num_hidden_layers", 0), heads)
-
-
-def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> Callable[[str], dense.Norm]:
-    epsilon = settings.epsilon("layer_norm_epsilon")
-
-    def norm(name: str) -> dense.Norm:
-        weight, bias = (weights.take(f"{start}{name}.{part}", sizes.width) for part in ("weight", "bias"))
-        return dense.Norm("layer", epsilon, weight, bias)
-
-    return norm
 
 
 def _attention(

@@ -312,14 +312,16 @@ def _readout(document: Reader, tokens: tuple[dense.Token, ...], outputs: tuple[d
 
 def network_json(network: dense.Network) -> dict[str, Any]:
     """Return the document of a network, from which the same network is read."""
-    readout = network.readout
+    readout, positions = network.readout, network.positions
     message: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "tokens": list(network.tokens),
         "embedding": _written(network.embedding),
         "embedding_scale": None if network.embedding_scale == dense.RootScale() else str(network.embedding_scale),
-        "positions": _positions_json(network),
+        "positions": _written(positions)
+        if isinstance(positions, np.ndarray)
+        else [{"coordinate": place, "value": encoding_json(value)} for place, value in positions] or None,
         "layers": list(map(_layer_json, network.layers)),
         "final_norm": _norm_json(network.final),
         "unembedding": _written(network.unembedding),
@@ -351,13 +353,6 @@ def _written(array: dense.Dense | None) -> Any:
         numbers = [[int(row), int(column), _number_json(array[row, column])] for row, column in places]
         return {"shape": list(array.shape), "entries": numbers}
     return [_written(row) if array.ndim > 1 else _number_json(row) for row in array]
-
-
-def _positions_json(network: dense.Network) -> Any:
-    if isinstance(network.positions, np.ndarray):
-        return _written(network.positions)
-    found = [{"coordinate": place, "value": encoding_json(value)} for place, value in network.positions]
-    return found or None
 
 
 def _norm_json(norm: dense.Norm | None) -> dict[str, Any] | None:

@@ -597,7 +597,7 @@ class Settings:
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
         """Return a number, an integer or a decimal, exactly as it is written."""
-        return Fraction(self._get(key, default, "a number", lambda value: _is_integer(value) or _is(value, Fraction)))
+        return Fraction(self._get(key, default, "a number", _is_number))
 
     def epsilon(self, key: str, default: Fraction = DEFAULT_EPSILON) -> Fraction:
         """Return the number that a norm adds to its variance; the default of all these libraries is 0.00001."""
@@ -630,7 +630,7 @@ class Settings:
         found = self.value(key)
         text = found.replace(" ", "").replace("(d)", f"({width})") if isinstance(found, str) else ""
         scale = parse_scale(text)
-        if (_is_integer(found) or _is(found, Fraction)) and found > 0:
+        if _is_number(found) and found > 0:
             scale = RootScale(Fraction(found))
         if scale is None:
             raise self.error(key, expected)
@@ -685,12 +685,12 @@ class Settings:
         return found
 
 
-def _is(value: Any, kind: type) -> bool:
-    return isinstance(value, kind)
-
-
 def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_integer(value) or isinstance(value, Fraction)
 
 
 def shown(value: Any) -> str:

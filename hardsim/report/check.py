@@ -30,7 +30,6 @@ from hardsim.campaign.result import (
     Parting,
     Shown,
     TemperatureRange,
-    TiedPosition,
     Verdict,
     Violation,
     Word,
@@ -91,7 +90,9 @@ def print_check(
     print_shown(screen, result.shown, alphabet)
     if result.constant is not None and result.mismatch is None:
         screen.facts([("beta", result.constant.summary)])
-    screen.facts([("judged", positions_text(result))])
+    if left := result.positions_unjudged:
+        judged = plural(result.positions_judged or 0, "position")
+        screen.facts([("judged", f"{judged}, {count(left)} left open by the reference")])
     lengths = result.lengths
     print_margins(screen, result, alphabet)
     if tables and result.judged:
@@ -110,15 +111,6 @@ def print_check(
             screen.raw()
         print_facts(screen, result, rests_on, alphabet)
     screen.raw()
-
-
-def positions_text(result: CheckResult) -> str | None:
-    """Return the number of positions that the reference judges and leaves open, as text; None if it leaves none
-    open."""
-    left = result.positions_unjudged
-    if not left:
-        return None
-    return f"{plural(result.positions_judged or 0, 'position')}, {count(left)} left open by the reference"
 
 
 def print_shown(screen: Screen, shown: Shown | None, alphabet: Sequence[str]) -> None:
@@ -346,7 +338,8 @@ def print_facts(
         )
         screen.raw(written_word(tie.word, alphabet))
         if tie.differ is not None:
-            tied = tied_text(tie.differ.tied)
+            few = [f"{values_text(one.values)} (position {one.position})" for one in tie.differ.tied[:MOST_TIED]]
+            tied = ", ".join(few) + ", ..." * (len(tie.differ.tied) > MOST_TIED)
             screen.line(f"    the tied positions carry {tied} at position {tie.differ.position} of the word")
             screen.raw(written_word(tie.differ.word, alphabet))
     growth = result.growth
@@ -356,12 +349,6 @@ def print_facts(
     if rests_on is not None:
         every = "gap and sizes measured on all words of each length: no assumption is needed"
         screen.facts([("bounds", f"Theorem 26, with {rests_on or every}")])
-
-
-def tied_text(tied: Sequence[TiedPosition]) -> str:
-    """Return the first MOST_TIED tied positions as text, each with the values that the head reads there."""
-    few = [f"{values_text(one.values)} (position {one.position})" for one in tied[:MOST_TIED]]
-    return ", ".join(few) + ", ..." * (len(tied) > MOST_TIED)
 
 
 def assumptions(lengths: Sequence[LengthResult]) -> str:
@@ -612,8 +599,7 @@ class Listing:
         if not self.headed:
             self.screen.line((self._line(["verdict", "input", *self.headers]), "bold"), folds=False)
         self.begun, self.headed, self.apart = True, True, False
-        row = network_row(result) if self.headers is NETWORK_HEADERS else summary_row(result)
-        cells = [result.verdict.value, *row]
+        cells = [result.verdict.value, *(network_row if self.headers is NETWORK_HEADERS else summary_row)(result)]
         # The verdict is printed apart from the rest, because it alone is coloured.
         rest = self._line(cells)[self.widths[0] :]
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)

@@ -176,7 +176,8 @@ def _table(table: Table) -> str:
     """Return a table as LaTeX, scaled down to the line width if it is wider; a column of long texts gets a third of the
     line."""
     kinds = "".join(
-        r">{\raggedright\arraybackslash}p{.33\linewidth}" if one.below and _longest(table, place) > 2 * LONG_TOKEN
+        r">{\raggedright\arraybackslash}p{.33\linewidth}"
+        if one.below and max((len(row[place]) for row in table.rows), default=0) > 2 * LONG_TOKEN
         else one.align[0]
         for place, one in enumerate(table.columns)
     )  # fmt: skip
@@ -197,10 +198,6 @@ def _table(table: Table) -> str:
 
 def _lines(header: str) -> str:
     return r"\\".join(map(escaped, header.split("\n")))
-
-
-def _longest(table: Table, place: int) -> int:
-    return max((len(row[place]) for row in table.rows), default=0)
 
 
 # ---- the whole ----

@@ -79,19 +79,17 @@ def text(given: str) -> str:
 
 def blocks(found: Iterable[Block]) -> str:
     """Return blocks as HTML; consecutive facts and consecutive indented lines become lists."""
-    return "\n".join(part for kind, some in groupby(found, _kind) for part in _group(kind, list(some)))
+    parts = list[str]()
+    for kind, some in groupby(found, _kind):
+        inner, around = [_block(one) for one in some], {"item": "ul", "Fact": "dl"}.get(kind)
+        parts += [f"<{around}>{''.join(inner)}</{around}>"] if around else inner
+    return "\n".join(parts)
 
 
 def _kind(block: Block) -> str:
     if isinstance(block, Line):
         return "item" if block.depth > 1 else "line"
     return type(block).__name__
-
-
-def _group(kind: str, some: Sequence[Block]) -> Iterator[str]:
-    inner = [_block(one) for one in some]
-    around = {"item": "ul", "Fact": "dl"}.get(kind)
-    yield from [f"<{around}>{''.join(inner)}</{around}>"] if around else inner
 
 
 def _block(block: Block) -> str:
@@ -107,15 +105,12 @@ def _block(block: Block) -> str:
         case Table(columns, rows):
             left = [' class="left"' * (column.align == "left") for column in columns]
             # Wide tables scroll by themselves, so that the page keeps its width.
-            heads = "".join(f"<th{how}>{text(head)}</th>" for how, head in zip(left, _heads(block), strict=True))
+            names = [column.header.replace("\n", " ") for column in columns]
+            heads = "".join(f"<th{how}>{text(head)}</th>" for how, head in zip(left, names, strict=True))
             cells = (_cells(left, row, [column.copied for column in columns]) for row in rows)
             return (
                 f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(cells)}</tbody></table></div>'
             )
-
-
-def _heads(table: Table) -> list[str]:
-    return [column.header.replace("\n", " ") for column in table.columns]
 
 
 def _cells(left: Sequence[str], row: Sequence[str], copied: Sequence[bool]) -> str:

@@ -119,7 +119,11 @@ def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bo
         reason = "" if link.reason is None else f": {link.reason}"
         screen.line(f"  link {number}: {link.claim} -- {'proved' if link.proved else 'not proved'}{reason}")
         if link is proof.network and link.cases:
-            screen.line(f"    the shortest such case: {case_text(link.cases[0])}")
+            case = link.cases[0]
+            expected = "a count" if case.value is None else short(case.value)
+            where = f"length {case.n}, query {case.i}, should read {expected}, off by up to {at_most(case.error)}"
+            types = f"; {types_text(case)}" if case.types else ""
+            screen.line(f"    the shortest such case: {where}, margin {at_least(case.margin)}{types}")
 
 
 def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -> None:
@@ -151,16 +155,6 @@ def head_row(head: HeadProof) -> list[str]:
     expected = "count" if case.value is None else short(case.value)
     numbers = [at_most(case.error), at_least(case.margin), str(case.n), str(case.i)]
     return [head.name, str(head.layer), *numbers, expected, types_text(case)]
-
-
-def case_text(case: WorstCase) -> str:
-    """Return a failing worst case on one line."""
-    expected = "a count" if case.value is None else short(case.value)
-    types = types_text(case)
-    return (
-        f"length {case.n}, query {case.i}, should read {expected}, off by up to {at_most(case.error)}, margin "
-        f"{at_least(case.margin)}" + (f"; {types}" if case.types else "")
-    )
 
 
 def length_row(length: LengthProof) -> list[str]:

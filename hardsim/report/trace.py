@@ -33,19 +33,14 @@ def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alpha
             _print_head(screen, result, head)
     else:
         for layer in result.layers:
-            _print_layer(screen, result, layer)
+            first, *places = result.columns(layer)
+            screen.block([Field(first, "left"), *map(Field, places)], result.rows(layer))
     if external:
         print_outputs(screen, [result.answers], alphabet)
     else:
         screen.raw()
         print_evaluations(screen, [result.answers], alphabet)
         screen.raw()
-
-
-def _print_layer(screen: Screen, result: TraceResult, layer: int) -> None:
-    """Print a table of one layer, with rows for heads and coordinates, and columns for positions."""
-    first, *places = result.columns(layer)
-    screen.block([Field(first, "left"), *map(Field, places)], result.rows(layer))
 
 
 def _print_head(screen: Screen, result: TraceResult, head: TraceHead) -> None:

@@ -38,21 +38,15 @@ def options_given(command: str, request: Request, options: str) -> list[str]:
 def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
     """Return a remark for each reason why options change nothing for an input. `several` is True if there are other
     inputs, for which an option may be meant."""
-    remarks, applies = [], command in ASKING.split() and (one.formula is None or command != "bound")
-    if applies and (idle := _idle(command, request, one)):
+    remarks = []
+    # An external network is not asked: read alone, it refuses options that apply to another kind of model.
+    asking = command in ASKING.split() and (one.formula is None or command != "bound") and one.external is None
+    if asking and (idle := request.idle(one)):
         remarks.append(idle)
     for options, reason in _rules(command, request, one, several):
         if named := options_given(command, request, options):
             remarks.append(f"{', '.join(named)}: not used; {reason}")
     return remarks
-
-
-def _idle(command: str, request: Request, one: Input) -> str | None:
-    """Return a remark on options that apply to another kind of model than this input. Return None for an external
-    network: read alone, it refuses such options."""
-    if one.external is not None:
-        return None
-    return request.idle(one)
 
 
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:

@@ -41,8 +41,7 @@ x). No position beyond the winner is selected. There are two cases, each with it
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -66,7 +65,7 @@ from hardsim.verify.arithmetic import (
     share,
 )
 from hardsim.verify.enclosures import FUNCTIONS
-from hardsim.verify.expressions import PREDICATES, Tree
+from hardsim.verify.expressions import OPERATIONS, PREDICATES, Tree
 from hardsim.verify.formulas import FormulaChecker
 from hardsim.verify.monotone import MonotoneBounds, has_function
 from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit, line, positive
@@ -284,8 +283,7 @@ class EveryLengthChecker(FormulaChecker):
             return int(form[0] * (not one.even_i) + form[1] * (not one.even_n) + form[2]) % 2
         if isinstance(left, tuple) or isinstance(right, tuple):
             return op, left, right
-        return fit((Fraction(left) if isinstance(left, int) and op == "/" else left) / right if op == "/" else {
-            "+": operator.add, "-": operator.sub, "*": operator.mul}[op](left, right))  # fmt: skip
+        return fit(OPERATIONS[op](left, right))
 
     def _power(self, base: Value, exponent: Value, one: SiteClass) -> Value:
         if base == -1:
@@ -331,7 +329,7 @@ class EveryLengthChecker(FormulaChecker):
         if any(isinstance(term, Ratio | tuple) for term in terms):
             return ("compared", terms[0], *((name, term) for (name, _), term in zip(others, terms[1:], strict=True)))
         steps = zip(others, terms, terms[1:], strict=False)
-        return all(COMPARED[name](left, right) for (name, _), left, right in steps)
+        return all(OPERATIONS[name](left, right) for (name, _), left, right in steps)
 
     def _logical(self, op: str, parts: list[Tree], names: Mapping[str, Value], one: SiteClass) -> Any:
         """Return `and` or `or` of several conditions. The first that decides ends it: later ones need not have
@@ -644,14 +642,6 @@ NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
 TABLE, ALTERNATING = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)", "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
 MOST_RATE = Fraction(64)
 """The largest rate of a head that looks for the nearest position, large enough for every purpose."""
-COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
 
 
 def moved(number: Value, place: Polynomial) -> Value:

@@ -255,7 +255,7 @@ class _Reader:
 
 Chain = tuple[tuple[str, Run], ...]
 
-OPERATIONS: Mapping[str, Callable[[Any, Any], RealValue]] = {
+OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,

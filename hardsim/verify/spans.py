@@ -18,7 +18,6 @@ and can only make the least of several functions smaller.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +26,7 @@ from typing import Any, NamedTuple
 
 from hardsim.verify import ratios
 from hardsim.verify.arithmetic import Costs, Rational, Rejected, require
-from hardsim.verify.expressions import Tree, expression
+from hardsim.verify.expressions import OPERATIONS, Tree, expression
 from hardsim.verify.monotone import MonotoneBounds, value_of
 from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit
 
@@ -37,14 +36,6 @@ MOST_POWER = 24
 STEP = 60
 """Steps charged for an operation on functions."""
 HALF = Fraction(1, 2)
-COMPARED = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
 
 Domain = tuple[Polynomial, ...]
 """The values of i, n, j and a fourth variable, as polynomials in numbers >= 0."""
@@ -611,9 +602,9 @@ class Functions:
     def _compared(self, op: str, difference: Value, domain: Domain) -> bool | None:
         for sign in (1, -1):
             if self.signs.positive(sign * difference, [domain]):
-                return bool(COMPARED[op](sign, 0))
+                return bool(OPERATIONS[op](sign, 0))
         if not isinstance(difference, Ratio):
-            return bool(COMPARED[op](difference, 0))
+            return bool(OPERATIONS[op](difference, 0))
         if op in ("<", ">=") and self.signs.nonnegative(difference, [domain]):
             return op == ">="
         if op in (">", "<=") and self.signs.nonnegative(-1 * difference, [domain]):
