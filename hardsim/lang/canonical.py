@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hardsim.errors import InputError, InvariantError, Span
-from hardsim.lang.ast import NO_SPAN, FormulaFile
+from hardsim.lang.ast import NO_SPAN, FormulaFile, SraspProgram
 from hardsim.lang.crasp.crasp_parser import CraspLayout, crasp_tokens, parse_crasp
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
@@ -73,20 +74,13 @@ def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
                 return token.value
             case "WORD" if token.value.startswith(SYMBOL_PREFIX):
                 return atom(token.value if token.value in atoms else token.value.removeprefix(SYMBOL_PREFIX))
-            case "WORD" if _braced(text, token.span.start):
+            case "WORD" if text[: token.span.start].rstrip().endswith("{"):  # reelay's notation
                 return atom(token.value)
             case "COUNT":
                 return f"#{token.value}["
         return token.value
 
     return Style(spelling, spaced)
-
-
-def _braced(text: str, at: int) -> bool:
-    """Return True if the word at an offset has an opening brace before it (reelay's notation)."""
-    while text[at - 1 : at].isspace():
-        at -= 1
-    return text[at - 1 : at] == "{"
 
 
 def _atoms(alphabet: Alphabet) -> frozenset[str]:
@@ -274,14 +268,13 @@ def canonical_formula(data: bytes | str, name: str) -> Canonical:
     assert layout.formula is not None  # the parser raises an error if there is none
     items.append((layout.formula.start, layout.formula.end, lines(layout.formula)))
 
-    def content(one: FormulaFile, parts: FormulaLayout) -> Any:
-        return _blanked(one), one.placed, one.notes, _beside_tree(parts)
+    def content(one: FormulaFile) -> Any:
+        return _blanked(one), one.placed, one.notes, _beside_tree(FormulaLayout(one.source))
 
-    def same(text: str) -> bool:
-        again = parse_text(text, name, props=MENTIONED)
-        return bool(content(again, FormulaLayout(again.source)) == content(file, layout))
+    def again(text: str) -> Any:
+        return content(parse_text(text, name, props=MENTIONED))
 
-    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, again, content(file))
 
 
 def _pred(name: str, params: Sequence[str]) -> str:
@@ -315,15 +308,11 @@ def canonical_program(data: bytes | str, name: str) -> Canonical:
         called = "(i)" if "(" in source.text[line.at.end : line.body.start] else ""
         add(line.at.start, f"{line.name}{called} :=", line.body)
 
-    def same(text: str) -> bool:
-        again = parse_program(text, name)
-        beside = _beside_tree(ProgramLayout(again.source)) == _beside_tree(layout)
-        return beside and (replace(again, title="", origin=""), again.notes) == (
-            replace(file, title="", origin=""),
-            file.notes,
-        )
+    def content(one: SraspProgram) -> Any:
+        return replace(one, title="", origin=""), one.notes, _beside_tree(ProgramLayout(one.source))
 
-    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+    whole = _whole(layout, file.alphabet, items)
+    return _limited(whole, name, file.alphabet, lambda text: content(parse_program(text, name)), content(file))
 
 
 def canonical_regex(data: bytes | str, name: str) -> Canonical:
@@ -338,10 +327,8 @@ def canonical_regex(data: bytes | str, name: str) -> Canonical:
         tree = [(node.kind, node.text, len(node.args)) for node, _ in levels(one.expression)]
         return tree, _plain(one.tokens), one.alphabet, one.examples, _beside_tree(one.layout)
 
-    def same(text: str) -> bool:
-        return bool(content(read_regex(text, name, MENTIONED)) == content(file))
-
-    return _limited(_whole(layout, file.alphabet, [(region.start, region.end, own)]), name, file.alphabet, same)
+    whole = _whole(layout, file.alphabet, [(region.start, region.end, own)])
+    return _limited(whole, name, file.alphabet, lambda text: content(read_regex(text, name, MENTIONED)), content(file))
 
 
 def _plain(tokens: Sequence[Lexeme]) -> list[tuple[str, str]]:
@@ -370,16 +357,14 @@ def canonical_crasp(data: bytes | str, name: str) -> Canonical:
         (code,) = printed(source, line.body, crasp_tokens(source, line.body), CRASP_STYLE, f"{line.name} =")
         add(line.at.start, line.body.end, code)
 
-    def content(one: FormulaFile, parts: CraspLayout) -> Any:
+    def content(one: FormulaFile) -> Any:
+        parts = CraspLayout(one.source)
         lines = [(line.name, _plain(crasp_tokens(one.source, line.body))) for line in parts.lines]
         imports = [parts.written(span) for span in parts.imports]
         return _blanked(one), lines, imports, len(one.notes), _beside_tree(parts)
 
-    def same(text: str) -> bool:
-        again = parse_crasp(text, name)
-        return bool(content(again, CraspLayout(again.source)) == content(file, layout))
-
-    return _limited(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+    whole = _whole(layout, file.alphabet, items)
+    return _limited(whole, name, file.alphabet, lambda text: content(parse_crasp(text, name)), content(file))
 
 
 def canonical_spec(data: bytes | str, name: str) -> Canonical:
@@ -396,24 +381,22 @@ def canonical_spec(data: bytes | str, name: str) -> Canonical:
             for key, line in pairs
         ]  # fmt: skip
 
-    def same(text: str) -> bool:
-        again = read_spec(text, name)
-        lines = [[own for _, _, own in sorted(named(one))] for one in (again, layout)]
-        return lines[0] == lines[1] and _beside_tree(again) == _beside_tree(layout)
+    def content(one: SpecLayout) -> Any:
+        return [own for _, _, own in sorted(named(one))], _beside_tree(one)
 
     declared = layout.header("alphabet")
     alphabet = () if declared is None else read_alphabet(layout.source, declared.body)
-    return _limited(_whole(layout, alphabet, named(layout)), name, alphabet, same)
+    whole = _whole(layout, alphabet, named(layout))
+    return _limited(whole, name, alphabet, lambda text: content(read_spec(text, name)), content(layout))
 
 
-def _limited(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
-    """Return the canonical text if it has the same meaning as its file. Raises InvariantError if it has not, or cannot
-    be parsed."""
-    try:
-        holds = same(text)
-    except InputError:
-        holds = False
-    if not holds:
+def _limited(text: str, name: str, alphabet: Alphabet, content: Callable[[str], Any], expected: Any) -> Canonical:
+    """Return the canonical text if its content is that of its file. Raises InvariantError if it is not, or the text
+    cannot be parsed."""
+    found = None
+    with suppress(InputError):
+        found = content(text)
+    if found != expected:
         raise InvariantError(f"the canonical text of {name} would not have the same meaning as the file")
     return Canonical(text, alphabet)
 

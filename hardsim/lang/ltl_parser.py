@@ -378,10 +378,8 @@ class Scope(Cited):
     def tokens(self, region: Span) -> list[Lexeme]:
         """Return the tokens of a region, with X replaced by the next operator of the dialect. Raises SourceError for
         text that is no token, and for X[!] beside a bare X without a dialect."""
-        return [self._spoken(token) for token in self._lexemes(region)]
-
-    def _lexemes(self, region: Span) -> list[Lexeme]:
-        return formula_tokens(self.source, region, self.symbols, self.later, division=self.rational)
+        lexemes = formula_tokens(self.source, region, self.symbols, self.later, division=self.rational)
+        return [self._spoken(token) for token in lexemes]
 
     def clashes(self) -> list[str]:
         """Return a note on each symbol that occurs only as an operator with the same spelling."""

@@ -70,7 +70,9 @@ def unread_format_error(name: str, place: str, data: bytes, sure: bool = False) 
         return prefix
     if sure or not (data.strip() if text is None else text.strip()) or DECLARES.search(text or ""):
         return None
-    suffix, found = _by_suffix(place)
+    # the first suffix, in the order of FORMATS, that the path ends with
+    ends = ((suffix, one) for one in FORMATS for suffix in one.suffixes if place.lower().endswith(suffix))
+    suffix, found = next(ends, ("", None))
     return None if found is None else InputError(f"{name}: by its name (*{suffix}) this is {found.title}", found.advice)
 
 
@@ -92,19 +94,9 @@ def prefix_error(name: str, place: str, data: bytes) -> InputError | None:
     )
 
 
-def _by_suffix(place: str) -> tuple[str, OtherToolFormat | None]:
-    """Return the first suffix, in the order of FORMATS, that a path ends with (case is ignored), and its format; ""
-    and None if there is none."""
-    for one in FORMATS:
-        for suffix in one.suffixes:
-            if place.lower().endswith(suffix):
-                return suffix, one
-    return "", None
-
-
 def _by_content(place: str, data: bytes, sure: bool) -> OtherToolFormat | None:
     """Return the first format that the content of a file shows, or None."""
-    found = _first(one for one in FORMATS if one.magic and _compiled(one.magic).match(data))
+    found = _first(one for one in FORMATS if one.magic and re.match(one.magic, data, re.DOTALL))
     text = None if found is not None else _text(data)
     if text is None:
         return found
@@ -139,11 +131,6 @@ def _fits(form: OtherToolFormat, text: str, start: int, unsure: bool) -> bool:
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.MULTILINE)
-
-
-@cache
-def _compiled(magic: bytes) -> re.Pattern[bytes]:
-    return re.compile(magic, re.DOTALL)
 
 
 def _text(data: bytes) -> str | None:

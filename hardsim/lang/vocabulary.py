@@ -295,12 +295,8 @@ def split_names(text: str) -> list[str]:
 
 def joined_names(names: Iterable[str]) -> str:
     """Join names to a text that `split_names` reads back."""
-    return " ".join(name if _stands_alone(name) else quoted(name) for name in names)
-
-
-def _stands_alone(name: str) -> bool:
-    """Return True if a name needs no quotes in a list of names, whatever the names beside it."""
-    return " " not in name and (len(name) == 1 or name[0] not in ("'", '"'))
+    # a name that contains a space, or may open a quote whatever the names beside it, is quoted
+    return " ".join(quoted(name) if " " in name or (len(name) > 1 and name[0] in "'\"") else name for name in names)
 
 
 def symbol_hint(text: str, symbols: Collection[str]) -> str:

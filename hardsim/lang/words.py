@@ -206,7 +206,9 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ..
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
     if valuations.is_sets(alphabet):
         try:
-            return tuple(_set_symbol(Source("<word>", one), _whole_set(one), alphabet) for one in symbols)
+            # the second pattern matches any text
+            found = [_SET_PIECE.fullmatch(one) or re.fullmatch("(?s:.*)", one) for one in symbols]
+            return tuple(_set_symbol(Source("<word>", piece.string), piece, alphabet) for piece in found if piece)
         except SourceError as error:
             plain = InputError(error.message, error.hint or f"expected {error.expected}")
             raise (_outside(plain) if error.outside else plain) from None
@@ -273,13 +275,6 @@ def read_set(source: Source, region: Span, alphabet: Sequence[str]) -> str:
     found = _SET_PIECE.fullmatch(source.text, region.start, region.end)
     assert found is not None  # callers have checked the braces
     return _set_symbol(source, found, alphabet)
-
-
-def _whole_set(text: str) -> re.Match[str]:
-    """Match a whole text as one set, or as a piece that is not a set, in the form that `_set_symbol` requires."""
-    found = _SET_PIECE.fullmatch(text) or re.compile(".*", re.DOTALL).fullmatch(text)
-    assert found is not None  # the second pattern matches any text
-    return found
 
 
 def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -> str:

@@ -342,7 +342,10 @@ class _Scope(Scope):
 
     def _atom(self, raw: Raw) -> ast.Formula | Walk[ast.Formula]:
         if raw.kind == "word" and raw.text in self.predicates:
-            return self._of_position(raw)
+            if len(self.predicates[raw.text].params) == 2:
+                message, form = f"{raw.text} has two arguments", f"as in #[{raw.text}] true"
+                raise self.error(raw.at, message, "a predicate of i", form)
+            return ast.Predicate(raw.text, (), None, span=raw.at)
         return super()._atom(raw)
 
     def as_term(self, raw: Raw, hint: str = "") -> Walk[ast.Term]:
@@ -365,8 +368,3 @@ class _Scope(Scope):
             case "psum":
                 return CountWhere(name, (yield self.as_formula(raw.args[0])), span=raw.at)
         return super().as_term(raw, "as a count a Boolean is written 1 if X else 0")
-
-    def _of_position(self, raw: Raw) -> ast.Formula:
-        if len(self.predicates[raw.text].params) == 2:
-            raise self.error(raw.at, f"{raw.text} has two arguments", "a predicate of i", f"as in #[{raw.text}] true")
-        return ast.Predicate(raw.text, (), None, span=raw.at)

@@ -66,7 +66,12 @@ def resolved(text: Cited, tokens: Sequence[Lexeme], notation: Notation, symbols:
 class _Signs:
     def __init__(self, text: Cited, tokens: list[Lexeme], notation: Notation, symbols: Alphabet) -> None:
         self.text, self.tokens, self.notation, self.symbols = text, tokens, notation, symbols
-        self.inside_sets = _inside_sets(tokens)
+        self.inside_sets, inside = set[int](), False
+        """The indices of the tokens inside a set such as [ab]."""
+        for index, token in enumerate(tokens):
+            if inside:
+                self.inside_sets.add(index)
+            inside = token.kind == "SET" or (inside and token.kind != "RSQB")
 
     # ---- + ----
 
@@ -229,13 +234,3 @@ class _Signs:
     def _with_symbol(self, sign: str, hint: str) -> str:
         """Return a hint, preceded by the spelling of the sign as a symbol if the alphabet has it."""
         return "; ".join(filter(None, [symbol_hint(sign, self.symbols), hint]))
-
-
-def _inside_sets(tokens: Sequence[Lexeme]) -> frozenset[int]:
-    """Return the indices of the tokens inside a set such as [ab]."""
-    found, inside = set[int](), False
-    for index, token in enumerate(tokens):
-        if inside:
-            found.add(index)
-        inside = token.kind == "SET" or (inside and token.kind != "RSQB")
-    return frozenset(found)

@@ -290,7 +290,10 @@ class _RegexScanner(Scanner):
             self._repeat(char)
         # for an alphabet of sets, braces are a set unless they can only be a repetition
         elif char == "{" and self.sets and not self._repeats():
-            self._set()
+            found = self.match(_BRACES)
+            if found is None:
+                raise self.wrong(self.at + 1, "this brace is never closed", "} further on")
+            self.add("SYMBOL", read_set(self.source, Span(*found.span()), self.alphabet), found.end())
         elif char == "{":
             self._bounds()
         elif empty := self.match(_EMPTY):
@@ -323,14 +326,6 @@ class _RegexScanner(Scanner):
         after = before in ENDS_OPERAND | {"REPEAT"} or (before == "PLUS" and self.notation.plus == "repeat")
         bounds = self.match(_BOUNDS)
         return after and bounds is not None and bool(bounds[1] or bounds[3]) and not in_set(self.tokens)
-
-    def _set(self) -> None:
-        """Read a set of propositions as a symbol."""
-        found = self.match(_BRACES)
-        if found is None:
-            raise self.wrong(self.at + 1, "this brace is never closed", "} further on")
-        symbol = read_set(self.source, Span(*found.span()), self.alphabet)
-        self.add("SYMBOL", symbol, found.end())
 
     def _symbol(self) -> None:
         run = self.match(_RUN)
