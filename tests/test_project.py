@@ -47,6 +47,10 @@ APART: dict[str, tuple[str, ...]] = {
     "hard.batch_hard": ("run",),
     "sharpening": ("lang.semantics", "hard.batch_hard"),
     "proof": ("lang.semantics", "hard.batch_hard", "compiling", "program.assemble"),
+    # Formulas and programs are proved by different arguments, which share only what is common to all proofs.
+    "proof.formulas": ("proof.programs",),
+    "proof.programs": ("proof.formulas",),
+    "proof.shared": ("proof.formulas", "proof.programs"),
     "lang.semantics": ("lang.core", "lang.desugar"),
     "lang.crasp.oracle": ("lang.core", "lang.desugar", "lang.crasp.formula"),
     "lang.crasp.formula": ("lang.semantics",),

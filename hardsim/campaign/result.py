@@ -437,7 +437,7 @@ class LengthResult(Record):
     """The error that the temperature was chosen for."""
     assumption: Assumption = ""
     sampled: Unwritten[str] = ""
-    """What the assumption says was measured on some words, as text; empty without an assumption."""
+    """The facts that were measured on some words, by the assumption, as text; empty without an assumption."""
     layers: tuple[LayerResult, ...] = ()
     """The layers, in order."""
     void: Void = False

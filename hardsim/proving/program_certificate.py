@@ -22,8 +22,8 @@ from hardsim.network.transformer import Matrix, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program, ProgramLayer, Weighting
 from hardsim.proof.programs.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
+from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.places import Place, Seen
-from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import Difference, Row, distances
 from hardsim.proof.programs.shares import shown_apart, shown_away
 from hardsim.proof.programs.types import RULE

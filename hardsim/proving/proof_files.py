@@ -12,7 +12,7 @@ from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.program.assemble import assemble
 from hardsim.proof.formulas.smt import smt_text, writer
-from hardsim.proof.programs.smt_program import program_text, program_writer
+from hardsim.proof.programs.smt import program_text, program_writer
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.proving.certificate import certificate, certificate_text, lengths_of, span_of
 from hardsim.proving.program_certificate import program_certificate

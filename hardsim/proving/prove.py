@@ -2,7 +2,7 @@
 
 For a model, the claim is that softmax answers as hard attention does; the error recursion of Theorem 26 proves it.
 The facts that it needs of the hard model come from the structure of a compiled program none of whose integers can
-leave its range (`proof.programs.program`), or from exact hard attention on every word of a length, where these are few.
+leave its range (`proof.programs.law`), or from exact hard attention on every word of a length, where these are few.
 Ties of leftmost and rightmost heads are broken only in the network that hardsim makes of a hard-attention model.
 """
 
@@ -81,7 +81,7 @@ FROM_HEADS = (
     "the network accepts exactly what the formula says",
     "the network does what its heads' specification says (no formula claimed)",
 )
-"""What a proof by heads shows of every word: with the formula, and of the heads alone."""
+"""The claims on every word of proofs by heads: one with the formula, and one of the heads alone."""
 EVERY_WORD = "every word of every length: "
 AMISS = "hard attention differs from the program"
 
@@ -142,7 +142,7 @@ class ProofResult(SubjectRecord):
     argument: ProgramArgument | None = None
     """For a model or a program, the argument for every length, if it was asked for."""
     theorem: Unwritten[str] = ""
-    """What a proof for every length shows of every word, as text; empty if no word of any length was proved so."""
+    """The claim on every word that is proved for every length, as text; empty without such a proof."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
     shown: Shown | None = None
@@ -559,7 +559,7 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
 
 
 def _theorem(subject: Subject, argument: ProgramArgument, ties: Sequence[Tie]) -> str:
-    """Return what a proof of every length from structure shows of every word."""
+    """Return the claim on every word that a proof of every length from structure shows."""
     rest = " (that hard attention computes the program rests on one construction per vector)" * (
         subject.kind == "srasp"
     )

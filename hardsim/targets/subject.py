@@ -42,7 +42,7 @@ from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Kind, Program, Weighting
 from hardsim.program.sharpness import Budget
 from hardsim.proof.programs.decay import DecayClaim, ProgramArgument, argue
-from hardsim.proof.programs.program import ProgramLaw, law_of
+from hardsim.proof.programs.law import ProgramLaw, law_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace

@@ -9,7 +9,7 @@ import pytest
 
 from hardsim.measuring.general_rate import function_text, general_rate
 from hardsim.proof.programs.decay import PowerBound
-from hardsim.proof.programs.program import ProgramLaw
+from hardsim.proof.programs.law import ProgramLaw
 from tests.support.language import parse_arith
 from tests.support.subjects import compiled, known, shipped
 

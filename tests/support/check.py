@@ -17,7 +17,7 @@ from hardsim.measuring.export import Export as Export
 from hardsim.measuring.export import export_of as export_of
 from hardsim.proof.formulas.network import prove as prove
 from hardsim.proof.formulas.sites import Sites as Sites
-from hardsim.proof.programs.program import law_of as law_of
+from hardsim.proof.programs.law import law_of as law_of
 from hardsim.proof.shared.result import NotProved as NotProved
 from hardsim.proving.proof_before_words import check_with_proof as check_with_proof
 from hardsim.proving.prove import prove_attention as prove_attention

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hardsim.proof.formulas.smt import Query
+from hardsim.proof.shared.smt import Query
 
 Z3 = Path(sys.executable).with_name("z3")
 """The executable that z3-solver installs beside Python."""

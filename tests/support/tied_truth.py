@@ -23,7 +23,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from hardsim.proof.programs.lattice import DenominatorName, IsolatedZero, NumberSpan, Share
-from hardsim.proof.programs.program import HeadLaw, Law, LayerLaw, ProgramLaw
+from hardsim.proof.programs.law import HeadLaw, Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.types import Source, TypedColumns
 from hardsim.proof.shared.ratios import NAMES, Ratio, Value

@@ -27,7 +27,7 @@ from hardsim.verify import checker_of, verify
 from hardsim.verify.arithmetic import MINUTE, WORK, Rejected
 from hardsim.verify.program_sections import CHECKED
 from hardsim.verify.programs import ProgramChecker
-from tests.proof.test_smt_program import of_subject
+from tests.proof.programs.test_smt import of_subject
 from tests.support.check import prove_attention
 from tests.support.damage import at, places, replaced
 from tests.support.hostile_certificates import made as formula_certificate

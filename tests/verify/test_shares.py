@@ -20,10 +20,10 @@ from typing import Any, cast
 import pytest
 
 from hardsim.campaign.theorem26 import constant
-from hardsim.proof.programs import program as derivation
+from hardsim.proof.programs import law as derivation
 from hardsim.proof.programs import shares as known_shares
 from hardsim.proof.programs.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
-from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw
+from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import ScoreRows
 from hardsim.proof.shared.ratios import Ratio, simplest
 from hardsim.proving.program_certificate import program_facts, program_json

@@ -26,7 +26,7 @@ and holds ever after.
 Only bounds of f are used, rational functions of n: lower ones for `f g` (one of them in n and log(n + 1)), the
 upper one for `f eta`; where tau has log, sqrt or exp these come from `monotone`. Below N0 the recursion itself is
 run, length by length, at the same temperature. All numbers are exact rationals or rounded up; sizes, gaps and
-margins are those of `proof.programs.program`.
+margins are those of `proof.programs.law`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.programs.lattice import times
+from hardsim.proof.programs.law import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
 from hardsim.proof.programs.places import A, N
-from hardsim.proof.programs.program import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
 from hardsim.proof.shared.monotone import colder, hotter, rounded
 from hardsim.proof.shared.ratios import LARGEST_DEGREE, LOG, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
 from hardsim.proof.shared.result import NotProved

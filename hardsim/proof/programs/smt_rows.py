@@ -27,7 +27,6 @@ from itertools import chain, combinations, pairwise
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.program.hard_attention import Head
-from hardsim.proof.formulas.smt import Query, both, either, number, ratio, times, total
 from hardsim.proof.programs.lattice import multiple, plus
 from hardsim.proof.programs.lattice import times as product
 from hardsim.proof.programs.places import J, Place, World
@@ -35,6 +34,7 @@ from hardsim.proof.programs.rows import Columns, Difference, Group, Pieces, Row,
 from hardsim.proof.programs.types import RULE
 from hardsim.proof.shared.ratios import Ratio, Value, simplest
 from hardsim.proof.shared.result import NotProved
+from hardsim.proof.shared.smt import Query, both, either, number, ratio, times, total
 
 W = Ratio.variable("w")
 LATTICE = "lattice"

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hardsim.network.transformer import AttentionHead, Terms
-from hardsim.proof.formulas.smt import Query, both, either, ratio
 from hardsim.proof.programs.lattice import NumberSpan, linear, plus, positive, times
 from hardsim.proof.programs.places import J, Place, World
 from hardsim.proof.programs.rows import Columns, ProductRule, Row
@@ -30,6 +29,7 @@ from hardsim.proof.programs.smt_spans import (
     span_text,
     zeros_text,
 )
+from hardsim.proof.shared.smt import Query, both, either, ratio
 
 
 @dataclass(frozen=True)

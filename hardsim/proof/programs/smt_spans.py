@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hardsim.network.numbers import Rational
-from hardsim.proof.formulas.smt import both, either, number, ratio, times, total
 from hardsim.proof.programs.lattice import (
     Domains,
     IsolatedZero,
@@ -29,6 +28,7 @@ from hardsim.proof.programs.lattice import times as product
 from hardsim.proof.programs.shares import isolated_of, share_of, shown_away
 from hardsim.proof.programs.smt_rows import FractionTerm, added, differ, less, steps_of, whole
 from hardsim.proof.shared.ratios import Ratio, Value, simplest
+from hardsim.proof.shared.smt import both, either, number, ratio, times, total
 
 Part = tuple[Rational, NumberSpan]
 """Part of a sum: a factor, and the span of the number that it multiplies."""

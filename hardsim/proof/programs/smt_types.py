@@ -23,14 +23,14 @@ from typing import Protocol
 from hardsim.lang.valuations import Valuations
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Terms, Transformer
 from hardsim.program.hard_attention import Head, Program
-from hardsim.proof.formulas.smt import Query, both, either, number, ratio, times, total
 from hardsim.proof.programs.lattice import NumberSpan
+from hardsim.proof.programs.law import Law
 from hardsim.proof.programs.places import J, Place
-from hardsim.proof.programs.program import Law
 from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.smt_rows import W, key_at, length_text, query_lines
 from hardsim.proof.programs.types import RULE, TypedRows, Types, free, picked_types
 from hardsim.proof.shared.ratios import Ratio, Value, simplest
+from hardsim.proof.shared.smt import Query, both, either, number, ratio, times, total
 
 PAIR = 2
 """Number of keys at places of several positions in the queries about pairs."""

@@ -17,10 +17,10 @@ import pytest
 from hardsim.lang.valuations import Valuations
 from hardsim.proof.programs import types
 from hardsim.proof.programs.lattice import NumberSpan
-from hardsim.proof.programs.program import number
+from hardsim.proof.programs.law import number
 from hardsim.proof.programs.rows import Row
 from hardsim.proof.programs.types import RULE, TypedRows, TypeTable, combined, free
-from tests.proof.test_program import contain, mutants
+from tests.proof.programs.test_law import contain, mutants
 from tests.support.check import NotProved, law_of
 from tests.support.language import parse_arith, parse_program
 from tests.support.mistakes import raised

@@ -22,8 +22,8 @@ from hardsim.proof.formulas.network import prove_network
 from hardsim.proof.formulas.sites import Classes, SiteClass
 from hardsim.proof.shared.ratios import NoRatio, Ratio, ratio_of
 from hardsim.targets.subject import own_predicates
-from tests.proof.mutate import mutated, renamed
-from tests.proof.test_perturbed import refuting_word, subjects
+from tests.proof.formulas.mutate import mutated, renamed
+from tests.proof.formulas.test_perturbed import refuting_word, subjects
 from tests.support.check import Sites, Subject, prove
 from tests.support.language import Arith, HardsimError, SourceError, desugar, parse_arith, parse_expression
 from tests.support.model import (

@@ -13,7 +13,7 @@ from hardsim.program.sharpness import choose
 from hardsim.proof.formulas import meaning
 from hardsim.proof.formulas.general import prove_general
 from hardsim.targets.subject import own_predicates
-from tests.proof.test_perturbed import perturbations, refuting_word, subjects
+from tests.proof.formulas.test_perturbed import perturbations, refuting_word, subjects
 from tests.support.check import ModelOptions, Subject, compile_formula, prove
 from tests.support.language import desugar, parse_expression, parse_text
 from tests.support.model import PROVEN, REGIMES, Head, Mask, Weighting, assemble

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.proof.programs import lattice, program, rows, shares, types
+from hardsim.proof.programs import lattice, law, rows, shares, types
 from hardsim.proof.programs.lattice import (
     Denominator,
     Domains,
@@ -30,7 +30,7 @@ from hardsim.proof.programs.places import Seen, World
 from hardsim.proof.programs.rows import Difference, Row, ScoreRows
 from hardsim.proof.programs.types import TypedRows
 from hardsim.proof.shared.ratios import Ratio, Value
-from tests.proof.test_ties import law_of_seed
+from tests.proof.programs.test_ties import law_of_seed
 from tests.support.model import Head, Mask, ProgramLayer, Rational
 from tests.support.tied_truth import Wrong
 
@@ -157,7 +157,7 @@ def what_a_head_reads_is_a_mean_of_one_type(patch: Patch) -> None:
         }
         return attended(layer, number, before, alone, *rest)
 
-    patch.setattr(program, "attended_types", wrong)
+    patch.setattr(law, "attended_types", wrong)
 
 
 # ---- denominators ----
@@ -165,41 +165,41 @@ def what_a_head_reads_is_a_mean_of_one_type(patch: Patch) -> None:
 
 @mistake(14)
 def no_mask_is_enough_for_a_denominator_everywhere(patch: Patch) -> None:
-    patch.setattr(program._Derivation, "_alike", lambda self, head: head.mask is Mask.NONE)
+    patch.setattr(law._Derivation, "_alike", lambda self, head: head.mask is Mask.NONE)
 
 
 @mistake(1)
 def one_query_is_enough_for_a_denominator_everywhere(patch: Patch) -> None:
-    alike = program._Derivation._alike
-    patch.setattr(program._Derivation, "_alike", lambda self, head: alike(self, replace(head, mask=Mask.NONE)))
+    alike = law._Derivation._alike
+    patch.setattr(law._Derivation, "_alike", lambda self, head: alike(self, replace(head, mask=Mask.NONE)))
 
 
 @mistake(115)
 def queries_of_the_ends_may_differ_from_the_others(patch: Patch) -> None:
-    constant = program._Derivation._constant_inputs
+    constant = law._Derivation._constant_inputs
 
     def wrong(self: Any, columns: Any) -> set[str]:
         order = max(place.order for place in self.world.places if place.order < 3)
         return constant(self, {name: {order: spans[order]} for name, spans in columns.items()})
 
-    patch.setattr(program._Derivation, "_constant_inputs", wrong)
+    patch.setattr(law._Derivation, "_constant_inputs", wrong)
 
 
 @mistake(669)
 def what_hidden_units_write_is_the_same_everywhere(patch: Patch) -> None:
-    still = program._Derivation._still_constant
-    patch.setattr(program._Derivation, "_still_constant", lambda self, layer: still(self, replace(layer, units=())))
+    still = law._Derivation._still_constant
+    patch.setattr(law._Derivation, "_still_constant", lambda self, layer: still(self, replace(layer, units=())))
 
 
 @mistake(101)
 def what_heads_write_is_the_same_everywhere(patch: Patch) -> None:
-    still = program._Derivation._still_constant
-    patch.setattr(program._Derivation, "_still_constant", lambda self, layer: still(self, replace(layer, heads=())))
+    still = law._Derivation._still_constant
+    patch.setattr(law._Derivation, "_still_constant", lambda self, layer: still(self, replace(layer, heads=())))
 
 
 def counted_by(kind: Callable[[Head], object]) -> Callable[..., dict[str, tuple[str, bool]]]:
     """Return a mistake that uses one denominator for all heads of a kind."""
-    counted = program._Derivation._counted
+    counted = law._Derivation._counted
 
     def wrong(self: Any, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
         found: dict[str, tuple[str, bool]] = counted(self, layer)
@@ -211,17 +211,17 @@ def counted_by(kind: Callable[[Head], object]) -> Callable[..., dict[str, tuple[
 
 @mistake(7)
 def all_heads_of_a_mask_have_one_denominator(patch: Patch) -> None:
-    patch.setattr(program._Derivation, "_counted", counted_by(lambda head: head.mask))
+    patch.setattr(law._Derivation, "_counted", counted_by(lambda head: head.mask))
 
 
 @mistake(46)
 def all_heads_of_a_score_have_one_denominator(patch: Patch) -> None:
-    patch.setattr(program._Derivation, "_counted", counted_by(lambda head: head.score))
+    patch.setattr(law._Derivation, "_counted", counted_by(lambda head: head.score))
 
 
 @mistake(39)
 def what_is_read_elsewhere_keeps_its_denominators(patch: Patch) -> None:
-    for room in (shares, program):
+    for room in (shares, law):
         patch.setattr(room, "read_through", lambda span, via: span)
 
 
@@ -246,7 +246,7 @@ def a_denominator_is_below_the_number_of_visible_positions(patch: Patch) -> None
     def wrong(span: NumberSpan, head: Denominator, count: Value, domains: Domains) -> NumberSpan:
         return tied(span, replace(head, most=plus(head.most, -1)), count, domains)
 
-    patch.setattr(program, "tied_mean", wrong)
+    patch.setattr(law, "tied_mean", wrong)
 
 
 @mistake(39)
@@ -258,7 +258,7 @@ def means_of_means_of_other_denominators_have_a_share(patch: Patch) -> None:
         return replace(span, share=replace(span.share, denominators=some))
 
     tied = shares.tied_mean
-    patch.setattr(program, "tied_mean", lambda span, *rest: tied(everywhere(span), *rest))
+    patch.setattr(law, "tied_mean", lambda span, *rest: tied(everywhere(span), *rest))
 
 
 @mistake(39)
@@ -267,7 +267,7 @@ def full_means_of_means_of_other_denominators_have_a_share(patch: Patch) -> None
         share = span.share
         return replace(mean, share=None if share is None else replace(share, step=shares._over(share.step, count)))
 
-    patch.setattr(program, "full_mean", wrong)
+    patch.setattr(law, "full_mean", wrong)
 
 
 @mistake(39)
@@ -275,7 +275,7 @@ def full_means_keep_their_step(patch: Patch) -> None:
     def wrong(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains) -> NumberSpan:
         return mean if mean.step is not None else replace(mean, share=span.share)
 
-    patch.setattr(program, "full_mean", wrong)
+    patch.setattr(law, "full_mean", wrong)
 
 
 # ---- lattices of shares ----
@@ -458,14 +458,14 @@ def an_isolated_zero_is_as_far_away_as_its_base(patch: Patch) -> None:
 def the_beginning_of_the_sequence_is_not_counted(patch: Patch) -> None:
     count = World.count
     patch.setattr(
-        program._Derivation,
+        law._Derivation,
         "_read",
         _reading_with(lambda world, query, mask: plus(count(world, query, mask), -int(world.bos and query.order > 0))),
     )
 
 
 def _reading_with(count: Callable[[Any, Any, Mask], Value]) -> Callable[..., NumberSpan]:
-    read = program._Derivation._read
+    read = law._Derivation._read
 
     def wrong(self: Any, *arguments: Any) -> NumberSpan:
         with pytest.MonkeyPatch.context() as patch:

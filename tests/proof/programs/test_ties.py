@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from hardsim.proof.programs.program import ProgramLaw
+from hardsim.proof.programs.law import ProgramLaw
 from tests.support.check import NotProved, law_of
 from tests.support.tied_models import tied_model
 from tests.support.tied_truth import all_words, longer_words, require

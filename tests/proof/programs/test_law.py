@@ -15,8 +15,8 @@ from random import Random
 
 import pytest
 
+from hardsim.proof.programs.law import ProgramLaw, number
 from hardsim.proof.programs.places import every_length
-from hardsim.proof.programs.program import ProgramLaw, number
 from hardsim.proof.shared.ratios import Ratio
 from hardsim.sharpening.measure import LengthFacts
 from tests.support.check import NotProved, law_of

@@ -22,7 +22,7 @@ from tests.support.language import InputError, parse_arith, parse_text
 from tests.support.model import PROVEN, Mask, Program
 from tests.support.solver import answers, by_kind
 
-FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
+FORMULAS = Path(__file__).resolve().parents[3] / "formulas"
 
 
 def network(name: str, regime: str, beta: Fraction | None = None) -> Writer:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from hardsim.proof.formulas.smt import Query, text_of
 from hardsim.proof.programs.lattice import times
-from hardsim.proof.programs.program import LayerLaw
+from hardsim.proof.programs.law import LayerLaw
 from hardsim.proof.programs.rows import Row
-from hardsim.proof.programs.smt_program import ProgramWriter
+from hardsim.proof.programs.smt import ProgramWriter
 from hardsim.proof.programs.types import RULE
-from tests.proof.test_smt_program import of_subject, solved
+from hardsim.proof.shared.smt import Query, text_of
+from tests.proof.programs.test_smt import of_subject, solved
 from tests.support.model import Matrix, Rational
 from tests.support.solver import answers
 from tests.support.subjects import program_of, subject_of

@@ -17,8 +17,8 @@ from hardsim.proof.formulas.account import Account, account_of
 from hardsim.proof.formulas.facts import MOST_JOINED, Column, Facts
 from hardsim.proof.formulas.network import prove_meaning, prove_network
 from hardsim.targets.subject import own_predicates
-from tests.proof.mutate import renamed
-from tests.proof.perturb import with_one
+from tests.proof.formulas.mutate import renamed
+from tests.proof.formulas.perturb import with_one
 from tests.support.check import ModelOptions, NotProved, Sites, Subject, compile_formula, prove
 from tests.support.language import desugar, parse_text
 from tests.support.model import Affine, Program, Rational, Unit, assemble

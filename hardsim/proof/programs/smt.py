@@ -40,7 +40,6 @@ from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Rational
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
 from hardsim.program.hard_attention import Head, Program, Weighting
-from hardsim.proof.formulas.smt import Query, both, either, expression, number, ratio, small, text_of, times, total
 from hardsim.proof.programs.decay import (
     EULER,
     Decay,
@@ -54,8 +53,8 @@ from hardsim.proof.programs.decay import (
 from hardsim.proof.programs.lattice import NumberSpan, Share, plus
 from hardsim.proof.programs.lattice import linear as plain_sum
 from hardsim.proof.programs.lattice import times as product
+from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw, Spans
 from hardsim.proof.programs.places import MIDDLE, J, Place, World
-from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw, Spans
 from hardsim.proof.programs.rows import Columns, Row
 from hardsim.proof.programs.shares import read_through, same_everywhere
 from hardsim.proof.programs.smt_rows import (
@@ -92,6 +91,7 @@ from hardsim.proof.programs.smt_types import TypeQueries
 from hardsim.proof.programs.types import RULE, read_by
 from hardsim.proof.shared.ratios import Ratio, Value, simplest
 from hardsim.proof.shared.result import NotProved
+from hardsim.proof.shared.smt import Query, both, either, expression, number, ratio, small, text_of, times, total
 
 ZERO: Value = 0
 LAST = MIDDLE + 1

@@ -14,7 +14,7 @@ from typing import Any
 
 from hardsim.network.columns import PositionFunction
 from hardsim.network.transformer import PositionTable
-from tests.proof.perturb import perturbed, with_one
+from tests.proof.formulas.perturb import perturbed, with_one
 from tests.support.check import Subject
 from tests.support.language import Arith, HardsimError, parse_arith
 from tests.support.model import (

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from hardsim.run.soft import rounded
-from tests.proof.perturb import perturbed
+from tests.proof.formulas.perturb import perturbed
 from tests.support.check import Subject, prove
 from tests.support.language import Oracle, Undecided, desugar, parse_expression
 from tests.support.model import SoftModel, Transformer

@@ -30,7 +30,7 @@ from hardsim.proof.programs.lattice import (
     remainder,
     times_step,
 )
-from hardsim.proof.programs.program import number
+from hardsim.proof.programs.law import number
 from hardsim.proof.shared.ratios import Ratio, Value, chain
 from tests.support.check import NotProved
 

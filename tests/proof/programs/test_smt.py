@@ -14,13 +14,13 @@ from random import Random
 import pytest
 
 from hardsim.network.transformer import AttentionHead
-from hardsim.proof.formulas.smt import text_of
 from hardsim.proof.programs.decay import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
 from hardsim.proof.programs.lattice import NumberSpan, times
+from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.places import World
-from hardsim.proof.programs.program import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.rows import Row
-from hardsim.proof.programs.smt_program import ProgramWriter, program_text, program_writer
+from hardsim.proof.programs.smt import ProgramWriter, program_text, program_writer
+from hardsim.proof.shared.smt import text_of
 from tests.support.check import NotProved, Subject, law_of
 from tests.support.language import Arith, parse_arith
 from tests.support.mistakes import raised

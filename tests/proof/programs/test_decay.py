@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.proof.programs.decay import GRID, DecayClaim, Fading, above, argue, below
-from hardsim.proof.programs.program import number
+from hardsim.proof.programs.law import number
 from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proving.prove import confirmed, prove_every_length
 from hardsim.sharpening.recursion import error_bounds

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from hardsim.proof.programs.lattice import IsolatedZero, NumberSpan, Share, times
-from hardsim.proof.programs.program import LayerLaw, Spans
+from hardsim.proof.programs.law import LayerLaw, Spans
 from hardsim.proof.programs.rows import ProductRule, Row
-from hardsim.proof.programs.smt_program import ProgramWriter
-from tests.proof.test_smt_program import Change, layers, of_program, of_subject, rows, solutions, solved
+from hardsim.proof.programs.smt import ProgramWriter
+from tests.proof.programs.test_smt import Change, layers, of_program, of_subject, rows, solutions, solved
 from tests.support.language import parse_arith
 from tests.support.model import Encoding
 from tests.support.solver import answers
