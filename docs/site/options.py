@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import fill
 
-from hardsim.campaign.options import OPTIONS, Option, Request
+from hardsim.campaign.options import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, KEYWORDS = ROOT / "docs" / "options.md", ROOT / "hardsim" / "keywords.py"
@@ -97,13 +97,13 @@ def keywords(table: dict[str, Option] = OPTIONS) -> str:
 
 def klass(title: str, bases: str, text: str, names: list[str], table: dict[str, Option]) -> str:
     """Return the class of some keywords."""
-    rows = [f"    {name}: {type_of(name, table[name], title.lower())}" for name in names]
+    rows = [f"    {name}: {type_of(table[name], title.lower())}" for name in names]
     return "\n".join([f"class {title}Keywords({bases}):", f'    """{text}"""', "", *rows, ""])
 
 
-def type_of(name: str, one: Option, method: str) -> str:
+def type_of(one: Option, method: str) -> str:
     """Return the type of the Python values of an option, as it is written."""
-    given = one.kind.python or Request.__annotations__.get(name, "str")
+    given = one.kind.python or one.type
     none = " | None" if one.default is None or method in one.omitted.split() else ""
     return given.removesuffix(" | None") + none
 

@@ -1,7 +1,8 @@
 """The table of options. From it come the command line with its help and completion, the page docs/options.md, and the
 keywords of the Python methods (`make docs` writes the last two).
 
-An option is a field of `Request`, and its entry names the commands that take it. To add an option, add a field.
+An option is a field of `Request`, and its entry names the commands that take it. To add an option, add a field. This
+module imports nothing that takes long, so that help and mistakes in a command line are printed at once.
 """
 
 # ruff: noqa: RUF009  # what stands as a default here is a field
@@ -10,16 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from hardsim.campaign import option_values as kinds
 from hardsim.campaign.option_values import LARGEST_LENGTH, ValueKind, one_of
-from hardsim.campaign.result import ENGINES
 from hardsim.errors import InputError, did_you_mean
-from hardsim.lang.arith import parse_arith
-from hardsim.program.regimes import PROVEN, REGIMES
 
 if TYPE_CHECKING:
     from hardsim.targets.open import Input
@@ -80,6 +78,8 @@ class Option:
     """The commands whose Python methods take it as a keyword; None: all of its commands that are methods."""
     omitted: str = ""
     """The commands for whose Python methods None stands for the default, although the default is no None."""
+    type: str = ""
+    """The type of its field, as it is written; the table adds it."""
 
     @property
     def names(self) -> list[str]:
@@ -213,7 +213,7 @@ class Request:
         "causal-temperature and causal-position; none is plain softmax, right up to a length that grows with beta.",
         brief="check prove eval show trace compile export precision report",
         also="words bound",
-        values=(*REGIMES, ALL),
+        values=("temperature", "position", "causal-temperature", "causal-position", "none", ALL),
     )
     beta: Fraction | None = option(
         "--beta B",
@@ -254,7 +254,7 @@ class Request:
         "is not enough), float64, ball, or mpmath, which has no error bounds.",
         "auto",
         also=COMPUTING,
-        values=ENGINES,
+        values=("auto", "float64", "ball", "mpmath"),
     )
     dps: int | None = option(
         "--dps D",
@@ -445,6 +445,7 @@ class Request:
         "text",
         also=f"{JUDGING} equiv",
         kind=one_of(FORMATS),
+        values=FORMATS,
     )
     quiet: bool = console(
         "-q --quiet", "Print verdicts and failures only.", False, also=f"{JUDGING} equiv report replay"
@@ -485,6 +486,11 @@ class Request:
             InputError: if the regime, the position, the counting or the engine is unknown.
             SourceError: if the temperature is no expression.
         """
+        from hardsim.campaign.result import ENGINES
+        from hardsim.lang.arith import parse_arith
+        from hardsim.program.regimes import PROVEN, REGIMES
+        from hardsim.targets.subject import ModelOptions
+
         if self.regime is not None and self.regime not in (ALL, *REGIMES):
             raise unknown("regime", self.regime, (*REGIMES, ALL), f"; '{ALL}' means {', '.join(PROVEN)}")
         for name, one, other in (
@@ -500,8 +506,6 @@ class Request:
         tau = None if self.tau is None else parse_arith(self.tau, ("i", "n"), "--tau")
         if self.engine not in ENGINES:
             raise unknown("engine", self.engine, ENGINES)
-        from hardsim.targets.subject import ModelOptions  # and with it what does the work
-
         at, method = cast(Any, self.at), cast(Any, self.counting)
         regimes = PROVEN if self.regime == ALL else (self.regime,)
         return [ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon) for regime in regimes]
@@ -577,5 +581,9 @@ def require_one_regime(request: Request, why: str) -> None:
         raise InputError(f"{why}: --regime {ALL} names several", "Name one regime.")
 
 
-OPTIONS: dict[str, Option] = {one.name: one.metadata["option"] for one in fields(Request) if one.metadata}
-"""The table: the entry of each field."""
+def table(request: type[Request]) -> dict[str, Option]:
+    """Return the entry of each field."""
+    return {one.name: replace(one.metadata["option"], type=one.type) for one in fields(request) if one.metadata}
+
+
+OPTIONS = table(Request)

@@ -47,7 +47,7 @@ def parameter(name: str, command: str, brief: bool) -> Parameter:
             hidden=brief and command not in one.brief.split(),
             autocompletion=Completion(name),
         )
-    many = Request.__annotations__[name].startswith(("list", "Sequence"))
+    many = one.type.startswith(("list", "Sequence"))
     kind = list[str] if many else str if metavar else bool
     return Parameter(
         name, Parameter.KEYWORD_ONLY, default=info, annotation=kind if default is not None else kind | None

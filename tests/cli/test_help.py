@@ -145,6 +145,12 @@ def test_help_imports_nothing_that_computes(arguments: list[str]) -> None:
     assert imported(*arguments).isdisjoint({"numpy", "mpmath", "flint", "lark", "rich", "msgspec", "pydantic"})
 
 
+@pytest.mark.parametrize("arguments", [["check", "--help"], ["check", "--max-n", "x"], ["-V"]])
+def test_what_needs_no_input_imports_no_language(arguments: list[str]) -> None:
+    heavy = ("hardsim.lang", "hardsim.program", "hardsim.campaign.result")
+    assert [name for name in imported(*arguments) if name.startswith(heavy)] == []
+
+
 def test_options_are_read_without_pydantic() -> None:
     found = imported("eval", "since", "cba", "--dps", "30", "--beta", "4")
     assert "numpy" in found
