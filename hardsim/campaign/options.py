@@ -170,8 +170,14 @@ class Request:
         "-e TEXT",
         "A formula instead of a file. Without --alphabet and --props its symbols are the alphabet, if there are two or "
         "more.",
-        brief="equiv eval words trace",
+        brief="eval words trace",
         also="check prove verify show compile export precision bound report",
+    )
+    expressions: list[str] | None = console(
+        "-e TEXT",
+        "A formula instead of a file; twice: of both. Without --alphabet and --props it is over the alphabet of the "
+        "file, or, if no file declares one, over the symbols of both.",
+        brief="equiv",
     )
     alphabet: str | None = console(
         "--alphabet SYMBOLS",

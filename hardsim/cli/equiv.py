@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from hardsim.campaign.options import Request
@@ -19,15 +20,15 @@ from hardsim.targets.open import Semantics
 def command(request: Request) -> None:
     """Run `hardsim equiv` as requested, and print its results."""
     with session("equiv", request, request.seed) as current:
-        if not request.files:
+        if not current.names:
             raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")
         at = request.options()[0].at
+        if current.expressions:
+            _require_two(current.names)
         given = list(current.read())
         if current.errors:
             return
-        if len(given) != 2:
-            message = f"equiv compares two files, but {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
-            raise InputError(message, "For example: hardsim equiv mine.ltl mine.re")
+        _require_two(given)
         for remark in equiv_unused(request, *given):
             current.remark(None, None, remark, tell=note)
         sides: list[Semantics] = []
@@ -36,6 +37,12 @@ def command(request: Request) -> None:
                 sides.append(Semantics.of(one, at))
         if len(sides) == len(given):
             _compare(current, *sides)
+
+
+def _require_two(given: Sequence[object]) -> None:
+    if len(given) != 2:
+        message = f"equiv compares two files, but {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
+        raise InputError(message, "For example: hardsim equiv mine.ltl mine.re")
 
 
 def _compare(current: Session, left: Semantics, right: Semantics) -> None:

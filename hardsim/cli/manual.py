@@ -222,7 +222,7 @@ Examples:
 EQUIV = """Compare two formulas, programs or regular expressions word by word.
 
 Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a regular expression (.re), or a shipped
-name. Two are needed, over the same symbols.
+name; -e gives a formula instead. Two are needed, over the same symbols.
 
 No network is made: the meanings of the files are compared. For two regular expressions the automata are compared, which
 decides every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
@@ -239,6 +239,8 @@ two automata is too large, the verdict is UNDECIDED, with the length up to which
 Examples:
   hardsim equiv ab_plus.ltl ab_plus.srasp
   hardsim equiv mine.ltl mine.re --max-n 16
+  hardsim equiv since -e 'b | a & Y(a S b)'
+  hardsim equiv -e 'H a' -e '!O !a' --alphabet 'a b'
   hardsim equiv one.re other.re --json -
 """
 

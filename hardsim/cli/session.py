@@ -25,7 +25,9 @@ from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import EMPTY_NAME, STDOUT, Sink, is_directory
 from hardsim.lang.corpus import line_of
+from hardsim.lang.ltl_parser import TAKEN_HINT
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
+from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import shown_word
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.numbers import plural
@@ -56,6 +58,7 @@ ENDINGS = {
     streams.INTERNAL: Ending.ERROR,
 }
 """Ending of an outcome, by the exit code of the input."""
+TAKEN_OF_BOTH = "no alphabet was given, so it consists of the symbols of both"
 NOT_RUN = {True: "not run: --fail-fast ended the run", False: "no verdict: interrupted"}
 
 Print = Callable[[Screen], None]
@@ -105,7 +108,11 @@ class Session:
         self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
         self.outcomes: list[Outcome] = []
-        self.names: list[str] = [EXPRESSION] if request.expression is not None else list(request.files or [])
+        texts = request.expressions or ([] if request.expression is None else [request.expression])
+        names = [EXPRESSION] if len(texts) == 1 else [f"<expression {number}>" for number in range(1, len(texts) + 1)]
+        self.expressions = dict(zip(names, texts, strict=True))
+        """Texts of formulas that were given on the command line, by the names of these inputs."""
+        self.names: list[str] = [*(request.files or []), *self.expressions]
         """Names of all inputs, in order."""
         self.named = 0
         """Number of inputs, including names without a file; 0 until it is known."""
@@ -221,28 +228,33 @@ class Session:
                 against = self._semantics(request.against) if declared else None
             if against is None and declared:
                 return
-        if request.expression is not None:
-            with self.guard(EXPRESSION):
-                given = read_expression(
-                    request.expression, request.alphabet, props=request.props, dialect=request.dialect
-                )
-                yield self._welcome(self._limited(given, against))
-            return
-        for name in (names := self.expand(request.files or [], lambda path: expand_paths([path], request.lines))):
+        if request.files:
+            self.names = [
+                *self.expand(request.files, lambda path: expand_paths([path], request.lines)),
+                *self.expressions,
+            ]
+        for name in self.names:
             if self.stopped:
                 break
-            self.spare(name)
+            if name not in self.expressions:
+                self.spare(name)
             self.started = perf_counter()
             with self.guard(name):
                 with patient(_slow(name)):
-                    found = read_input(
-                        name,
-                        props=request.props,
-                        alphabet=request.alphabet,
-                        dialect=request.dialect,
-                        beside=self._compared(name, names),
-                    )
+                    found = self._read(name, request.props, request.alphabet, self._compared(name))
                 yield self._welcome(self._limited(found, against))
+
+    def _read(self, name: str, props: str | None, alphabet: str | None = None, beside: Alphabet | None = None) -> Input:
+        """Read a file, or a formula of the command line; `beside` is the alphabet of an input that has none."""
+        dialect = self.request.dialect
+        if name not in self.expressions:
+            return read_input(name, props, alphabet, dialect, beside)
+        if beside is not None:
+            return read_expression(self.expressions[name], beside, None, dialect, name)
+        return read_expression(self.expressions[name], alphabet, props, dialect, name)
+
+    def _declares(self, name: str) -> bool:
+        return name not in self.expressions and declares(name)
 
     def expand(self, paths: Sequence[str], files_of: Callable[[str], Sequence[str]]) -> list[str]:
         """Return the names of all inputs, with directories replaced by their files; a path that stands for no input
@@ -254,23 +266,33 @@ class Session:
         self.names, self.named = names, len(names) + len(self.errors) - before
         return names
 
-    def _compared(self, name: str, names: Sequence[str]) -> Alphabet | None:
-        """Return the alphabet of the file that `equiv` compares with this one, if only that one declares an alphabet;
-        with --props auto and two files without an alphabet, the propositions of both. Return None otherwise.
+    def _compared(self, name: str) -> Alphabet | None:
+        """Return the alphabet over which `equiv` reads an input that declares none: that of the other input, if that
+        one declares an alphabet; else, with --props auto, the propositions of both; else the symbols of both, if one of
+        them is an expression. Return None if there is no such alphabet, or if an option gives one.
         """
-        if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or declares(name):
+        names, request = self.names, self.request
+        if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or self._declares(name):
             return None
-        other, request = names[names.index(name) - 1], self.request
+        other = names[names.index(name) - 1]
         if request.alphabet is not None or request.props not in (None, MENTIONED):
             return None
         try:
-            if declares(other):
-                return read_input(other, dialect=request.dialect).alphabet
-            both = [read_input(one, request.props, dialect=request.dialect).alphabet for one in names]
-            found = [one.props for one in both if isinstance(one, Valuations)]
-            return Valuations(tuple(dict.fromkeys(chain.from_iterable(found)))) if len(found) == 2 else None
-        except HardsimError:  # reported when that file is read itself
+            if self._declares(other):
+                return self._read(other, request.props).alphabet
+            if request.props is None and not self.expressions:
+                return None
+            both = [self._read(one, MENTIONED).alphabet for one in names]
+        except HardsimError:  # reported when that input is read itself
             return None
+        found = [one.props for one in both if isinstance(one, Valuations)]
+        mentioned = tuple(dict.fromkeys(chain.from_iterable(found)))
+        if len(found) != 2 or (request.props is None and len(mentioned) < 2):
+            return None
+        if request.props is not None:
+            return Valuations(mentioned)
+        self._once(None, f"{TAKEN_OF_BOTH}: {joined_names(mentioned)}; {TAKEN_HINT}", warn)
+        return mentioned
 
     def _limited(self, given: Input, against: GivenReference | None) -> Input:
         """Return an input with the reference that --against gives; the reference may take the alphabet of the input."""
@@ -322,10 +344,10 @@ class Session:
             self._once(given.name, remark)
         return given
 
-    def _once(self, name: str, remark: str) -> None:
+    def _once(self, name: str | None, remark: str, tell: Callable[[str], None] = note) -> None:
         """Add a remark on an input, unless another regime of the input already has it."""
         if Note(name, None, remark) not in self.notes:
-            self.remark(name, None, remark, tell=note)
+            self.remark(name, None, remark, tell=tell)
 
     def several(self, given: Sequence[Input]) -> bool:
         """Return True if there is more than one input, counting those that could not be read."""
@@ -562,7 +584,7 @@ def path_of(name: str) -> str:
 
 def is_file(name: str | None) -> bool:
     """Return True if the input of this name is a file, and not an expression or a shipped name."""
-    return name not in (None, EXPRESSION) and located(name or "") == name
+    return name is not None and not name.startswith("<expression") and located(name) == name
 
 
 def _json(request: Request) -> Sink | None:
@@ -629,7 +651,7 @@ def check_source(request: Request, needed: bool = True) -> None:
         raise InputError(message, "Leave out one of them.")
     if "" in paths:
         raise InputError("a file name is empty", EMPTY_NAME)
-    if needed and expression is None and not paths:
+    if needed and not (expression is not None or request.expressions or paths):
         message = "nothing to read: give a formula file, or a formula with -e"
         hint = "`hardsim examples` lists formulas to start from: hardsim examples flipflop > flipflop.ltl"
         raise InputError(message, hint)

@@ -643,14 +643,15 @@ def read_expression(
     alphabet: str | Sequence[str] | None,
     props: str | Sequence[str] | None = None,
     dialect: str | None = None,
+    name: str = "<expression>",
 ) -> Input:
     """Read a formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white
     space. The propositions may be MENTIONED, those that the formula mentions. If neither is given, its symbols are
-    the alphabet. The formula is read in a `dialect` if one is given.
+    the alphabet. The formula is read in a `dialect` if one is given. Errors refer to it as `name`.
     """
     data = text.encode("utf-8", "surrogatepass")
-    with naming("<expression>", "", data):
-        file = ltl_parser.parse_expression(text, alphabet, props=props, dialect=dialect)
+    with naming(name, "", data):
+        file = ltl_parser.parse_expression(text, alphabet, name, props, dialect)
     return of_formula(file, digest(data))
 
 
