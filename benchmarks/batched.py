@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.dense import CELLS, Floats, dense, hidden
 from hardsim.lang.reals import lower
-from hardsim.network.transformer import AttentionHead, FeedForward, Transformer
+from hardsim.network.store import Relus
+from hardsim.network.transformer import AttentionHead, Transformer
 
 Tensor: TypeAlias = Any
 """A torch.Tensor; mypy does not check torch's types."""
@@ -85,7 +86,10 @@ class BatchedPass:
         self._embedding, self._encoding = self._tensor(dense(model.embedding)), self._tensor(encoding)
         self._inverse = self._tensor(np.array([[float(lower(model.inverse_temperature(i, n)))] for i in positions]))
         self._layers = [
-            (self._attention(layer.heads, len(positions), model.bos) if layer.heads else None, self._network(layer.ffn))
+            (
+                self._attention(layer.heads, len(positions), model.bos) if layer.heads else None,
+                self._network(Relus.of(layer.ffn, model.dimension)),
+            )
             for layer in model.layers
         ]
         self._output, self._place, self._bos = model.output, model.reading_index(n), model.bos
@@ -146,7 +150,7 @@ class BatchedPass:
             masks=self._tensor(np.stack([hidden(mask, size, bos) for mask in kinds])),
         )
 
-    def _network(self, ffn: FeedForward) -> Network:
+    def _network(self, ffn: Relus) -> Network:
         return Network(
             self._tensor(dense(ffn.w1).T),
             self._tensor(np.array([float(bias) for bias in ffn.b1])),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask
+from hardsim.network.store import Relus
 from hardsim.network.transformer import AttentionHead, Layer, Matrix, Transformer
 
 Floats = NDArray[np.float64]
@@ -58,7 +59,7 @@ class DensePass:
         for index, encoding in model.encodings:
             self.encoding[:, index] += [float(encoding.evaluate(i=i, n=n)) for i in positions]
         self.inverse = np.array([[float(lower(model.inverse_temperature(i, n)))] for i in positions])
-        self.layers = tuple(_layer(layer, len(positions), model.bos) for layer in model.layers)
+        self.layers = tuple(_layer(layer, len(positions), model.bos, model.dimension) for layer in model.layers)
         self.output, self.place, self.bos = model.output, model.reading_index(n), model.bos
         self.symbols = model.symbol_index
 
@@ -130,13 +131,14 @@ def hidden(mask: Mask, size: int, bos: bool) -> Floats:
     return np.where(seen, 0.0, -np.inf)
 
 
-def _layer(layer: Layer, size: int, bos: bool) -> DenseLayer:
+def _layer(layer: Layer, size: int, bos: bool, d: int) -> DenseLayer:
+    ffn = Relus.of(layer.ffn, d)
     return DenseLayer(
         heads=tuple(_head(head, size, bos) for head in layer.heads),
-        w1=dense(layer.ffn.w1),
-        b1=np.array([float(value) for value in layer.ffn.b1]),
-        w2=dense(layer.ffn.w2),
-        b2=np.array([float(value) for value in layer.ffn.b2]),
+        w1=dense(ffn.w1),
+        b1=np.array([float(value) for value in ffn.b1]),
+        w2=dense(ffn.w2),
+        b2=np.array([float(value) for value in ffn.b2]),
     )
 
 

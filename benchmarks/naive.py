@@ -13,6 +13,7 @@ from mpmath import MPContext
 
 from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask, Rational
+from hardsim.network.store import Relus
 from hardsim.network.transformer import AttentionHead, Layer, Matrix, Transformer
 
 
@@ -88,7 +89,7 @@ class NaivePass:
         return self._matrix(head.w_q).T, self._matrix(head.w_k).T, self._matrix(head.w_v).T
 
     def _network(self, layer: Layer) -> tuple[Any, list[Any], Any, list[Any]]:
-        ffn = layer.ffn
+        ffn = Relus.of(layer.ffn, self.model.dimension)
         return (
             self._matrix(ffn.w1).T,
             [self._number(value) for value in ffn.b1],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hardsim.errors import HardsimError, InputError, OutOfRange
 from hardsim.lang.arith import Arith, parse_arith
@@ -24,6 +24,7 @@ from hardsim.network.reader import Reader
 from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
+    HiddenUnit,
     Layer,
     LengthTable,
     Matrix,
@@ -173,12 +174,7 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
                     | {"w_q": matrix_json(head.w_q), "w_k": matrix_json(head.w_k), "w_v": matrix_json(head.w_v)}
                     for head in layer.heads
                 ],
-                "ffn": {
-                    "w1": matrix_json(layer.ffn.w1),
-                    "b1": [str(value) for value in layer.ffn.b1],
-                    "w2": matrix_json(layer.ffn.w2),
-                    "b2": [str(value) for value in layer.ffn.b2],
-                },
+                "ffn": _ffn_json(layer.ffn, model.dimension),
             }
             for layer in model.layers
         ],
@@ -318,7 +314,7 @@ def require_encoding(data: Reader, value: PositionFunction, before: int, after: 
 def _read_layer(data: Reader, names: Names, bos: bool) -> Layer:
     data.only("heads", "ffn")
     heads = tuple(_read_head(item, names, bos) for item in data.field("heads").items())
-    return Layer(heads, _read_ffn(data.field("ffn"), names) if data.has("ffn") else no_ffn(len(names)))
+    return Layer(heads, _read_ffn(data.field("ffn"), names) if data.has("ffn") else FeedForward())
 
 
 def _read_head(data: Reader, names: Names, bos: bool) -> AttentionHead:
@@ -342,20 +338,64 @@ def read_mask(data: Reader, bos: bool) -> Mask:
     return mask
 
 
-def no_ffn(d: int) -> FeedForward:
-    """Return a feed-forward layer without hidden units for d coordinates; it adds nothing."""
-    return FeedForward(Matrix((0, d)), (), Matrix((d, 0)), (0,) * d)
+class Relus(NamedTuple):
+    """The feed-forward layer `y = c + w2 relu(w1 c + b1) + b2`, as files state it: with m relus, w1 is m x d and w2 is
+    d x m, and a clip is two relus.
+    """
+
+    w1: Matrix
+    b1: tuple[Rational, ...]
+    w2: Matrix
+    b2: tuple[Rational, ...]
+
+    @staticmethod
+    def of(ffn: FeedForward, d: int) -> Relus:
+        """Return a layer of d coordinates by its relus, with those of a clip one after the other."""
+        relus = [relu for unit in ffn.units for relu in unit.relus]
+        w1 = {(row, column): value for row, relu in enumerate(relus) for column, value in relu.form}
+        w2 = {(row, column): value for column, relu in enumerate(relus) for row, value in relu.outs}
+        biases, m = dict(ffn.biases), len(relus)
+        b1, b2 = tuple(relu.bias for relu in relus), tuple(biases.get(index, 0) for index in range(d))
+        return Relus(Matrix.of(m, d, w1), b1, Matrix.of(d, m, w2), b2)
+
+    def layer(self) -> FeedForward:
+        """Return the layer. A pair of relus that adds `relu(z) - relu(z - 1)` times output weights is a clip of it;
+        relus that write nothing are left out.
+        """
+        columns: list[dict[int, Rational]] = [{} for _ in self.b1]
+        for row, column, value in self.w2.entries:
+            columns[column][row] = value
+        relus = [
+            HiddenUnit(tuple(sorted(form.items())), bias, tuple(sorted(column.items())), clip=False)
+            for form, bias, column in zip(self.w1.rows(), self.b1, columns, strict=True)
+            if column
+        ]
+        # The numbers of the relus that belong to no pair so far: each may be the second one, -relu(z - 1), of one pair.
+        waiting: dict[HiddenUnit, dict[int, None]] = {}
+        for number, relu in enumerate(relus):
+            waiting.setdefault(relu, {})[number] = None
+        clips, seconds = set[int](), set[int]()
+        for number, relu in enumerate(relus):
+            others = waiting.get(replace(relu, clip=True).relus[1])
+            if others and number in waiting[relu]:
+                second = next(iter(others))
+                del others[second], waiting[relu][number]
+                clips.add(number)
+                seconds.add(second)
+        units = (replace(relu, clip=number in clips) for number, relu in enumerate(relus) if number not in seconds)
+        return FeedForward(tuple(units), tuple((index, bias) for index, bias in enumerate(self.b2) if bias))
+
+
+def _ffn_json(ffn: FeedForward, d: int) -> dict[str, Any]:
+    w1, b1, w2, b2 = Relus.of(ffn, d)
+    return {"w1": matrix_json(w1), "b1": list(map(str, b1)), "w2": matrix_json(w2), "b2": list(map(str, b2))}
 
 
 def _read_ffn(data: Reader, names: Names) -> FeedForward:
     data.only("w1", "b1", "w2", "b2")
     w1 = read_matrix(data.field("w1"), None, names)
-    units = w1.shape[0]
+    units, d = w1.shape[0], len(names)
     b1 = tuple(item.rational() for item in data.field("b1").items(units)) if data.has("b1") else (0,) * units
-    d = len(names)
-    return FeedForward(
-        w1=w1,
-        b1=b1,
-        w2=read_matrix(data.field("w2"), names, units),
-        b2=tuple(item.rational() for item in data.field("b2").items(d)) if data.has("b2") else (0,) * d,
-    )
+    w2 = read_matrix(data.field("w2"), names, units)
+    b2 = tuple(item.rational() for item in data.field("b2").items(d)) if data.has("b2") else ()
+    return Relus(w1, b1, w2, b2).layer()

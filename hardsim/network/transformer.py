@@ -6,10 +6,10 @@ With d coordinates in the residual stream, x_i in Q^d:
     x_i = WE[w_i] + PE_n(i)
     s_ij = (W_Q x_i) . (W_K x_j),  alpha_i = softmax(s_i / tau) over the visible j
     c_i = x_i + sum over heads, j of alpha_ij W_V x_j
-    y_i = c_i + W_2 relu(W_1 c_i + b_1) + b_2
+    y_i = c_i + sum over hidden units of f(form(c_i) + bias) outs + biases
 
-Only PE and tau are functions of n (and i). Positions are 1..n; a network with a beginning of sequence also has a
-position 0, which every query sees.
+The f of a hidden unit is relu, or clip(z) = relu(z) - relu(z - 1) = min(max(z, 0), 1). Only PE and tau are functions
+of n (and i). Positions are 1..n; a network with a beginning of sequence also has a position 0, which every query sees.
 
 The word is accepted iff coordinate `output` at the reading position is exactly 1 and rejected iff it is exactly 0;
 anything between is undecided. With a `threshold`, a word is accepted iff the output is above it and rejected iff the
@@ -19,7 +19,7 @@ output is below it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from operator import add
@@ -164,7 +164,7 @@ class AttentionHead:
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
     """A hidden unit that adds `weight * f(form + bias)` to each coordinate of `outs`; f is a clip to [0, 1], or
-    relu.
+    relu. Form and outs are sorted by coordinate, without zeros.
     """
 
     form: Terms
@@ -172,50 +172,23 @@ class HiddenUnit:
     outs: Terms
     clip: bool
 
+    @property
+    def relus(self) -> tuple[HiddenUnit, ...]:
+        """The unit by relus alone: itself, or `relu(z) - relu(z - 1)` for a clip."""
+        if not self.clip:
+            return (self,)
+        outs = tuple((out, -weight) for out, weight in self.outs)
+        return replace(self, clip=False), HiddenUnit(self.form, self.bias - 1, outs, clip=False)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class FeedForward:
-    """A feed-forward layer `y = c + W_2 relu(W_1 c + b_1) + b_2` with W_1 m x d, b_1 in Q^m, W_2 d x m, b_2 in Q^d."""
+    """A feed-forward layer: hidden units, each of which writes something, and the numbers other than 0 that are added
+    to coordinates, sorted by coordinate. (`store` writes and reads it as relus alone.)
+    """
 
-    w1: Matrix
-    b1: tuple[Rational, ...]
-    w2: Matrix
-    b2: tuple[Rational, ...]
-
-    @cached_property
-    def biases(self) -> Terms:
-        """The non-zero entries of b_2, by coordinate."""
-        return tuple((index, bias) for index, bias in enumerate(self.b2) if bias)
-
-    @cached_property
-    def units(self) -> tuple[HiddenUnit, ...]:
-        """The hidden units with a non-zero output weight. Pairs `relu(z) - relu(z - 1)` are fused into one clip."""
-        forms = [tuple(sorted(row.items())) for row in self.w1.rows()]
-        outs: list[dict[int, Rational]] = [{} for _ in forms]
-        for row, column, value in self.w2.entries:
-            outs[column][row] = value
-        targets = [tuple(sorted(out.items())) for out in outs]
-        # Each unit waits, under its form, its bias plus 1 and its negated output weights, for a first unit relu(z) of
-        # which it
-        # would be the second part -relu(z - 1).
-        waiting: dict[tuple[Terms, Rational, Terms], list[int]] = {}
-        for index, form in enumerate(forms):
-            mirrored = tuple((row, -value) for row, value in targets[index])
-            waiting.setdefault((form, self.b1[index] + 1, mirrored), []).append(index)
-        clips: set[int] = set()
-        # A unit belongs to one pair at most.
-        seconds: set[int] = set()
-        for index, form in enumerate(forms):
-            others = waiting.get((form, self.b1[index], targets[index]), [])
-            second = next((other for other in others if other not in clips and other not in seconds), None)
-            if targets[index] and index not in seconds and second is not None:
-                clips.add(index)
-                seconds.add(second)
-        return tuple(
-            HiddenUnit(form, self.b1[index], targets[index], index in clips)
-            for index, form in enumerate(forms)
-            if targets[index] and index not in seconds
-        )
+    units: tuple[HiddenUnit, ...] = ()
+    biases: Terms = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,12 +316,14 @@ class Transformer(Placed):
 
     @property
     def parameters(self) -> int:
-        """The number of non-zero parameters: embedding, W_Q, W_K, W_V, W_1, b_1, W_2, b_2."""
+        """The number of non-zero parameters: embedding, W_Q, W_K, W_V, and the forms, biases and output weights of
+        hidden units, where a clip counts as two relus.
+        """
         count = len(self.embedding.entries)
         for layer in self.layers:
             count += sum(len(m.entries) for head in layer.heads for m in (head.w_q, head.w_k, head.w_v))
-            count += len(layer.ffn.w1.entries) + len(layer.ffn.w2.entries)
-            count += sum(1 for bias in (*layer.ffn.b1, *layer.ffn.b2) if bias)
+            relus = [relu for unit in layer.ffn.units for relu in unit.relus]
+            count += len(layer.ffn.biases) + sum(len(relu.form) + len(relu.outs) + bool(relu.bias) for relu in relus)
         return count
 
     @cached_property

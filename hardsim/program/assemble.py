@@ -11,7 +11,17 @@ from fractions import Fraction
 
 from hardsim.lang.valuations import PropositionSymbols, Valuations
 from hardsim.network.numbers import ONE, Rational
-from hardsim.network.transformer import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer, rows_of
+from hardsim.network.transformer import (
+    AttentionHead,
+    FeedForward,
+    HiddenUnit,
+    Layer,
+    Matrix,
+    Schedule,
+    Terms,
+    Transformer,
+    rows_of,
+)
 from hardsim.program.hard_attention import Affine, Program, ProgramLayer
 from hardsim.program.sharpness import Budget
 
@@ -67,21 +77,16 @@ def _forms(forms: Iterable[Affine], index: Mapping[str, int]) -> Matrix:
     return Matrix.of(len(rows), len(index), entries)
 
 
+def _terms(form: Affine, index: Mapping[str, int]) -> Terms:
+    return tuple(sorted((index[name], value) for name, value in form.terms))
+
+
 def _ffn(layer: ProgramLayer, index: Mapping[str, int]) -> FeedForward:
-    """Return the feed-forward layer with one hidden unit per relu and two per clip: `clip(z) = relu(z) - relu(z - 1)`
-    (Lemma 9).
-    """
-    w1: dict[tuple[int, int], Rational] = {}
-    w2: dict[tuple[int, int], Rational] = {}
-    b1: list[Rational] = []
+    """Return the feed-forward layer, with the same hidden units: a unit's constant term becomes its bias."""
+    units: list[HiddenUnit] = []
     for unit in layer.units:
-        for shift in (0, 1) if unit.clip else (0,):
-            place, terms = len(b1), dict(unit.pre.terms)
-            b1.append(terms.pop(ONE, 0) - shift)
-            w1 |= {(place, index[name]): value for name, value in terms.items()}
-            w2 |= {(index[out], place): -weight if shift else weight for out, weight in unit.outs}
-    b2: list[Rational] = [0] * len(index)
-    for name, value in layer.biases:
-        b2[index[name]] += value
-    d, m = len(index), len(b1)
-    return FeedForward(Matrix.of(m, d, w1), tuple(b1), Matrix.of(d, m, w2), tuple(b2))
+        bias = dict(unit.pre.terms).get(ONE, 0)
+        form, outs = _terms(unit.pre - Affine.constant(bias), index), _terms(Affine.of(unit.outs), index)
+        if outs:
+            units.append(HiddenUnit(form, bias, outs, unit.clip))
+    return FeedForward(tuple(units), _terms(Affine.of(layer.biases), index))

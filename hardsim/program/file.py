@@ -623,7 +623,7 @@ def _names(network: Transformer) -> tuple[str, ...]:
     written = {place for place, _ in network.encodings}
     for layer in network.layers:
         written |= {row for head in layer.heads for row, _, _ in head.w_v.entries}
-        written |= {row for row, _, _ in layer.ffn.w2.entries} | {i for i, bias in enumerate(layer.ffn.b2) if bias}
+        written |= {out for unit in layer.ffn.units for out, _ in unit.outs} | {out for out, _ in layer.ffn.biases}
     # Over sets of propositions every position has the last row, so only that row may be 1.
     sets = isinstance(network.alphabet, Valuations)
     *some, last = (row.get(place, 0) for row in network.embedding.rows())

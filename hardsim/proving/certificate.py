@@ -238,8 +238,8 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
 
 
 def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
-    """Return the network by names of coordinates: rows of matrices without their zeros, pairs of hidden units as clips;
-    symbols as in `formula_json`."""
+    """Return the network by names of coordinates: rows of matrices without their zeros; symbols as in
+    `formula_json`."""
     names, layers = model.coordinates, []
     encoded = [names[k] for k, _ in model.encodings]
     require(

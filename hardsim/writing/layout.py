@@ -236,7 +236,7 @@ def _head_arrays(head: AttentionHead, d: int) -> dict[str, Array]:
 
 
 def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
-    """Return the arrays of the hidden units, with pairs of relus that form a clip as one unit."""
+    """Return the arrays of the hidden units."""
     m = max(1, len(ffn.units))
     found = {"w_in": np.zeros((d, m)), "b_in": np.zeros(m), "cap": np.ones(m), "w_out": np.zeros((m, d))}
     for number, unit in enumerate(ffn.units):

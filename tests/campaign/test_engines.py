@@ -47,7 +47,7 @@ from tests.support.check import (
 )
 from tests.support.counting_strategies import counting_formulas
 from tests.support.language import InvariantError, Undecided, Unsupported, format_formula, parse_arith
-from tests.support.model import PROVEN, Layer, Matrix, MpArithmetic
+from tests.support.model import PROVEN, FeedForward, Layer, MpArithmetic
 from tests.support.networks import EXTREME, context, scaled
 from tests.support.strategies import all_words, formulas
 from tests.support.subjects import compiled, evaluations, judge_of, known, stated_to_be
@@ -179,7 +179,8 @@ def on_the_threshold(step: Fraction) -> Subject:
     context.dps = old
     bias = -2 * (exact(value) + step)
     (layer,) = subject.model.layers
-    moved = Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1)))
+    (clip,) = layer.ffn.units
+    moved = Layer(layer.heads, FeedForward((replace(clip, bias=bias),)))
     return replace(subject, stored=replace(subject.model, layers=(moved,)))
 
 
@@ -380,9 +381,11 @@ def rescaled(subject: Subject, scale: Fraction) -> Subject:
     (layer,) = subject.model.layers
     (head,) = layer.heads
     out = {row for row, _, _ in head.w_v.entries}
-    w1 = layer.ffn.w1
-    entries = {(row, column): value / scale if column in out else value for row, column, value in w1.entries}
-    moved = replace(layer.ffn, w1=Matrix.of(*w1.shape, entries))
+    units = tuple(
+        replace(unit, form=tuple((k, value / scale if k in out else value) for k, value in unit.form))
+        for unit in layer.ffn.units
+    )
+    moved = replace(layer.ffn, units=units)
     head = replace(head, w_v=scaled(head.w_v, scale))
     return replace(subject, stored=replace(subject.model, layers=(Layer((head,), moved),)))
 

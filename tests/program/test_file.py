@@ -19,7 +19,7 @@ from hardsim.network.transformer import PositionTable
 from hardsim.program.file import AhatFile, ahat_json, read_ahat, read_json, schema
 from tests.support.damage import edited
 from tests.support.language import HardsimError, InputError, parse_arith
-from tests.support.model import Affine, LengthTable, Mask, Matrix, Unit, Weighting, assemble
+from tests.support.model import Affine, FeedForward, HiddenUnit, LengthTable, Mask, Matrix, Unit, Weighting, assemble
 from tests.support.networks import HardNetwork, hard_transformers
 from tests.support.simulations import unique
 
@@ -99,10 +99,8 @@ def test_everything_is_read() -> None:
     assert (other.score, other.weighting, other.gap) == ((), Weighting.LEFTMOST, None)
     assert program.layers[0].units == (Unit((("out", 1),), Affine.coordinate("out")),)
     assert program.layers[0].biases == (("out", Fraction(1, 3)),)
-    ffn = model.layers[0].ffn
-    assert (ffn.w1, ffn.b1) == (Matrix.of(2, 4, {(0, 3): 1, (1, 3): 1}), (0, -1))
-    assert (ffn.w2, ffn.b2) == (Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1}), (0, 0, 0, Fraction(1, 3)))
-    assert model.layers[1].ffn.w1.shape == (0, 4)
+    clip = HiddenUnit(((3, 1),), 0, ((3, 1),), clip=True)
+    assert [layer.ffn for layer in model.layers] == [FeedForward((clip,), ((3, Fraction(1, 3)),)), FeedForward()]
     table = model.encodings[1][1]
     assert isinstance(table, PositionTable)
     assert [table.evaluate(i=i, n=9) for i in (0, 1, 2, -1)] == [Fraction(1, 2), -3, 2, 2]

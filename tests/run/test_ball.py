@@ -182,8 +182,7 @@ def test_an_output_on_its_threshold_meets_the_limit() -> None:
     model = one_head()
     # The output coordinate is the value read, with no clip: values of 5/3, no dyadic rational, have the mean 1.
     linear = replace(flat(Fraction(1, 2)), output=2)
-    none = FeedForward(Matrix((0, 4)), (), Matrix((4, 0)), (0,) * 4)
-    third = replace(linear, layers=(Layer(linear.layers[0].heads, none),))
+    third = replace(linear, layers=(Layer(linear.layers[0].heads, FeedForward()),))
     assert rounded(ball_run(third, "aba").output) is None
     scaled = replace(third.layers[0].heads[0], w_v=Matrix.of(4, 4, {(2, 0): Fraction(5, 3)}))
     with pytest.raises(Undecided, match="whether the output is 0, is 1, or is neither"):

@@ -24,7 +24,7 @@ from hardsim.run.unrounded import unrounded_output
 from tests.support.check import Subject
 from tests.support.counting_strategies import counting_formulas
 from tests.support.language import Undecided, Unsupported, format_formula
-from tests.support.model import PROVEN, Layer, Matrix, SoftModel, Transformer
+from tests.support.model import PROVEN, FeedForward, Layer, Matrix, SoftModel, Transformer
 from tests.support.networks import (
     ALPHABET,
     EXTREME,
@@ -243,7 +243,9 @@ def test_only_the_words_that_need_it_are_run_again() -> None:
 def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
     model = one_head()
     layer = model.layers[0]
-    loud = replace(layer.ffn, b1=(Fraction(10) ** 400, Fraction(10) ** 400))
+    (clip,) = layer.ffn.units
+    relu = replace(clip, bias=Fraction(10) ** 400, clip=False)
+    loud = FeedForward((relu, replace(relu, outs=tuple((out, -weight) for out, weight in relu.outs))))
     huge = replace(model, layers=(Layer(layer.heads, loud),))
     ((trace, _),) = FloatForward(huge).passes(["ba"])
     assert not trace.decided.any()

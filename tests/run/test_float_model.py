@@ -18,7 +18,7 @@ from hardsim.run.ball import lower, upper
 from hardsim.run.float64 import FloatForward
 from tests.run.shipped import network_of
 from tests.support.language import Oracle, parse_arith
-from tests.support.model import BallArithmetic, FeedForward, Forward, Layer, Mask, Matrix, Transformer
+from tests.support.model import BallArithmetic, FeedForward, Forward, HiddenUnit, Layer, Mask, Matrix, Transformer
 from tests.support.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, one_head, transformers
 from tests.support.subjects import shipped
 
@@ -83,12 +83,8 @@ def test_logits_beyond_any_float(tau: str, mask: Mask, score: int | Fraction) ->
 def summed(embedding: Matrix, encodings: list[str], weights: tuple[int, ...]) -> Transformer:
     """Return a network that sums all coordinates but the last, each through a relu, times these weights."""
     k = len(weights)
-    ffn = FeedForward(
-        Matrix.of(k, k + 1, {(unit, unit): 1 for unit in range(k)}),
-        (0,) * k,
-        Matrix.of(k + 1, k, {(k, unit): weight for unit, weight in enumerate(weights)}),
-        (0,) * (k + 1),
-    )
+    units = (HiddenUnit(((place, 1),), 0, ((k, weight),), clip=False) for place, weight in enumerate(weights))
+    ffn = FeedForward(tuple(units))
     names = tuple(f"x{place}" for place in range(k + 1))
     functions = tuple((place, parse_arith(text)) for place, text in enumerate(encodings))
     return Transformer(("a", "b"), names, embedding, functions, (Layer((), ffn),), parse_arith("1"), k)
@@ -174,8 +170,7 @@ def test_an_uncertain_logit_widens_the_mean() -> None:
     second = AttentionHead(
         "g", Mask.NONE, Matrix.of(1, 4, {(0, 1): 2**60}), Matrix.of(1, 4, {(0, 2): 1}), Matrix.of(4, 4, {(3, 0): 1})
     )
-    none = FeedForward(Matrix.of(0, 4, {}), (), Matrix.of(4, 0, {}), (0, 0, 0, 0))
-    deep = replace(model, layers=(*model.layers, Layer((second,), none)))
+    deep = replace(model, layers=(*model.layers, Layer((second,), FeedForward())))
     # All queries of the first layer read nearly the same at n = 2 for "bb": exactly 0 everywhere.
     assert check(deep, [tuple("bb")]) < 1e-9
     assert check(deep, [tuple("ab")]) >= 0

@@ -16,7 +16,7 @@ from hardsim.run.mp import MOST_DIGITS, amplification, choose_digits, digits_nee
 from hardsim.run.sizes import largest_logit
 from hardsim.run.soft import rounded
 from tests.support.language import InputError
-from tests.support.model import Forward, Layer, Matrix, MpArithmetic, Transformer
+from tests.support.model import FeedForward, Forward, Layer, Matrix, MpArithmetic, Transformer
 from tests.support.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
 
 
@@ -96,9 +96,9 @@ def with_coefficients(factor: int) -> Transformer:
     """Return a network of one head, with the weights of the clips multiplied."""
     model = one_head()
     (layer,) = model.layers
-    w1 = layer.ffn.w1
-    widened = replace(w1, entries=tuple((row, column, value * factor) for row, column, value in w1.entries))
-    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, w1=widened)),))
+    (clip,) = layer.ffn.units
+    widened = replace(clip, form=tuple((k, value * factor) for k, value in clip.form))
+    return replace(model, layers=(Layer(layer.heads, FeedForward((widened,))),))
 
 
 @pytest.mark.parametrize("size", [30, 400])

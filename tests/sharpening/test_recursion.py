@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
-from tests.support.model import Affine, FeedForward, Mask, Matrix, Program, Rational, Unit, Weighting
-from tests.support.networks import ffns
+from tests.support.model import Affine, FeedForward, Mask, Matrix, Program, Rational, Relus, Unit, Weighting
+from tests.support.networks import relus
 from tests.support.simulations import models, one_head, run_hard, tieless
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -127,7 +127,7 @@ def ffn(units: list[tuple[Rational, Rational, int]]) -> FeedForward:
     m = len(units)
     w1: dict[tuple[int, int], Rational] = {(unit, 1): weight for unit, (weight, _, _) in enumerate(units)}
     w2: dict[tuple[int, int], Rational] = {(0, unit): factor for unit, (_, _, factor) in enumerate(units)}
-    return FeedForward(Matrix.of(m, 2, w1), tuple(bias for _, bias, _ in units), Matrix.of(2, m, w2), (0, 0))
+    return Relus(Matrix.of(m, 2, w1), tuple(bias for _, bias, _ in units), Matrix.of(2, m, w2), (0, 0)).layer()
 
 
 def test_pairs_of_hidden_units_that_are_clips() -> None:
@@ -146,8 +146,8 @@ def test_pairs_of_hidden_units_that_are_clips() -> None:
     assert clips([(2, 0, 1), (2, -1, -1), (2, -2, 1)]) == [True, False]
 
 
-@given(ffns(), st.lists(st.fractions(-3, 3, max_denominator=4), min_size=5, max_size=5))
-def test_pairs_are_clips(network: FeedForward, point: list[Fraction]) -> None:
+@given(relus(), st.lists(st.fractions(-3, 3, max_denominator=4), min_size=5, max_size=5))
+def test_pairs_are_clips(network: Relus, point: list[Fraction]) -> None:
     """Hidden units in pairs write the numbers that the matrices write."""
 
     def times(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:
@@ -155,7 +155,9 @@ def test_pairs_are_clips(network: FeedForward, point: list[Fraction]) -> None:
 
     active = [max(ZERO, z + bias) for z, bias in zip(times(network.w1, point), network.b1, strict=True)]
     expected, found = times(network.w2, active), [ZERO] * len(point)
-    for unit in network.units:
+    layer = network.layer()
+    assert Relus.of(layer, len(point)).layer() == layer
+    for unit in layer.units:
         value = max(ZERO, sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)))
         for index, weight in unit.outs:
             found[index] += weight * (min(value, Fraction(1)) if unit.clip else value)

@@ -15,7 +15,9 @@ from hardsim.network.dense import Readout as Readout
 from hardsim.network.dense import RootScale as RootScale
 from hardsim.network.numbers import Mask as Mask
 from hardsim.network.numbers import Rational as Rational
+from hardsim.network.store import Relus as Relus
 from hardsim.network.transformer import FeedForward as FeedForward
+from hardsim.network.transformer import HiddenUnit as HiddenUnit
 from hardsim.network.transformer import Layer as Layer
 from hardsim.network.transformer import LengthTable as LengthTable
 from hardsim.network.transformer import Matrix as Matrix

@@ -18,12 +18,14 @@ from tests.support.language import Arith, parse_arith
 from tests.support.model import (
     FeedForward,
     Forward,
+    HiddenUnit,
     Layer,
     Mask,
     Matrix,
     MpArithmetic,
     Program,
     Rational,
+    Relus,
     Transformer,
     Weighting,
 )
@@ -93,11 +95,11 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
                 for index in range(model.dimension):
                     top = context.fsum(w * values[j][index] for w, j in zip(weights, seen, strict=True))
                     c[i][index] += top / context.fsum(weights)
-        x = []
+        x, relus = [], Relus.of(layer.ffn, model.dimension)
         for row in c:
-            hidden = [max(z + number(b), 0) for z, b in zip(times(layer.ffn.w1, row), layer.ffn.b1, strict=True)]
-            out = times(layer.ffn.w2, hidden)
-            x.append([a + b + number(bias) for a, b, bias in zip(row, out, layer.ffn.b2, strict=True)])
+            hidden = [max(z + number(b), 0) for z, b in zip(times(relus.w1, row), relus.b1, strict=True)]
+            out = times(relus.w2, hidden)
+            x.append([a + b + number(bias) for a, b, bias in zip(row, out, relus.b2, strict=True)])
     return x
 
 
@@ -179,11 +181,11 @@ def dense_hard(hard: HardNetwork, word: Sequence[str]) -> list[HardLayer]:
                 for j in chosen:
                     c[i] = [a + b / len(chosen) for a, b in zip(c[i], times(head.w_v, x[j]), strict=True)]
                 scores[head.name].append(row)
-        x = []
+        x, relus = [], Relus.of(layer.ffn, model.dimension)
         for vector in c:
-            hidden = [max(z + b, Fraction(0)) for z, b in zip(times(layer.ffn.w1, vector), layer.ffn.b1, strict=True)]
-            out = times(layer.ffn.w2, hidden)
-            x.append([a + b + bias for a, b, bias in zip(vector, out, layer.ffn.b2, strict=True)])
+            hidden = [max(z + b, Fraction(0)) for z, b in zip(times(relus.w1, vector), relus.b1, strict=True)]
+            out = times(relus.w2, hidden)
+            x.append([a + b + bias for a, b, bias in zip(vector, out, relus.b2, strict=True)])
         layers.append(HardLayer(c, x, scores, carried))
     return layers
 
@@ -209,7 +211,7 @@ def matrices(rows: int, columns: int) -> st.SearchStrategy[Matrix]:
 
 
 @st.composite
-def ffns(draw: st.DrawFn) -> FeedForward:
+def relus(draw: st.DrawFn) -> Relus:
     """Draw free hidden units, and sometimes a clip `relu(z) - relu(z - 1)` among them."""
     m = draw(st.sampled_from([0, 3, 7]))
     w1, w2 = draw(matrices(m, D)), draw(matrices(D, m)) if m else Matrix((D, 0))
@@ -221,7 +223,7 @@ def ffns(draw: st.DrawFn) -> FeedForward:
         two |= {(4, 0): Fraction(2), (4, 1): Fraction(-2)}
         b1[1] = b1[0] - 1
         w1, w2 = Matrix.of(m, D, one), Matrix.of(D, m, two)
-    return FeedForward(w1, tuple(b1), w2, tuple(draw(st.lists(RATIONALS, min_size=D, max_size=D))))
+    return Relus(w1, tuple(b1), w2, tuple(draw(st.lists(RATIONALS, min_size=D, max_size=D))))
 
 
 HARD = (Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST)
@@ -239,7 +241,8 @@ def transformers(draw: st.DrawFn, bos: bool | None = None) -> Transformer:
         matrices(2, D),
         matrices(D, D),
     )
-    layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
+    some = st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple)
+    layers = st.builds(Layer, some, relus().map(Relus.layer))
     encodings = draw(
         st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/(i+1)", "n"])), max_size=2)
     )
@@ -291,9 +294,10 @@ def hostile_transformers(draw: st.DrawFn, bos: bool | None = None) -> Transforme
         heads = tuple(
             replace(head, w_q=matrix(head.w_q), w_k=matrix(head.w_k), w_v=matrix(head.w_v)) for head in layer.heads
         )
-        b1, b2 = (tuple(number(bias) for bias in part) for part in (layer.ffn.b1, layer.ffn.b2))
-        w1, w2 = matrix(layer.ffn.w1), layer.ffn.w2  # clips stay clips
-        layers.append(Layer(heads, FeedForward(w1, b1, w2, b2)))
+        old = Relus.of(layer.ffn, D)
+        b1, b2 = (tuple(number(bias) for bias in part) for part in (old.b1, old.b2))
+        # The weights are unchanged, so that some pairs stay clips.
+        layers.append(Layer(heads, Relus(matrix(old.w1), b1, old.w2, b2).layer()))
     extra = draw(st.sampled_from(["3^(10*i)", "2^(60*i)", "10^300*i", "i*[i<3]", "1-[i=2]"]))
     return replace(
         model,
@@ -309,12 +313,7 @@ def one_head(temperature: str = "1") -> Transformer:
     head = AttentionHead(
         "h", Mask.FUTURE, Matrix.of(1, 4, {(0, 1): 3}), Matrix.of(1, 4, {(0, 1): 1}), Matrix.of(4, 4, {(2, 0): 1})
     )
-    ffn = FeedForward(
-        Matrix.of(2, 4, {(0, 2): 2, (1, 2): 2}),
-        (Fraction(-1, 2), Fraction(-3, 2)),
-        Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1}),
-        (0, 0, 0, 0),
-    )
+    ffn = FeedForward((HiddenUnit(((2, 2),), Fraction(-1, 2), ((3, 1),), clip=True),))
     position = (1, parse_arith("i", ("i", "n"), "test"))
     tau = parse_arith(temperature, ("i", "n"), "test")
     embedding = Matrix.of(2, 4, {(0, 0): 1})
@@ -325,5 +324,5 @@ def clipped_at(threshold: Fraction, temperature: str = "1") -> Transformer:
     """Return the network of `one_head` followed by the clip `2 (x - threshold)`."""
     model = one_head(temperature)
     layer = model.layers[0]
-    bias = -2 * threshold
-    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1))),))
+    (clip,) = layer.ffn.units
+    return replace(model, layers=(Layer(layer.heads, FeedForward((replace(clip, bias=-2 * threshold),))),))

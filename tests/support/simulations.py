@@ -27,6 +27,7 @@ from tests.support.model import (
     Mask,
     Matrix,
     Program,
+    Relus,
     Transformer,
     Weighting,
     assemble,
@@ -119,7 +120,7 @@ def random_ffn(random: Random) -> FeedForward:
         w2 |= {(random.randrange(D), len(b1)): random.choice(SMALL)}
         b1.append(random.choice(SMALL))
     b2 = [random.choice(BIASES) for _ in range(D)]
-    return FeedForward(Matrix.of(len(b1), D, w1), tuple(b1), Matrix.of(D, len(b1), w2), tuple(b2))
+    return Relus(Matrix.of(len(b1), D, w1), tuple(b1), Matrix.of(D, len(b1), w2), tuple(b2)).layer()
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ def one_head(
         coordinates=("1", "a", "place", "free"),
         embedding=Matrix.of(2, D, {(0, 0): 1, (1, 0): 1, (0, 1): 1}),
         encodings=((2, parse_arith("i")),),
-        layers=(Layer((head,), FeedForward(Matrix((0, D)), (), Matrix((D, 0)), (0,) * D)),),
+        layers=(Layer((head,), FeedForward()),),
         temperature=parse_arith("1"),
         output=3,
         threshold=Fraction(1, 2),

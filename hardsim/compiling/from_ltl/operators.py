@@ -2,7 +2,7 @@
 
 Every function returns the heads of one layer and the clips of that layer's feed-forward layer that turn the heads'
 outputs into exact Booleans. Attended values are Booleans, so a head that attends well enough is within 1/4 of 0 or 1,
-and `clip(2x - 1/2)` (Lemma 9, with relu(z) - relu(z - 1) fused to clip(z)) makes it exact.
+and `clip(2x - 1/2)` (Lemma 9, where it is relu(z) - relu(z - 1)) makes it exact.
 
 Counts, comparisons of counts and predicates of counts are Theorems 20 to 23. A count c among m visible positions (m
 is i for `#L`, n - i + 1 for `#R`, n for `#`) is first computed as a mean: uniform attention over phi gives c/m

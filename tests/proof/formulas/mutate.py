@@ -29,6 +29,7 @@ from tests.support.model import (
     Program,
     ProgramLayer,
     Rational,
+    Relus,
     Transformer,
     Unit,
     Weighting,
@@ -228,9 +229,9 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
         edit: dict[str, Any] = {part: scaled(matrix, factor) if what == "scale" else _entry(matrix, rng)}
         new = replace(layer, heads=with_one(layer.heads, place, replace(head, **edit)))
     elif what in ("w1", "w2"):
-        ffn = layer.ffn
-        changed = replace(ffn, w1=_entry(ffn.w1, rng)) if what == "w1" else replace(ffn, w2=_entry(ffn.w2, rng))
-        new = replace(layer, ffn=changed)
+        relus = Relus.of(layer.ffn, model.dimension)
+        edit = {what: _entry(getattr(relus, what), rng)}
+        new = replace(layer, ffn=relus._replace(**edit).layer())
     elif what == "embedding":
         return what, replace(model, embedding=_entry(model.embedding, rng))
     elif what == "encoding" and model.encodings:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from hardsim.network.columns import PositionFunction
 from tests.support.language import parse_arith
-from tests.support.model import Layer, Mask, Matrix, PredicateColumn, Rational, Transformer
+from tests.support.model import Layer, Mask, Matrix, PredicateColumn, Rational, Relus, Transformer
 from tests.support.networks import put, scaled
 
 FACTORS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(11, 10), Fraction(2), Fraction(-1))
@@ -73,21 +73,21 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
         layer = replace(layer, heads=with_one(layer.heads, index, new))
         return None if new == old else (kind, _with_layer(model, number, layer))
     if kind in ("ffn", "bias"):
-        choices = [number for number, layer in enumerate(model.layers) if layer.ffn.b1]
+        choices = [number for number, layer in enumerate(model.layers) if layer.ffn.units]
         if not choices:
             return None
         number = rng.choice(choices)
         layer = model.layers[number]
-        ffn = layer.ffn
+        relus = Relus.of(layer.ffn, model.dimension)
         if kind == "bias" and rng.random() < 0.3:
-            ffn = replace(ffn, b2=changed_one(ffn.b2, rng))
+            relus = relus._replace(b2=changed_one(relus.b2, rng))
         elif kind == "bias":
-            ffn = replace(ffn, b1=changed_one(ffn.b1, rng))
+            relus = relus._replace(b1=changed_one(relus.b1, rng))
         elif rng.random() < 0.5:
-            ffn = replace(ffn, w1=changed_entry(ffn.w1, rng))
+            relus = relus._replace(w1=changed_entry(relus.w1, rng))
         else:
-            ffn = replace(ffn, w2=changed_entry(ffn.w2, rng))
-        return kind, _with_layer(model, number, replace(layer, ffn=ffn))
+            relus = relus._replace(w2=changed_entry(relus.w2, rng))
+        return kind, _with_layer(model, number, replace(layer, ffn=relus.layer()))
     if kind == "embedding":
         return kind, replace(model, embedding=changed_entry(model.embedding, rng))
     if kind == "encoding" and model.encodings:

@@ -15,7 +15,7 @@ from hardsim.campaign.check import Judge
 from hardsim.proof.formulas.network import prove_network, sites_up_to
 from tests.support.check import prove
 from tests.support.language import InputError, parse_arith
-from tests.support.model import PROVEN, REGIMES, Mask, Matrix, Rational, Transformer
+from tests.support.model import PROVEN, REGIMES, Mask, Matrix, Rational, Relus, Transformer
 from tests.support.networks import edited_head, put, scaled
 from tests.support.subjects import compiled, judge_of, known
 
@@ -40,8 +40,9 @@ def ffn_edit(**changes: Callable[..., object]) -> Callable[[Transformer], Transf
 
     def edit(model: Transformer) -> Transformer:
         *rest, last = model.layers
-        fields: dict[str, Any] = {key: change(getattr(last.ffn, key), model) for key, change in changes.items()}
-        return replace(model, layers=(*rest, replace(last, ffn=replace(last.ffn, **fields))))
+        relus = Relus.of(last.ffn, model.dimension)
+        fields: dict[str, Any] = {key: change(getattr(relus, key), model) for key, change in changes.items()}
+        return replace(model, layers=(*rest, replace(last, ffn=relus._replace(**fields).layer())))
 
     return edit
 

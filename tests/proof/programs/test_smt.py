@@ -24,7 +24,7 @@ from hardsim.proof.shared.smt import text_of
 from tests.support.check import NotProved, Subject, law_of
 from tests.support.language import Arith, parse_arith
 from tests.support.mistakes import raised
-from tests.support.model import FeedForward, Matrix, Program, assemble
+from tests.support.model import Matrix, Program, Relus, assemble
 from tests.support.simulations import random_model
 from tests.support.solver import answers, by_kind
 from tests.support.subjects import FORMULAS, known, program_of, shipped
@@ -127,12 +127,14 @@ def scaled(matrix: Matrix, factor: Fraction, column: int | None = None) -> Matri
     return replace(matrix, entries=entries)
 
 
-def forward(change: Callable[[FeedForward], FeedForward]) -> Change:
+def forward(change: Callable[[Relus], Relus]) -> Change:
     """Return a change of the feed-forward networks."""
 
     def make(made: ProgramWriter) -> ProgramWriter:
-        layers = tuple(replace(layer, ffn=change(layer.ffn)) for layer in made.model.layers)
-        return replace(made, model=replace(made.model, layers=layers))
+        model = made.model
+        found = (change(Relus.of(layer.ffn, model.dimension)).layer() for layer in model.layers)
+        layers = tuple(replace(layer, ffn=ffn) for layer, ffn in zip(model.layers, found, strict=True))
+        return replace(made, model=replace(model, layers=layers))
 
     return make
 
@@ -245,8 +247,8 @@ WRONG: list[tuple[str, str, Change]] = [
     (SMALL, "step", rows(of_lattice)),
     (SMALL, "input", embedded),
     (SMALL, "input", encoded),
-    (SMALL, "unit", forward(lambda ffn: replace(ffn, b1=tuple(b + Fraction(1, 3) for b in ffn.b1)))),
-    (SMALL, "sum", forward(lambda ffn: replace(ffn, b2=tuple(b + 1 for b in ffn.b2)))),
+    (SMALL, "unit", forward(lambda ffn: ffn._replace(b1=tuple(b + Fraction(1, 3) for b in ffn.b1)))),
+    (SMALL, "sum", forward(lambda ffn: ffn._replace(b2=tuple(b + 1 for b in ffn.b2)))),
     (SMALL, "unit", layers(without_values)),
     (SMALL, "error", steps(lambda step: replace(step, attended=halved(step.attended)))),
     ("dyck1.srasp", "error", steps(lambda step: replace(step, before=halved(step.before)))),
@@ -288,7 +290,7 @@ def test_a_wrong_look_up_has_a_solution(tmp_path: Path) -> None:
 
 def test_a_network_with_other_hidden_units_has_no_queries() -> None:
     made = writer("dyck1.srasp")
-    change = forward(lambda ffn: replace(ffn, w2=scaled(ffn.w2, TWO)))
+    change = forward(lambda ffn: ffn._replace(w2=scaled(ffn.w2, TWO)))
     assert "other hidden units" in raised(NotProved, change, made).reason
 
 
