@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +17,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.files import FOREIGN_COMMENT, HEADER, FormulaLayout
 from hardsim.lang.frontend import source_of
 from hardsim.lang.ltl_parser import parse_text
+from hardsim.lang.valuations import GivenNames
 
 OTHERS = (".srasp", ".cr", ".re", ".spec", ".json", ".onnx", ".safetensors")
 """Suffixes of files that are not collections of formulas."""
@@ -90,12 +91,7 @@ def line_of(name: str) -> tuple[str, int] | None:
 
 
 def read_line(
-    data: bytes,
-    name: str,
-    number: int,
-    alphabet: Sequence[str] | str | None,
-    props: Sequence[str] | str | None,
-    dialect: str | None,
+    data: bytes, name: str, number: int, alphabet: GivenNames, props: GivenNames, dialect: str | None
 ) -> FormulaFile:
     """Return the formula of a line of a file, parsed as by `parse_text`. Raises InputError if there is no formula on
     that line; SourceError, with the place in the file, if the formula has a mistake."""

@@ -11,7 +11,7 @@ from hardsim.lang.ast import Example
 from hardsim.lang.files import FileLine, Layout
 from hardsim.lang.lexer import Cited, Lexeme, bracket_error
 from hardsim.lang.trees import Grammar, Raw, build, levels
-from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, Valuations, listed
+from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, GivenNames, Valuations, listed
 from hardsim.lang.words import check_alphabet, check_propositions, read_alphabet, read_propositions, read_words
 
 LINE_LEVELS = 100
@@ -48,7 +48,7 @@ def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
     return SourceError(Source(name, good + rest), Span(len(good), len(good) + 1), message, "text in UTF-8", hint)
 
 
-def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
+def given_alphabet(alphabet: GivenNames, props: GivenNames) -> Alphabet:
     """Return the alphabet that is given outside a file: symbols, or propositions, or an alphabet read before. Raises
     InputError if both arguments are given, or none, or if the alphabet is bad."""
     if alphabet is not None and props is not None:
@@ -58,9 +58,7 @@ def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | 
     return alphabet if isinstance(alphabet, Valuations) else check_alphabet(alphabet or ())
 
 
-def declared_alphabet(
-    layout: Layout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
-) -> Alphabet | None:
+def declared_alphabet(layout: Layout, alphabet: GivenNames, props: GivenNames) -> Alphabet | None:
     """Return the alphabet that the header declares; None if it declares none. An alphabet given in the arguments must
     be the same. Raises SourceError if it differs, for both an `alphabet:` and a `props:` line, and for constraints
     without propositions."""
@@ -82,13 +80,7 @@ def declared_alphabet(
     return None
 
 
-def _agreed(
-    layout: Layout,
-    line: FileLine,
-    own: Alphabet,
-    alphabet: Sequence[str] | str | None,
-    props: Sequence[str] | str | None,
-) -> Alphabet:
+def _agreed(layout: Layout, line: FileLine, own: Alphabet, alphabet: GivenNames, props: GivenNames) -> Alphabet:
     """Return the alphabet of the file if no other one is given in the arguments (MENTIONED is for files without one).
     Raises SourceError at the header line if a different one is given."""
     # An alphabet given twice is accepted if both are equal, so that scripts can always give one.

@@ -19,7 +19,7 @@ from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, begins_ane
 from hardsim.lang.mentioned import mentioned
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, levels, mixes_arrows
-from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, listed
+from hardsim.lang.valuations import MENTIONED, Alphabet, GivenNames, Valuations, listed
 from hardsim.lang.vocabulary import (
     CONSTANTS,
     DIALECTS,
@@ -65,8 +65,8 @@ TAKEN_HINT = "--alphabet sets another one, --props auto reads the names as propo
 def parse_text(
     text: str | bytes,
     name: str = "<text>",
-    alphabet: Sequence[str] | str | None = None,
-    props: Sequence[str] | str | None = None,
+    alphabet: GivenNames = None,
+    props: GivenNames = None,
     dialect: str | None = None,
     first: int = 1,
 ) -> FormulaFile:
@@ -108,11 +108,7 @@ def parse_text(
 
 
 def parse_expression(
-    text: str,
-    alphabet: Sequence[str] | str | None,
-    name: str = "<expression>",
-    props: Sequence[str] | str | None = None,
-    dialect: str | None = None,
+    text: str, alphabet: GivenNames, name: str = "<expression>", props: GivenNames = None, dialect: str | None = None
 ) -> FormulaFile:
     """Parse a single formula. `alphabet` gives the symbols (a sequence, or a text with spaces between symbols), or
     `props` the propositions (MENTIONED: those that the formula mentions). If both are None, the alphabet is the symbols
@@ -144,7 +140,7 @@ def parse_expression(
 
 
 def _alphabet(
-    layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
+    layout: FormulaLayout, alphabet: GivenNames, props: GivenNames
 ) -> tuple[Alphabet, Supplied, Sequence[str]]:
     """Return the alphabet of the header, or else the given one; the option that supplied it; and notes on how words
     were read, if the propositions are MENTIONED."""
@@ -168,7 +164,7 @@ def _alphabet(
     return given_alphabet(alphabet, props), _supplied(alphabet, props), ()
 
 
-def _supplied(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Supplied:
+def _supplied(alphabet: GivenNames, props: GivenNames) -> Supplied:
     """Return the option that supplies the alphabet in place of the text, and its value as text ("" if there is
     none); None for an alphabet read from another file."""
     if props is not None:

@@ -79,12 +79,7 @@ class _MisreadError(Exception):
     """A syntax mistake found while the tree is built; its arguments are place, message, expected text and hint."""
 
 
-def build(
-    grammar: Grammar,
-    text: Cited,
-    tokens: Sequence[Lexeme],
-    misfit: Callable[[int], SourceError],
-) -> Raw:
+def build(grammar: Grammar, text: Cited, tokens: Sequence[Lexeme], misfit: Callable[[int], SourceError]) -> Raw:
     """Build the tree of a list of tokens. No recursion, whatever the depth. Raises SourceError for chains of operators
     that do not chain. For the first token that does not fit, raises the error that `misfit` returns for the token's
     index (the number of tokens stands for the end)."""

@@ -31,6 +31,9 @@ MOST_LISTED: Final = 4_096
 MENTIONED: Final = "auto"
 """A value of the argument `props`: use the propositions that the formula mentions."""
 
+GivenNames: TypeAlias = Sequence[str] | str | None
+"""Symbols or propositions that are given outside a file: a sequence, or one text with spaces between them; None: none
+are given."""
 _NAME = r"[^\s{},]+(?:[ ]+[^\s{},]+)*"
 _SET = re.compile(rf"\{{(?:{_NAME}(?:,{_NAME})*)?\}}")
 

@@ -226,13 +226,12 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     return found
 
 
-Head: TypeAlias = tuple[dense.Dense, dense.Dense | None, tuple[dense.Token, ...], dense.Readout]
+Tokens: TypeAlias = tuple[dense.Token, ...]
+Head: TypeAlias = tuple[dense.Dense, dense.Dense | None, Tokens, dense.Readout]
 """The unembedding [outputs, d], its bias, the names of the outputs, and the readout."""
 
 
-def _language_model(
-    settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: tuple[dense.Token, ...]
-) -> Head:
+def _language_model(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: Tokens) -> Head:
     tied, own = settings.truth("tie_word_embeddings", True), weights.maybe("lm_head.weight", *embedding.shape)
     if own is None and not tied:
         hint = "Save the whole language model, or state that its unembedding is its embedding."
@@ -243,7 +242,7 @@ def _language_model(
     return embedding if own is None else own, None, tokens, dense.Readout(at="each", decide="argmax")
 
 
-def _sequences(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: tuple[dense.Token, ...]) -> Head:
+def _sequences(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: Tokens) -> Head:
     found, pad = weights.take("score.weight", None, embedding.shape[1]), settings.value("pad_token_id")
     labels, problem = _labels(settings, len(found)), settings.value("problem_type")
     several = len(labels) > 1 and problem != "multi_label_classification"
@@ -257,20 +256,20 @@ def _sequences(settings: Settings, weights: Tensors, embedding: dense.Dense, tok
     return found, None, labels, dense.Readout(decide=decide, alphabet=alphabet, padding=padding)
 
 
-def _each_token(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: tuple[dense.Token, ...]) -> Head:
+def _each_token(settings: Settings, weights: Tensors, embedding: dense.Dense, tokens: Tokens) -> Head:
     found = weights.take("classifier.weight", None, embedding.shape[1])
     labels, bias = _labels(settings, len(found)), weights.take("classifier.bias", len(found))
     return found, bias, labels, dense.Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
 
 
-_HEADS: dict[str, Callable[[Settings, Tensors, dense.Dense, tuple[dense.Token, ...]], Head]] = {
+_HEADS: dict[str, Callable[[Settings, Tensors, dense.Dense, Tokens], Head]] = {
     LANGUAGE_MODEL: _language_model,
     "GPT2ForSequenceClassification": _sequences,
     "GPT2ForTokenClassification": _each_token,
 }
 
 
-def _labels(settings: Settings, count: int) -> tuple[dense.Token, ...]:
+def _labels(settings: Settings, count: int) -> Tokens:
     """Return the names of a classifier's outputs."""
     named = settings.value("id2label")
     for key in ("num_labels", "_num_labels"):

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from hardsim.network.numbers import Mask
 from hardsim.reading.readout import Wrong, plain_names, readout_of, require_alphabet, require_tokens, stored_name
 from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 
+Tokens: TypeAlias = tuple[dense.Token, ...]
 MODEL_TYPE = "torch-encoder"
 NAME = "<torch>"
 ACTIVATIONS = {
@@ -329,7 +330,7 @@ def _wrong(settings: Settings) -> Wrong:
     return lambda message, hint: InputError(f"{settings.where}: {message}", hint)
 
 
-def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[dense.Token, ...]:
+def _tokens(settings: Settings, stored: Stored, count: int) -> Tokens:
     if not settings.has("tokens"):
         return stored.tokens(count)
     found = require_tokens(_listed(settings, "tokens"), count, _wrong(settings))
@@ -338,9 +339,7 @@ def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[dense.Token
     return found
 
 
-def _readout(
-    settings: Settings, tokens: tuple[dense.Token, ...], count: int
-) -> tuple[tuple[dense.Token, ...], dense.Readout]:
+def _readout(settings: Settings, tokens: Tokens, count: int) -> tuple[Tokens, dense.Readout]:
     """Return the names of the outputs, and the readout."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):

@@ -66,10 +66,12 @@ from hardsim.verify.arithmetic import (
 )
 from hardsim.verify.enclosures import FUNCTIONS
 from hardsim.verify.expressions import OPERATIONS, PREDICATES, Tree
-from hardsim.verify.formulas import FormulaChecker
+from hardsim.verify.formulas import FormulaChecker, HeadClaim
 from hardsim.verify.monotone import MonotoneBounds, has_function
 from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit, line, positive
 
+Queries = list[list[Combination]]
+"""The forms of a head's query over the temperature, by class."""
 QUERY, LENGTH, OTHER, WINNER = VARIABLE
 FIRST = ratios.ONE
 INFINITE = float("inf")
@@ -425,7 +427,7 @@ class EveryLengthChecker(FormulaChecker):
         return wrong
 
     def _nearest_everywhere(
-        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
+        self, name: str, side: str, claim: HeadClaim, queries: Queries, reads: Any
     ) -> list[list[Any]]:
         """Return the errors of a head that looks for the nearest position. The rate is that at which positions before
         and beyond the winner fall behind it, and the series is the one with the smaller error."""
@@ -480,9 +482,7 @@ class EveryLengthChecker(FormulaChecker):
                 rate = min(rate, found)
         return rate
 
-    def _look_up(
-        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
-    ) -> list[list[Any]]:
+    def _look_up(self, name: str, side: str, claim: HeadClaim, queries: Queries, reads: Any) -> list[list[Any]]:
         """Return the errors of a look-up head, whose logits are -k (j - c)^2 plus a summand that does not depend on j,
         for k >= g."""
         (values, keys), (args, terms), rates = reads, claim["count"], list[Fraction]()
@@ -519,9 +519,7 @@ class EveryLengthChecker(FormulaChecker):
         error = share(of_x(rate, series), ONE)
         return self._found(name, rate, series, [[error, None] if number else [error, error]] * len(CLASSES))
 
-    def _sign(
-        self, name: str, side: str, claim: dict[str, Any], queries: list[list[Combination]], reads: Any
-    ) -> list[list[Any]]:
+    def _sign(self, name: str, side: str, claim: HeadClaim, queries: Queries, reads: Any) -> list[list[Any]]:
         """Return the errors of a sign test, whose keys have one size at all positions, or one size times j^2."""
         (values, keys), rates = reads, list[Fraction]()
         op, args, *rest = self.nodes[claim["what"][0]]

@@ -48,6 +48,8 @@ MOST_POWER = 1000
 
 Names = dict[str, int]
 """Values by name. Besides, "" counts the work for large numbers, and "digits" is the precision of enclosures."""
+Spend = Callable[[int], None]
+"""A function that is called with the number of steps done."""
 Tree = int | str | tuple[Any, ...]
 Run = Callable[[Names], RealValue]
 """A function from the values of the names to the value of the expression, a bool for a truth value."""
@@ -78,7 +80,7 @@ def expression(text: str, names: str = "inx", functions: bool = False) -> Expres
     return Expression(part.truth, part.run, part.tree, frozenset(reader.used), len(reader.tokens))
 
 
-def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
+def evaluate(what: Expression, spend: Spend = lambda work: None, **names: int) -> Fraction:
     """Return the exact value of an expression, 0 or 1 for a truth value. `spend` is called with the work done. Raises
     Rejected if the expression has no value, or none that is rational."""
     low, high = enclosure(what, spend, **names)
@@ -86,9 +88,7 @@ def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None,
     return low
 
 
-def inverse_of(
-    what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
-) -> tuple[Fraction, Fraction] | None:
+def inverse_of(what: Expression, spend: Spend = lambda work: None, **names: int) -> tuple[Fraction, Fraction] | None:
     """Return a and s such that one over the value of an expression is from a to s a. If the value is rational s is 1,
     else a and s have few digits. Return None if the value is not known to be positive. Raises Rejected if the
     expression has no value."""
@@ -102,9 +102,7 @@ def inverse_of(
     return found, short(1 / low / found, above)
 
 
-def enclosure(
-    what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int
-) -> tuple[Fraction, Fraction]:
+def enclosure(what: Expression, spend: Spend = lambda work: None, **names: int) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound of the value of an expression; both are the value if the expression has no
     functions. `spend` is called with the work done. Raises Rejected if the expression has no value, or is not known to
     have one."""

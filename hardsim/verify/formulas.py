@@ -52,6 +52,8 @@ LARGE = Fraction(2**40)
 """Largest |logit| to which logits are scaled down if e^x would be too large a number."""
 LEAVES = ("letters", "holds")
 """Operators that depend on the symbol of the position alone."""
+HeadClaim = dict[str, Any]
+"""A claim about what a head computes, with numbers of nodes in place of their lists."""
 TOGETHER = 16
 """Most truths of nodes and heads that are enumerated at once; beyond that a certificate is rejected."""
 
@@ -323,7 +325,7 @@ class FormulaChecker(Claim, Costs):
             self.cache[key] = frozenset(found)
         return frozenset(self.cache[key])
 
-    def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Combination]:
+    def _head(self, name: str, side: str, claim: HeadClaim, pairs: list[Any], row: Any) -> list[Combination]:
         """Return the values that a head writes, by position."""
         self.keep(len(self.places) * (1 + len(pairs)))
         kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
@@ -377,7 +379,7 @@ class FormulaChecker(Claim, Costs):
         self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
         return wrong
 
-    def _number(self, claim: dict[str, Any], off: Combination, i: int) -> Combination:
+    def _number(self, claim: HeadClaim, off: Combination, i: int) -> Combination:
         """Return the value that a look-up head should read for a count c, max(c, 1) = c + 1 - [c > 0], plus the error
         `off`."""
         args, terms = claim["count"]
@@ -386,7 +388,7 @@ class FormulaChecker(Claim, Costs):
         return combine((1, self.linear(args, terms, 1, i)), (-1, self.truth(claim["some"], i)), (1, off))
 
     def _types(
-        self, name: str, claim: dict[str, Any], value: Combination, keys: list[Combination], j: int
+        self, name: str, claim: HeadClaim, value: Combination, keys: list[Combination], j: int
     ) -> frozenset[Any]:
         """Return the local types of a position j: the joint choices of selected or not, value, and keys, over all
         words. Raises Rejected if the value is not the truth of the claimed literal."""
@@ -435,9 +437,7 @@ class FormulaChecker(Claim, Costs):
         return [[(a, b, *exp_up_to(x, stretch)) for (a, b, *_), x in zip(types, row, strict=True)]
                 for types, row in zip(order, logits, strict=True)], far  # fmt: skip
 
-    def _nearest(
-        self, name: str, claim: dict[str, Any], queries: list[Combination], read: list[Any], i: int
-    ) -> list[Any]:
+    def _nearest(self, name: str, claim: HeadClaim, queries: list[Combination], read: list[Any], i: int) -> list[Any]:
         query, order = self._query(name, queries), tuple(read[::-1] if claim["backwards"] else read)
         self.spend(len(order))
         known = query, order, self.stretch[i - 1]
@@ -451,9 +451,7 @@ class FormulaChecker(Claim, Costs):
             self.cache[known] = [most(worst(case, goal, far) for case in cases) for goal in (0, 1)]
         return list(self.cache[known])
 
-    def _counted(
-        self, name: str, claim: dict[str, Any], queries: list[Combination], read: list[Any], i: int
-    ) -> list[Any]:
+    def _counted(self, name: str, claim: HeadClaim, queries: list[Combination], read: list[Any], i: int) -> list[Any]:
         """Return the error bounds of a head whose keys and values are the same for every word, and whose query is
         linear in a count c, or in the number T of an `at least` node."""
         values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]

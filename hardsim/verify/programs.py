@@ -30,6 +30,7 @@ from hardsim.verify.spans import (
     ZERO,
     Denominator,
     DenominatorName,
+    Form,
     Functions,
     IsolatedZero,
     NumberSpan,
@@ -43,6 +44,8 @@ from hardsim.verify.spans import (
 )
 from hardsim.verify.types import Picks, TypedColumns, TypedRows
 
+Sights = Sequence[tuple[Place, VisibleKeys]]
+"""The places of keys that a query sees, with the keys there."""
 Terms = Sequence[tuple[Rational, NumberSpan]]
 """Terms of a sum: factors, and spans of the numbers that they multiply."""
 
@@ -327,7 +330,7 @@ class ProgramChecker(ShareSigns):
 
     # ---- heads ----
 
-    def _extent(self, form: Mapping[str, Rational]) -> Ends:
+    def _extent(self, form: Form) -> Ends:
         """Return the ends of a linear form, by order of the place."""
         low: dict[int, Value] = {}
         high: dict[int, Value] = {}
@@ -403,7 +406,7 @@ class ProgramChecker(ShareSigns):
     def _reads(
         self,
         head: Head,
-        form: Mapping[str, Rational],
+        form: Form,
         query: Place,
         facts: Row | None,
         claimed: NumberSpan,
@@ -467,13 +470,7 @@ class ProgramChecker(ShareSigns):
         return attended - {out for _, _, form, outs in units if not form.keys() <= attended for out in outs}
 
     def _tied(
-        self,
-        form: Mapping[str, Rational],
-        seen: Sequence[tuple[Place, VisibleKeys]],
-        query: Place,
-        claimed: NumberSpan,
-        head: Head | None,
-        count: Value,
+        self, form: Form, seen: Sights, query: Place, claimed: NumberSpan, head: Head | None, count: Value
     ) -> bool:
         """Return True if a mean has the share and the isolated zeros of the claimed span. The mean is over the largest
         keys of `head` or, if `head` is None, over all visible keys."""
@@ -491,14 +488,14 @@ class ProgramChecker(ShareSigns):
         inner = Share(share.offset, share.step, tuple(one for one in others if one.power))
         return own in share.powers and all(self.in_share(some, 0, inner) for some, _ in terms)
 
-    def _fixed(self, form: Mapping[str, Rational], key: Place) -> Value | None:
+    def _fixed(self, form: Form, key: Place) -> Value | None:
         """Return the value of a form at a place if it is one function, the same for every word; else None."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         if not all(span.exact for _, span in spans):
             return None
         return sum((factor * span.offset for factor, span in spans), 0)
 
-    def _terms(self, form: Mapping[str, Rational], key: Place) -> Terms:
+    def _terms(self, form: Form, key: Place) -> Terms:
         """Return the terms of a form at a key, as functions of the position of the key."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
@@ -523,14 +520,7 @@ class ProgramChecker(ShareSigns):
                     return False
         return True
 
-    def _mean(
-        self,
-        form: Mapping[str, Rational],
-        seen: Sequence[tuple[Place, VisibleKeys]],
-        query: Place,
-        count: Value,
-        claimed: NumberSpan,
-    ) -> bool:
+    def _mean(self, form: Form, seen: Sights, query: Place, count: Value, claimed: NumberSpan) -> bool:
         """Return True if the mean over all visible keys is known to lie in a span."""
         if claimed.most is not None:
             return False

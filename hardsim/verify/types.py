@@ -36,6 +36,8 @@ MOST_PAIRS = 8192
 Choices = Mapping[Any, int]
 """The number of what was chosen, by the source of the choice."""
 TypeTable = tuple[tuple[Choices, Value], ...]
+Summands = Sequence[tuple[Fraction, TypeTable | None]]
+"""Terms of a sum: factors, and tables of the numbers that they multiply."""
 Columns = Mapping[str, Mapping[int, NumberSpan]]
 Read = Mapping[int, NumberSpan]
 """A span at each place, by order of the place."""
@@ -158,11 +160,7 @@ class TypedColumns:
         return own is not None and not any(isinstance(value, Ratio) for _, value in own)
 
     def units(
-        self,
-        units: Sequence[tuple[bool, Rational, Form, Form]],
-        given: Sequence[Read],
-        biases: Form,
-        spans: Columns,
+        self, units: Sequence[tuple[bool, Rational, Form, Form]], given: Sequence[Read], biases: Form, spans: Columns
     ) -> None:
         """Add the outputs of the hidden units of a layer. A unit is a clip or a relu, with a bias, an input form and
         output weights; `given` has the spans of the outputs, and `spans` those of the coordinates after the layer."""
@@ -194,27 +192,13 @@ class TypedColumns:
 
     # ---- relations ----
 
-    def _add(
-        self,
-        parts: Mapping[str, Mapping[int, Sequence[tuple[Fraction, TypeTable | None]]]],
-        biases: Form,
-        spans: Columns,
-        stage: str,
-    ) -> None:
+    def _add(self, parts: Mapping[str, Mapping[int, Summands]], biases: Form, spans: Columns, stage: str) -> None:
         for out in dict.fromkeys((*parts, *biases)):
             for order, before in [*self.known[out].items()]:
                 some = [(Fraction(1), before), *parts.get(out, {}).get(order, [])]
                 self._write(out, order, some, biases.get(out, 0), spans[out][order], stage)
 
-    def _write(
-        self,
-        name: str,
-        order: int,
-        parts: Sequence[tuple[Fraction, TypeTable | None]],
-        bias: Rational,
-        span: NumberSpan,
-        stage: str,
-    ) -> None:
+    def _write(self, name: str, order: int, parts: Summands, bias: Rational, span: NumberSpan, stage: str) -> None:
         """Set the table of a coordinate to the sum of its parts or, if that is not known, to the values of its span."""
         found = always(span.offset) if span.exact else self.sum(parts, bias)
         self.known[name][order] = found if found is not None else few(span, (stage, self.layer, name))

@@ -42,6 +42,8 @@ MASKS: Final[dict[ast.Mask, Mask]] = {
 HALF: Final = Fraction(1, 2)
 Score: TypeAlias = tuple[list[Pair], str]
 """A score, as pairs of query and key forms, and the declared gap of its rows."""
+Sides: TypeAlias = tuple[ScaledInteger, ScaledInteger]
+"""The integers that a comparison in a score compares: the one at i and the one at j, both written over i."""
 V = TypeVar("V", Boolean, ScaledInteger, Symbols, Average)
 BACK: Final[tuple[ast.Side, Mask]] = ("rightmost", Mask.STRICT_FUTURE)
 """Attention to the position before i."""
@@ -192,7 +194,7 @@ class Evaluator(NetworkBuilder):
         parts = (self.of(ScaledInteger, node, name).scaled(factor) for factor, node in terms)
         return reduce(lambda total, part: total + part, parts, self.constant(0))
 
-    def sides(self, comparison: Comparison, name: str) -> tuple[ScaledInteger, ScaledInteger]:
+    def sides(self, comparison: Comparison, name: str) -> Sides:
         """Return the two integers of a comparison: the one at i and the one at j, both written over i."""
         return self.total(comparison.here, f"{name}.u"), self.total(comparison.there, f"{name}.v")
 
@@ -227,9 +229,7 @@ class Evaluator(NetworkBuilder):
         key = self.begin.scaled(HALF) + position.scaled(Fraction(1, 4) * (1 if side == "rightmost" else -1))
         return [*terms, (CONSTANT, key)], "1/(4*n)"
 
-    def equality_score(
-        self, side: ast.Side, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
-    ) -> Score:
+    def equality_score(self, side: ast.Side, terms: Sequence[Pair], pairs: Sequence[Sides], name: str) -> Score:
         """Return the score that finds the leftmost or rightmost j at which a Boolean score is 1 and integers u(i) and
         v(j) are equal.
 
@@ -245,9 +245,7 @@ class Evaluator(NetworkBuilder):
         score.append((square, self.encoding(POSITION).scaled(tie)))
         return score, "1/(8*n^3)"
 
-    def _equalities(
-        self, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
-    ) -> list[Pair]:
+    def _equalities(self, terms: Sequence[Pair], pairs: Sequence[Sides], name: str) -> list[Pair]:
         """Return terms of the score `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1 and 5 at BOS."""
         score: list[Pair] = [(here.scaled(5), there) for here, there in terms]
         score.append((CONSTANT, self.begin.scaled(5)))
@@ -320,9 +318,7 @@ class Evaluator(NetworkBuilder):
 
     # ---- counts and means ----
 
-    def selection(
-        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
-    ) -> Selection:
+    def selection(self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[Sides], name: str) -> Selection:
         """Return the selection of all j with a Boolean score of 1 and equal integers u(i) and v(j), or of BOS alone
         if there is none.
 
@@ -335,16 +331,12 @@ class Evaluator(NetworkBuilder):
         below = (self.inverse, self.begin_inverse.scaled(-HALF))
         return Selection(mask, (*self._equalities(terms, pairs, name), below), "1/(2*n^2)")
 
-    def unmatched(
-        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
-    ) -> Boolean:
+    def unmatched(self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[Sides], name: str) -> Boolean:
         """Return the Boolean that no j has a Boolean score of 1 and equal integers u(i) and v(j)."""
         score = self.equality_score("leftmost", terms, pairs, name) if pairs else self.boolean_score("leftmost", terms)
         return self.read(mask, *score, [], name).missing()
 
-    def matches(
-        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
-    ) -> ScaledInteger:
+    def matches(self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[Sides], name: str) -> ScaledInteger:
         """Return the number of j that have a Boolean score of 1 and equal integers u(i) and v(j).
 
         Every match has the same score as BOS. Without integers this is 1, against 1 or 0 at j >= 1. With integers it

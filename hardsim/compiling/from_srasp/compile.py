@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.compiling.from_srasp import scores
-from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
+from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator, Sides
 from hardsim.compiling.from_srasp.network import (
     NATURAL,
     ZERO,
@@ -193,7 +193,7 @@ class Compiled:
         )
 
 
-_Compared: TypeAlias = tuple[scores.Comparison, tuple[ScaledInteger, ScaledInteger]]
+_Compared: TypeAlias = tuple[scores.Comparison, Sides]
 """A comparison in a score, with its two integers."""
 
 
@@ -374,9 +374,7 @@ class _Compiler(Evaluator):
             found = (found + same.scaled(-1)).within(found.interval)
         return found
 
-    def _count_ordered(
-        self, cases: Sequence[scores.Case], op: ast.CompareOp, pair: tuple[ScaledInteger, ScaledInteger], name: str
-    ) -> ScaledInteger:
+    def _count_ordered(self, cases: Sequence[scores.Case], op: ast.CompareOp, pair: Sides, name: str) -> ScaledInteger:
         """Return the number of all j that are in one of the cases and have `u(i) op v(j)`.
 
         For u <= v these are the j with -v <= -u; for < and >, the rest of all j.
@@ -425,9 +423,7 @@ class _Compiler(Evaluator):
 
     # ---- ranges ----
 
-    def _watch_sides(
-        self, comparison: scores.Comparison, sides: tuple[ScaledInteger, ScaledInteger], name: str, place: str
-    ) -> None:
+    def _watch_sides(self, comparison: scores.Comparison, sides: Sides, name: str, place: str) -> None:
         """Guard each of two integers that a score compares, unless it is known to stay in range."""
         for terms, value, label in zip((comparison.here, comparison.there), sides, "uv", strict=True):
             if not value.interval.in_range and not self.ranges.require(scores.summed(terms)):
@@ -445,7 +441,7 @@ def written_line(source: Source, span: Span) -> str:
 
 
 def _distinguished(
-    cases: Sequence[scores.Case], comparison: scores.Comparison, sides: tuple[ScaledInteger, ScaledInteger]
+    cases: Sequence[scores.Case], comparison: scores.Comparison, sides: Sides
 ) -> list[scores.Case] | None:
     """Split the cases by the values of that side of a comparison that has fewer; return None if there are too many
     values or cases."""

@@ -285,11 +285,7 @@ class LocalReader:
         return self.decide_feature(Feature("sign", where, form.scaled(sign)), allowed, known)
 
     def _related(
-        self,
-        args: Sequence[ast.Expression],
-        holds: Callable[[tuple[Hashable, ...]], bool],
-        places: Places,
-        known: Type,
+        self, args: Sequence[ast.Expression], holds: Callable[[tuple[Hashable, ...]], bool], places: Places, known: Type
     ) -> bool:
         """Return the truth of a relation of symbols. If one symbol is open, its values are split in two parts; if
         several are, one of them is split into single values."""

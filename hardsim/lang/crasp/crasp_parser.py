@@ -27,6 +27,7 @@ from hardsim.lang.ltl_parser import (
 )
 from hardsim.lang.predicate import OwnPredicate, compile_predicate
 from hardsim.lang.trees import Raw, levels
+from hardsim.lang.valuations import GivenNames
 from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
 from hardsim.lang.words import check_alphabet
 
@@ -70,7 +71,7 @@ class Extremum(ast.IntegerNode):
     right: ast.Term
 
 
-def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
+def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: GivenNames = None) -> FormulaFile:
     """Parse a C-RASP program. The result's formula is the last Boolean of the program. `alphabet` gives all symbols; by
     default they are those of the `alphabet:` line, else those that occur. Raises SourceError with the place of the
     first mistake (`name` is the file name in errors), and InputError for a bad alphabet."""
@@ -106,9 +107,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     )
 
 
-def _symbols(
-    layout: CraspLayout, tokens: Sequence[Sequence[Lexeme]], alphabet: Sequence[str] | str | None
-) -> tuple[str, ...]:
+def _symbols(layout: CraspLayout, tokens: Sequence[Sequence[Lexeme]], alphabet: GivenNames) -> tuple[str, ...]:
     """Return the alphabet: the symbols of the header, or the given ones, or those that occur in the program."""
     declared = frontend.declared_alphabet(layout, alphabet, None)
     if declared is not None:

@@ -25,7 +25,7 @@ from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
 from hardsim.lang.regex.notation import CHOICES, ENDS_OPERAND, STARTS_OPERAND, Notation, notation_of, resolved
 from hardsim.lang.trees import Raw, levels, mixed
-from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets, listed, propositions_of
+from hardsim.lang.valuations import MENTIONED, Alphabet, GivenNames, Valuations, is_sets, listed, propositions_of
 from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
 from hardsim.lang.words import check_propositions, has_long_symbols, read_set, segmented, written_word
 
@@ -150,10 +150,7 @@ class RegexText:
 
 
 def read_regex(
-    text: str | bytes,
-    name: str = "<text>",
-    props: Sequence[str] | str | None = None,
-    alphabet: Sequence[str] | str | None = None,
+    text: str | bytes, name: str = "<text>", props: GivenNames = None, alphabet: GivenNames = None
 ) -> RegexText:
     """Parse a whole `.re` file without building an automaton; `name` is the file name in errors. `alphabet`, or `props`
     (MENTIONED: those in the sets of the expression), is used if the file declares neither symbols nor propositions.
@@ -194,10 +191,7 @@ def _require_one_expression(layout: RegexLayout, tokens: Sequence[Lexeme], regio
 
 
 def parse_regex(
-    text: str | bytes,
-    name: str = "<text>",
-    props: Sequence[str] | str | None = None,
-    alphabet: Sequence[str] | str | None = None,
+    text: str | bytes, name: str = "<text>", props: GivenNames = None, alphabet: GivenNames = None
 ) -> RegexFile:
     """Parse a whole `.re` file as `read_regex` does, build its automaton, and check its examples. Raises SourceError at
     the first mistake of the text, an example that the expression contradicts, or the part that makes the automaton too
