@@ -15,8 +15,7 @@ from hardsim.records import Record
 PACKAGE = Path(__file__).resolve().parent
 SUFFIXES = (".ltl", ".srasp", ".cr", ".ahat.json", ".spec", ".re")
 """Suffixes of formulas, programs, hard-attention models, specifications and regular expressions. If several files share
-a name, the name means the file with the first of these suffixes.
-"""
+a name, the name means the file with the first of these suffixes."""
 NETWORKS = "networks"
 """Subdirectory of the shipped specifications, which are beside the trained networks that they describe."""
 
@@ -34,11 +33,8 @@ class ExampleResult(Record):
 
 
 def formulas_directory(package: Path = PACKAGE) -> Path:
-    """Return the directory of the shipped formulas, for the package at `package`.
-
-    Raises:
-        InputError: if there is neither an installation nor a source tree.
-    """
+    """Return the directory of the shipped formulas, for the package at `package`. Raises InputError if there is neither
+    an installation nor a source tree."""
     installed, source_tree = package / "formulas", package.parent / "formulas"
     if installed.is_dir():
         return installed
@@ -53,10 +49,7 @@ def formulas_directory(package: Path = PACKAGE) -> Path:
 
 def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
     """Return the shipped files: formulas, programs and models, each by name, then specifications of trained networks.
-
-    Raises:
-        InputError: as `formulas_directory`.
-    """
+    Raises InputError as `formulas_directory`."""
     directory = formulas_directory(package)
     both = directory, directory / NETWORKS
     return tuple(path for place in both for suffix in SUFFIXES for path in sorted(place.glob(f"*{suffix}")))
@@ -64,8 +57,7 @@ def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
 
 def example_path(path: Path) -> str:
     """Return the path of a shipped file within the shipped directory, such as `since.ltl` or
-    `networks/majority.spec`.
-    """
+    `networks/majority.spec`."""
     return f"{NETWORKS}/{path.name}" if path.parent.name == NETWORKS else path.name
 
 
@@ -75,21 +67,15 @@ def example_name(path: Path) -> str:
 
 
 def named_examples(package: Path = PACKAGE) -> dict[str, Path]:
-    """Return the shipped files by every name that they may have, with and without suffix.
-
-    Raises:
-        InputError: as `formulas_directory`.
-    """
+    """Return the shipped files by every name that they may have, with and without suffix. Raises InputError as
+    `formulas_directory`."""
     shipped = example_files(package)[::-1]  # of two with one name the first shall win
     return {example_path(path).removesuffix(suffix): path for path in shipped for suffix in ("", *SUFFIXES)}
 
 
 def example_file(name: str, package: Path = PACKAGE) -> Path:
-    """Return the shipped file of this name, with or without its suffix.
-
-    Raises:
-        InputError: if there is none, with the nearest name; or as `formulas_directory`.
-    """
+    """Return the shipped file of this name, with or without its suffix. Raises InputError if there is none, with the
+    nearest name; or as `formulas_directory`."""
     files = named_examples(package)
     if name in files:
         return files[name]
@@ -99,8 +85,7 @@ def example_file(name: str, package: Path = PACKAGE) -> Path:
 
 def example_names() -> dict[str, Path]:
     """Return the shipped files by name, as `named_examples`, or nothing if they are missing: whoever names an own file
-    does not need them.
-    """
+    does not need them."""
     try:
         return named_examples()
     except InputError:

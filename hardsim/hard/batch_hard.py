@@ -47,8 +47,7 @@ MOST_BITS = 6
 
 def minterms(columns: Sequence[Lanes], shape: tuple[int, ...]) -> list[Lanes]:
     """Return for each combination of truth values of the columns the lanes where it holds, with the last column
-    changing fastest.
-    """
+    changing fastest."""
     found = [np.full(shape, FULL)]
     for column in columns:
         found = [part for old in found for part in (old & ~column, old & column)]
@@ -61,8 +60,7 @@ Forms = Sequence[tuple[Affine, Rational]]
 
 def summed(forms: Forms, bias: Rational, clip: bool, numbers: Callable[[str], Exact], shape: tuple[int, int]) -> Exact:
     """Return the sum of weight times form (clipped to [0, 1] if `clip`), plus `bias`. `numbers` returns a
-    coordinate's column.
-    """
+    coordinate's column."""
     parts: list[tuple[Exact, Rational]] = []
     for form, weight in forms:
         terms = [(numbers(name), coefficient) for name, coefficient in form.terms]
@@ -74,8 +72,7 @@ def summed(forms: Forms, bias: Rational, clip: bool, numbers: Callable[[str], Ex
 
 def tabulated(bits: Sequence[str], fixed: Mapping[str, Exact], n: int) -> dict[str, Exact]:
     """Return columns for the Booleans `bits` in which each combination is one word, beside the columns `fixed` that
-    are the same for every word, (1, n).
-    """
+    are the same for every word, (1, n)."""
     held = np.array(list(product((0, 1), repeat=len(bits))), dtype=np.int64)
     return {name: Exact(np.repeat(held[:, [k]], n, axis=1), 1, 1) for k, name in enumerate(bits)} | dict(fixed)
 
@@ -117,8 +114,7 @@ Column = Lanes | Exact
 """A coordinate's column: lanes by position, (n, lanes), or exact numbers, (words or 1, n)."""
 Place = tuple[int, str, str]
 """The place of a Boolean function in the program: its layer, its kind ("key", "value" or "clips"), and the coordinate
-that is written with it.
-"""
+that is written with it."""
 SAMPLE = 64
 """Number of words whose gaps are inspected first. If one of them has the least possible gap, the others are skipped."""
 CELLS = 1 << 16
@@ -128,8 +124,7 @@ CELLS = 1 << 16
 @dataclass(frozen=True, slots=True)
 class Shape:
     """Linear forms with their Booleans (`bits`) renamed by numbers. Forms for which the same is computed share a
-    `number`.
-    """
+    `number`."""
 
     bits: tuple[str, ...]
     forms: tuple[Affine, ...]
@@ -157,8 +152,7 @@ class Ranked:
 
     def least(self, best: Ranks, second: Ranks, rows: slice) -> tuple[Fraction, int | None]:
         """Return the least score gap of some rows, and a word that breaks the declared gap in the first row where one
-        does (None if no word does). `best` and `second` are the largest and second largest codes by row and word.
-        """
+        does (None if no word does). `best` and `second` are the largest and second largest codes by row and word."""
         order, declared = self.order, self.declared
         # No row can break its declared gap here, so only the least gap is still to be found.
         if order.closest is not None and (declared is None or max(declared) <= order.closest):
@@ -175,8 +169,7 @@ class Ranked:
 @dataclass
 class BatchHardTrace:
     """The result of a program on words of length n: `accepted` by word, every coordinate, the least gap of each hard
-    head. `symbols` are the words as rows of symbol numbers.
-    """
+    head. `symbols` are the words as rows of symbol numbers."""
 
     symbols: Symbols
     accepted: Booleans
@@ -202,8 +195,7 @@ class BatchHardTrace:
 
 class BatchHard:
     """Runs one program on batches of words. Results that depend only on the length are kept until the length
-    changes.
-    """
+    changes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -222,12 +214,9 @@ class BatchHard:
         return np.array([[self._number[symbol] for symbol in word] for word in words], dtype=np.int64)
 
     def run(self, symbols: Symbols) -> BatchHardTrace:
-        """Run the program on one or more non-empty words of one length, as rows of symbol numbers.
-
-        Raises:
-            InvariantError: if a row's maximum is not unique, its score gap is smaller than the declared one, or
-            the winner is not the position that the head declares to look for.
-        """
+        """Run the program on one or more non-empty words of one length, as rows of symbol numbers. Raises
+        InvariantError if a row's maximum is not unique, its score gap is smaller than the declared one, or the winner
+        is not the position that the head declares to look for."""
         self._prepare(symbols.shape[1])
         trace = BatchHardTrace(symbols, np.zeros(len(symbols), dtype=np.bool_), dict(self._rows))
         for letter in self.program.letters:
@@ -264,8 +253,7 @@ class BatchHard:
 
     def _shape(self, place: Place, forms: Sequence[Affine], extra: Hashable) -> Shape:
         """Return the shape of some forms at a place of the program. `extra` is everything else that the computation
-        there depends on.
-        """
+        there depends on."""
         if place not in self._shapes:
             bits = dict.fromkeys(name for form in forms for name, _ in form.terms if name not in self._static)
             number = {name: f"bit {k}" for k, name in enumerate(bits)}
@@ -280,8 +268,7 @@ class BatchHard:
 
     def _function(self, forms: Forms, bias: Rational, clip: bool, place: Place, trace: BatchHardTrace) -> Lanes | None:
         """Return the sum of weighted forms (clipped if `clip`) plus a bias as lanes; None unless it is a function of
-        few bits that is 0 or 1 everywhere. `place` is the key of the cached table.
-        """
+        few bits that is 0 or 1 everywhere. `place` is the key of the cached table."""
         weights = tuple(weight for _, weight in forms)
         shape = self._shape(place, [form for form, _ in forms], (weights, bias, clip))
         columns = _lanes(shape.bits, trace)
@@ -300,8 +287,7 @@ class BatchHard:
 
     def _scan(self, head: Head, layer: int, trace: BatchHardTrace) -> Lanes | None:
         """Run the head by the ranks of its candidates. Return None if its query depends on the word, its key or value
-        on more than a few bits, or if no common order of its rows is known.
-        """
+        on more than a few bits, or if no common order of its rows is known."""
         if not head.score or any(name not in self._static for query, _ in head.score for name, _ in query.terms):
             return None
         keys, select = [key for _, key in head.score], () if head.select is None else (head.select,)
@@ -326,8 +312,7 @@ class BatchHard:
         self, head: Head, ranked: Ranked, columns: Sequence[Lanes], value: Lanes, trace: BatchHardTrace
     ) -> Lanes:
         """Return the values that the winners carry, some lanes at a time: running maxima of twice the ranks plus the
-        bit that is read.
-        """
+        bit that is read."""
         result, words = np.empty_like(value), len(trace.symbols)
         step = max(1, CELLS // (WIDTH * len(value)))
         for start in range(0, value.shape[1], step):
@@ -350,8 +335,7 @@ class BatchHard:
     def _ranks(self, head: Head, shape: Shape, trace: BatchHardTrace) -> Ranked | None:
         """Return the order of the head's candidates at this length. Return None if no order holds, if in it the
         winner is not always the position that the head declares to look for, or if a key without Booleans breaks the
-        declared gap.
-        """
+        declared gap."""
         numbers = tabulated(shape.numbered, self._fixed(shape, trace), self._length)
         size = 2 ** len(shape.bits), self._length
         forms = [summed([(form, 1)], 0, False, numbers.__getitem__, size) for form in shape.forms]
@@ -396,8 +380,7 @@ class BatchHard:
 
     def _clipped(self, layer: ProgramLayer, number: int, trace: BatchHardTrace) -> dict[str, Column]:
         """Return the coordinates that a layer's clips write: as lanes if all values are 0 or 1, unless the column is
-        the same for every word.
-        """
+        the same for every word."""
         biases = dict(layer.biases)
         groups: dict[str, list[tuple[Affine, Rational]]] = {name: [] for name in biases}
         for unit in layer.units:

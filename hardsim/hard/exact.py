@@ -98,8 +98,7 @@ class ExactModel:
 
     def _input(self, words: Sequence[Word], n: int) -> Columns:
         """Return embedding plus position encoding. The constant 1 is included even if the program has no such
-        coordinate.
-        """
+        coordinate."""
         positions = range(self.program.first, n + 1)
         if n != self._length:
             self._length, self._encoded = n, encoded(self.program, n)
@@ -172,11 +171,8 @@ def require_head(
     """Raise InvariantError unless a head keeps its promises in every row.
 
     The score gap must be at least the `declared` one (by query; None: nothing declared). If `select` is given, the
-    winner must be the leftmost or rightmost visible position with the largest `select`.
-
-    Raises:
-        InvariantError: naming the head, the position and the result found there.
-    """
+    winner must be the leftmost or rightmost visible position with the largest `select`. Raises InvariantError naming
+    the head, the position and the result found there."""
     size, first = rows.gap.shape[1], program.first
     n = size - 1 + first
     # Leftmost and rightmost heads promise a single maximum: a tie is a gap of 0. A gap of -1 marks a row of equal

@@ -35,8 +35,7 @@ Columns = Mapping[str, Integers]
 ONE_VALUE, SAME_MEAN, OTHER_MEAN = range(3)
 """Three cases for the values at the positions that share the largest score: one value; different values whose mean is
 the value that the head reads; different values with another mean. Softmax gives equal scores equal weights at every
-temperature, so only a row of the last kind cannot be simulated with the head's own weights.
-"""
+temperature, so only a row of the last kind cannot be simulated with the head's own weights."""
 
 
 @dataclass
@@ -74,8 +73,7 @@ def visible(
     mask: Mask, size: int, bos: bool, queries: slice = slice(None), keys: slice = slice(None)
 ) -> NDArray[np.bool_]:
     """Return which positions (columns) each query (row) sees, for slices of query and key indices. With a beginning
-    of sequence (`bos`), every query sees index 0.
-    """
+    of sequence (`bos`), every query sees index 0."""
     key, query = np.arange(size)[keys], np.arange(size)[queries, None]
     seen = {
         Mask.NONE: np.broadcast_to(True, (len(query), len(key))),
@@ -95,8 +93,7 @@ def _visible(mask: Mask, size: int, bos: bool, start: int, stop: int) -> NDArray
 
 def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
     """Return for each query the sum of the numbers that it sees. `whole` has shape (..., positions); time and memory
-    are linear in its size.
-    """
+    are linear in its size."""
     upto = whole.cumsum(axis=-1)
     every = upto[..., -1:]
     sums: Integers = {
@@ -115,8 +112,7 @@ def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
 
 def visible_folds(fold: np.ufunc, values: NDArray[np.int64], mask: Mask, bos: bool, nothing: int) -> NDArray[np.int64]:
     """Return for each query the least (`fold` is np.minimum) or largest (np.maximum) of the numbers that it sees, and
-    `nothing` if it sees none. `values` has shape (..., positions).
-    """
+    `nothing` if it sees none. `values` has shape (..., positions)."""
     step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
     if mask is Mask.NONE:
         found = np.broadcast_to(fold.reduce(values, axis=-1, keepdims=True), values.shape)
@@ -129,11 +125,8 @@ def visible_folds(fold: np.ufunc, values: NDArray[np.int64], mask: Mask, bos: bo
 
 
 def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -> Exact:
-    """Return for each query the mean of a column over all visible positions.
-
-    Raises:
-        InputError: if the means take more than `most` bytes.
-    """
+    """Return for each query the mean of a column over all visible positions. Raises InputError if the means take more
+    than `most` bytes."""
     size = value.whole.shape[1]
     totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
     counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
@@ -210,8 +203,7 @@ class Sight:
 
 class AttendedRows(NamedTuple):
     """The facts about rows as in `Rows`, with shape (words or 1, positions or 1), and the sums of the values over the
-    attended positions.
-    """
+    attended positions."""
 
     gap: Integers
     maxima: NDArray[np.int64]
@@ -223,8 +215,7 @@ class AttendedRows(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Scores:
     """The rows of scores, `sum of queries[k][:, i] * keys[k][:, j]` in units of `1 / units[i]`. Every query and key
-    has shape (words or 1, positions). No entry, and no sum of absolute products, is larger than `bound`.
-    """
+    has shape (words or 1, positions). No entry, and no sum of absolute products, is larger than `bound`."""
 
     queries: list[Integers]
     keys: list[Integers]
@@ -234,8 +225,7 @@ class Scores:
     @staticmethod
     def of(pairs: Sequence[tuple[Exact, Exact]], size: int) -> Scores:
         """Make scores from pairs of a query and a key column: integers over one unit or, if those are too large for
-        int64, over the least unit of each row.
-        """
+        int64, over the least unit of each row."""
         unit = lcm(*(query.unit * key.unit for query, key in pairs if query.size))
         factors = [unit // (query.unit * key.unit) if query.size else 0 for query, key in pairs]
         keys = [_single(key) for _, key in pairs]
@@ -320,8 +310,7 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
 
 def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Columns) -> AttendedRows:
     """Compute the rows of a block of scores, (words or 1, queries, keys). `seen` marks the visible keys of each
-    query.
-    """
+    query."""
     # `low` is below every score: masked entries never win, and a runner-up of `low` means that there is none.
     everything, low = bool(seen.all()), int(scores.min()) - 1
     masked = scores if everything else np.where(seen, scores, low)
@@ -347,8 +336,7 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
 
 def few_keys(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | None:
     """Compute the rows from one score per distinct key. Return None if there are many distinct keys, or if keys
-    depend on the word.
-    """
+    depend on the word."""
     size = len(scores.units)
     if not scores.static:
         return None
@@ -446,8 +434,7 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
 
 def _bend(u: Integers, v: Integers) -> int | None:
     """Return the sign (1 or -1) of the steps of u times the sign of the differences of the slopes of v against u;
-    None unless both u and the slopes are strictly monotone.
-    """
+    None unless both u and the slopes are strictly monotone."""
     kind = np.int64 if 8 * max(largest(u), 1) * max(largest(v), 1) < SAFE else object
     steps, rises = np.diff(u.astype(kind)), np.diff(v.astype(kind))
     turns = steps[:-1] * rises[1:] - rises[:-1] * steps[1:]

@@ -44,14 +44,12 @@ def pack_rows(truth: Booleans) -> Lanes:
 
 def unpack(lanes: Lanes, words: int) -> Booleans:
     """Convert lanes by position, (n, lanes), to truth values by word and position, (words, n): the inverse of
-    `pack`.
-    """
+    `pack`."""
     return np.ascontiguousarray(unpack_rows(lanes, words).T)
 
 
 def unpack_rows(lanes: Lanes, words: int) -> Booleans:
     """Convert lanes by position, (n, lanes), to truth values by position and word, (n, words): the inverse of
-    `pack_rows`.
-    """
+    `pack_rows`."""
     octets = np.ascontiguousarray(lanes).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=words, bitorder="little").view(np.bool_)

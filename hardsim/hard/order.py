@@ -56,8 +56,7 @@ class Order:
     @staticmethod
     def of(pairs: Sequence[tuple[Exact, Exact]], mask: Mask, weighting: Weighting) -> Order | None:
         """Return the order for queries of shape (1, n) and keys of shape (combinations, n); None if no order holds in
-        all rows.
-        """
+        all rows."""
         if mask.strict:
             return None
         unit = lcm(*(query.unit * key.unit for query, key in pairs))
@@ -102,8 +101,7 @@ class Order:
 
     def gaps(self, best: Ranks, second: Ranks, rows: slice) -> Integers:
         """Return the score differences of pairs of candidates, times `unit`. `best` and `second` are ranks of shape
-        (rows, words), for the queries in the slice `rows`.
-        """
+        (rows, words), for the queries in the slice `rows`."""
         found: Integers = self._base[best] - self._base[second]
         if self._offsets.shape[1] > 1:
             wide = self._offsets[rows]
@@ -116,8 +114,7 @@ def _ordered(
     base: Integers, groups: NDArray[np.int64], offsets: Integers, unit: int, mask: Mask, weighting: Weighting
 ) -> Order | None:
     """Rank the candidates: by group as ordered in a row that sees all positions, then by `base`, then by the head's
-    preference. Return None if the groups overlap in some row.
-    """
+    preference. Return None if the groups overlap in some row."""
     n, count = offsets.shape
     # This query sees every position, so no other order of the groups is possible.
     falling = np.argsort(offsets[0 if mask is Mask.PAST else n - 1], kind="stable")
@@ -142,8 +139,7 @@ def _apart(
     levels: Integers, heights: NDArray[np.int64], groups: NDArray[np.int64], offsets: Integers, mask: Mask
 ) -> list[int]:
     """Return for every two groups the least distance, over all rows, of the lowest visible candidate of the upper
-    group from the highest one of the lower group. Pairs that no row sees together are left out.
-    """
+    group from the highest one of the lower group. Pairs that no row sees together are left out."""
     lowest, highest = [], []
     for group in range(offsets.shape[1]):
         there = groups == group

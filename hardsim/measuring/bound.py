@@ -399,11 +399,8 @@ class BoundSubject:
 
 def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
     """Return the subject of a bound report. With `gap` alone the scores stay as they are; otherwise the scores of heads
-    with a larger beta of their own are multiplied, so that one temperature serves all heads.
-
-    Raises:
-        InputError: if the network is not the one that its specification gives.
-    """
+    with a larger beta of their own are multiplied, so that one temperature serves all heads. Raises InputError if the
+    network is not the one that its specification gives."""
     budget, program = subject.sharpness, subject.program
     if budget is None:
         asymptotics = PROGRAM if subject.kind == "srasp" else GENERAL
@@ -439,13 +436,9 @@ def bound_report(
 ) -> BoundResult:
     """Return the report on lengths 1 to `options.max_n`. A KeyboardInterrupt ends it early, marked partial.
 
-    The lengths are shared by the workers of the `crew` (by default `options.workers` processes).
-
-    Raises:
-        InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
-        Undecided: if no temperature gives an error of at most epsilon.
-        WorkerFailure: if workers are lost again and again.
-    """
+    The lengths are shared by the workers of the `crew` (by default `options.workers` processes). Raises InputError if
+    an option does not apply, or a word leaves the range of a program's construction (OutOfRange); Undecided if no
+    temperature gives an error of at most epsilon; WorkerFailure if workers are lost again and again."""
     report = _Report(target, options, expected, progress, crew or LocalCrew(options.workers))
     return to_the_report(report.run, report.result)
 

@@ -93,8 +93,7 @@ class Bracket(Record):
 
     n: Length | None
     """Length of the words of the bracket. In the bracket for every length: the length of `word`, null without a
-    word.
-    """
+    word."""
     right_at: Exact | None
     """Least beta found at which every word is proved right; null: none up to 64."""
     wrong_at: Exact | None
@@ -199,13 +198,10 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     """Return the brackets of lengths 1 to `max_n`, of a few longer ones, and of every length. `report` is called with
     the number of lengths done and of all lengths.
 
-    A KeyboardInterrupt ends the search early; the brackets so far are kept, and the result is marked partial.
-
-    Raises:
-        InputError: if the subject is not a formula, no temperature was given, and its own is not a function of the
-            length; if the temperature is not positive somewhere; or if a formula's network is not the one that the
-            specification gives.
-    """
+    A KeyboardInterrupt ends the search early; the brackets so far are kept, and the result is marked partial. Raises
+    InputError if the subject is not a formula, no temperature was given, and its own is not a function of the length;
+    if the temperature is not positive somewhere; or if a formula's network is not the one that the specification
+    gives."""
     search = _search(subject)
     lengths = search.lengths(max_n)
     rows: list[Bracket] = []
@@ -553,8 +549,7 @@ def _tightest(long: Sequence[HeadProof], by_length: Sequence[HeadProof]) -> Head
 class _ProgramSearch(_Search):
     """The search for brackets of beta for a program or a hard-attention model, whose temperature is the schedule
     divided by beta. Softmax is right at a beta if it answers as hard attention does, which is proved by the recursion
-    of Theorem 26.
-    """
+    of Theorem 26."""
 
     def __init__(self, subject: Subject, schedule: Schedule) -> None:
         super().__init__(subject)

@@ -102,10 +102,7 @@ class EquivOptions:
 
 def compare(left: Semantics, right: Semantics, options: EquivOptions, report: Report | None = None) -> EquivResult:
     """Compare the answers of two files. A KeyboardInterrupt ends the comparison with a result that is marked partial.
-
-    Raises:
-        InputError: if their alphabets are different sets.
-    """
+    Raises InputError if their alphabets are different sets."""
     right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
     work = _Automata(left, right) if _automata(left, right) else _Words(left, right, options, report)

@@ -123,22 +123,14 @@ class Export:
         return len(temperature.values) if isinstance(temperature, LengthTable) else None
 
     def require_room(self, n: int) -> None:
-        """Require that words of n symbols can be read.
-
-        Raises:
-            OutOfRange: if a table of positions ends before.
-        """
+        """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
         if isinstance(self.target, External):
             self.target.network.read((self.alphabet[0],) * n)
 
 
 def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
-    """Return the export of an input.
-
-    Raises:
-        InputError: if the input has no network, or a number of the network is beyond float64.
-        Undecided: see `compiled_text`.
-    """
+    """Return the export of an input. Raises InputError if the input has no network, or a number of the network is
+    beyond float64; Undecided as `compiled_text`."""
     if given.external is not None:
         external = given.network(options)
         return Export(external, network_json(external.network), layout_of(external), external.alphabet)
@@ -151,11 +143,8 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
 
 
 def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
-    """Return the files of an export folder: their contents by name.
-
-    Raises:
-        OutOfRange: if an encoding or a scale is beyond float64 already for a word of one symbol.
-    """
+    """Return the files of an export folder: their contents by name. Raises OutOfRange if an encoding or a scale is
+    beyond float64 already for a word of one symbol."""
     from safetensors.numpy import save
 
     # A folder computes encodings when it runs; one that fails at the first symbol is useless.
@@ -178,12 +167,8 @@ MODEL = "model.py"
 def fill_folder(
     made: Export, goal: Goal, folder: Path, max_n: int, seed: int
 ) -> tuple[dict[str, bytes], tuple[ExportRun, ...]]:
-    """Write the files of an export folder and, for torch, run them. Return the files by name, and the runs.
-
-    Raises:
-        OutOfRange: see `folder_files`.
-        OSError: if the files cannot be written.
-    """
+    """Write the files of an export folder and, for torch, run them. Return the files by name, and the runs. Raises
+    OutOfRange as `folder_files`; OSError if the files cannot be written."""
     files = folder_files(made, goal)
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -193,11 +178,8 @@ def fill_folder(
 def fill_file(
     made: Export, dtype: str, max_n: int, length: int | None, seed: int
 ) -> tuple[bytes, int | None, tuple[ExportRun, ...]]:
-    """Return the bytes of an ONNX file, the largest length that it is for (None: any length), and its runs.
-
-    Raises:
-        InputError: see `onnx_bytes`.
-    """
+    """Return the bytes of an ONNX file, the largest length that it is for (None: any length), and its runs. Raises
+    InputError as `onnx_bytes`."""
     lengths = range(1, max_n + 1) if length is None else range(length, length + 1)
     data = onnx_bytes(made.layout, dtype, lengths[-1], length)
     # Tables of temperatures or encodings end at the largest length; a network without them takes any length.

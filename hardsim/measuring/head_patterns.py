@@ -100,11 +100,8 @@ Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read
 
 
 def network_alone(given: Input, request: Request) -> External:
-    """Return an external network, read as the request states.
-
-    Raises:
-        InputError: if the input is not an external network, or an option is for compiled networks.
-    """
+    """Return an external network, read as the request states. Raises InputError if the input is not an external
+    network, or an option is for compiled networks."""
     if given.external is None:
         message = f"{given.name} is {KINDS[given.kind]}: the patterns of heads are searched in external networks only"
         raise InputError(message, "Heads of compiled networks are declared: `hardsim show` lists the purpose of each.")
@@ -245,8 +242,7 @@ class HeadsResult(Record):
 
 def fallback(mask: Mask, m: int) -> int:
     """Return the position that a head attends to if it finds none that it looks for: the first of m positions, or
-    the last of them under a mask that hides earlier positions.
-    """
+    the last of them under a mask that hides earlier positions."""
     return m - 1 if mask is Mask.PAST else 0
 
 
@@ -486,8 +482,7 @@ class HeadTally:
     tie: HeadTie | None = None
     seen: dict[str, Integers] = field(default_factory=dict)
     """Evidence for classes, by pattern: for each token, how often it was attended less how often it was passed
-    over.
-    """
+    over."""
     members: dict[str, Booleans] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -712,12 +707,8 @@ def _batches(words: Iterable[Word], size: int) -> Iterator[tuple[Word, ...]]:
 
 def heads_of(subject: External, options: CheckOptions, progress: Report | None = None) -> HeadsResult:
     """Return the pattern of each head of an external network on the words of length 1 to `options.max_n`, in certified
-    float64. A KeyboardInterrupt ends it early with a result that is marked partial.
-
-    Raises:
-        OutOfRange: if the table of positions ends before the longest word.
-        Undecided: if float64 is not to be trusted in this process.
-    """
+    float64. A KeyboardInterrupt ends it early with a result that is marked partial. Raises OutOfRange if the table of
+    positions ends before the longest word; Undecided if float64 is not to be trusted in this process."""
     subject.require_lengths(options.max_n)
     reason = distrust()
     if reason is not None:

@@ -20,11 +20,8 @@ from hardsim.targets.subject import Subject
 
 
 def require_affordable(given: Input, request: Request) -> None:
-    """Refuse a request that would try more words than its budget allows.
-
-    Raises:
-        InputError: with the options that help.
-    """
+    """Refuse a request that would try more words than its budget allows. Raises InputError with the options that
+    help."""
     if isinstance(given.oracle, Members):
         _require_listed(given.name, given.oracle.automaton, request)
         return
@@ -39,11 +36,8 @@ def require_affordable(given: Input, request: Request) -> None:
 
 
 def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
-    """Refuse a request that would list more words of a regular expression than its budget allows.
-
-    Raises:
-        InputError: with the options that help.
-    """
+    """Refuse a request that would list more words of a regular expression than its budget allows. Raises InputError
+    with the options that help."""
     found = 0
     for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
         found += more
@@ -56,13 +50,9 @@ def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:
-    """Yield the words of length 1 to `request.max_n` that semantics, hard attention or softmax (`request.by`)
-    accepts, shortest first, then in the order of the alphabet.
-
-    Raises:
-        InputError: if the subject maps words to words.
-        Undecided: if softmax reaches no answer on a word.
-    """
+    """Yield the words of length 1 to `request.max_n` that semantics, hard attention or softmax (`request.by`) accepts,
+    shortest first, then in the order of the alphabet. Raises InputError if the subject maps words to words; Undecided
+    if softmax reaches no answer on a word."""
     if not subject.acceptor:
         raise _none(subject.name)
     options = CheckOptions(max_n=request.max_n, dps=request.dps, engine=request.engine)
@@ -70,12 +60,8 @@ def language(subject: Subject, request: Request) -> Iterator[Word]:
 
 
 def accepted_language(given: Input, request: Request) -> Iterator[Word]:
-    """Yield the words of length 1 to `request.max_n` that the semantics of an input accepts. No network is
-    compiled.
-
-    Raises:
-        InputError: if the input maps words to words.
-    """
+    """Yield the words of length 1 to `request.max_n` that the semantics of an input accepts. No network is compiled.
+    Raises InputError if the input maps words to words."""
     oracle, max_n = given.meaning(request.at), request.max_n
     if isinstance(oracle, Members):
         return chain.from_iterable(map(oracle.automaton.words, range(1, max_n + 1)))

@@ -83,23 +83,20 @@ class TraceRead(Record):
     query: Position
     keys: tuple[int, ...]
     """The positions that hard attention selects; none: no position is visible. For an external network, those whose
-    logits are not told apart from the largest; average hard attention takes their mean.
-    """
+    logits are not told apart from the largest; average hard attention takes their mean."""
     weight: Lower
     """A lower bound of the total softmax weight at these positions."""
     gap: Lower | None
     """A lower bound of the distance of the largest score from the next one, in units of the score (for an external
     network: of the logits, in nats); 0 where a leftmost or rightmost head has a tie; None where all visible
-    positions have the same score.
-    """
+    positions have the same score."""
     hard: tuple[Exact, ...] = ()
     """The values that hard attention reads, one for each of the head's outputs; none for an external network."""
     soft: tuple[Measured, ...] = ()
     """The values that softmax reads, the middles of their bounds, one for each of the head's outputs."""
     error: Upper | None = None
     """An upper bound of the largest distance between the hard and the soft values, over the outputs; None for an
-    external network.
-    """
+    external network."""
 
     @property
     def looks(self) -> str:
@@ -146,8 +143,7 @@ class TraceHead(Record):
     """The attention and readings of the head, position by position."""
     weights: tuple[tuple[Measured | None, ...], ...]
     """The softmax attention weights, a row of all positions for each query, rounded to six decimals; None where a
-    position is not visible.
-    """
+    position is not visible."""
 
     @property
     def hard(self) -> list[list[float | None]]:
@@ -186,8 +182,7 @@ class TraceValue(Record):
     """Lower bounds of the margin, position by position. For a coordinate to which a clip(2x - 1/2) rounds an attended
     value x: half the distance of the clip's input from the interval between 0 and 1, so in units of x; negative
     inside the interval. For an output that is compared with a threshold: its distance from the threshold. None:
-    nothing is rounded here.
-    """
+    nothing is rounded here."""
 
     @property
     def rows(self) -> list[list[str]]:
@@ -241,8 +236,7 @@ class TraceResult(Record):
 
     def columns(self, layer: int) -> list[str]:
         """Return the column titles of a layer's table: its number, then positions with their symbols on a second
-        line.
-        """
+        line."""
         return [f"layer {layer}", *(f"{self.first + place}\n{symbol}" for place, symbol in enumerate(self.symbols))]
 
     def rows(self, layer: int) -> list[list[str]]:
@@ -266,11 +260,8 @@ class TraceResult(Record):
         return f"<div><p><strong>{escape(visible(message))}</strong></p>{''.join(tables)}</div>"
 
     def chosen(self, names: Sequence[str]) -> tuple[TraceHead, ...]:
-        """Return the heads with these names, or all heads if no name is given.
-
-        Raises:
-            InputError: if no head has one of the names.
-        """
+        """Return the heads with these names, or all heads if no name is given. Raises InputError if no head has one of
+        the names."""
         known = [head.name for head in self.heads]
         for name in names:
             if name not in known:
@@ -283,11 +274,8 @@ class TraceResult(Record):
 
 
 def require_traceable(positions: int, engine: str) -> None:
-    """Refuse a word with too many positions, and an arithmetic that does not run single words.
-
-    Raises:
-        InputError: saying what to do.
-    """
+    """Refuse a word with too many positions, and an arithmetic that does not run single words. Raises InputError,
+    saying what to do."""
     if positions > LONGEST_TRACED:
         message = f"a trace has at most {LONGEST_TRACED} positions, not {positions}: each of them sees every other"
         raise InputError(message, "`hardsim eval` answers on longer words.")
@@ -301,12 +289,8 @@ def require_traceable(positions: int, engine: str) -> None:
 
 
 def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
-    """Trace a word on a compiled network.
-
-    Raises:
-        InputError: if the word is too long, or leaves what the construction covers (OutOfRange).
-        Undecided: if a number has no bounds at the limit of the arithmetic.
-    """
+    """Trace a word on a compiled network. Raises InputError if the word is too long, or leaves what the construction
+    covers (OutOfRange); Undecided if a number has no bounds at the limit of the arithmetic."""
     prepared = subject.prepared(word)
     require_traceable(len(prepared) + subject.program.bos, engine)
     options = CheckOptions(max_n=len(word), dps=dps, engine=engine)
@@ -380,8 +364,7 @@ class _Both:
 
     def _margins(self, number: int, attended: Any) -> dict[int, list[Fraction]]:
         """Return, for each coordinate to which a clip rounds an attended value, the margin at every position (see
-        `margin`).
-        """
+        `margin`)."""
         found: dict[int, list[Fraction]] = {}
         for unit in self.network.layers[number].ffn.units:
             if self.network.rounds(unit):
@@ -399,8 +382,7 @@ class _Both:
 
     def heads(self) -> Iterator[TraceHead]:
         """Yield what the heads read. The weights, and the visible keys, are those of the network, even if the program
-        that its file names has others.
-        """
+        that its file names has others."""
         entering, size, bos = self.hard.inputs, len(self.places), self.program.bos
         rows = {(number, made.name): (made, part) for number, made, part in self.soft.forward.weights(self.soft.trace)}
         for number, (layer, found) in enumerate(zip(self.program.layers, self.hard.layers, strict=True)):
@@ -439,8 +421,7 @@ class _Both:
         self, head: Head, found: LayerTrace, entering: Any, place: int, seen: list[int]
     ) -> tuple[list[int], Fraction | None]:
         """Return the positions that hard attention selects at a query, out of the visible ones, and the score gap
-        there: 0 where a leftmost or rightmost head has a tie, None where no two scores differ.
-        """
+        there: 0 where a leftmost or rightmost head has a tie, None where no two scores differ."""
         size = len(self.places)
         if head.uniform:
             return seen, None
@@ -462,8 +443,7 @@ class _Both:
 
 def _embedded(program: Program) -> dict[str, str]:
     """Return the meaning of each coordinate of the word embedding: the symbols where it is 1, or the values that
-    add up in it.
-    """
+    add up in it."""
     parts: dict[str, list[tuple[Rational, str]]] = {}
     for one in program.letters:
         parts.setdefault(one.name, []).append((one.value, where_held(one.symbols, program.alphabet)))
@@ -504,12 +484,8 @@ def _rounded(shares: Sequence[Value], seen: Sequence[bool]) -> tuple[Fraction | 
 
 
 def trace_network(subject: External, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
-    """Trace a word on an external network.
-
-    Raises:
-        InputError: if the word is too long.
-        Undecided: if a number has no bounds.
-    """
+    """Trace a word on an external network. Raises InputError if the word is too long; Undecided if a number has no
+    bounds."""
     network = subject.network
     tokens = network.read(word)
     require_traceable(len(tokens), engine)
@@ -538,8 +514,7 @@ def trace_network(subject: External, word: Word, engine: str = "auto", dps: int 
 
 def _looked(query: int, logits: Row, shares: Row, near: Fraction) -> TraceRead:
     """Return the keys whose logits are not told apart from the largest, and a lower bound of the distance to the
-    next logit.
-    """
+    next logit."""
     seen = {key: bounds(logit) for key, logit in enumerate(logits) if logit is not None}
     top = max(low for low, _ in seen.values())
     keys = tuple(key for key, (_, high) in seen.items() if high >= top - near)

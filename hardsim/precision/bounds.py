@@ -93,8 +93,7 @@ Reads: TypeAlias = Mapping[int, Mapping[int, Ends]]
 class _Terms:
     """The terms of a sum besides the winner's own, for each possible winner: bounds of their total, of the total of
     the small ones, of the number of large ones, and of the number that are not 0; and True if one may have a larger
-    logit.
-    """
+    logit."""
 
     total: Floats
     small: Floats
@@ -106,8 +105,7 @@ class _Terms:
 @dataclass
 class _Worst:
     """The values that a head reads, over all queries of a class, and the winner for which the wrong positions
-    weigh most.
-    """
+    weigh most."""
 
     reads: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0), (1.0, 1.0)])
     weight: float = -1.0
@@ -140,8 +138,7 @@ class _Seen:
     def of(own: NDArray[np.int64], free: NDArray[np.bool_], ends_here: bool, all_before: bool) -> _Seen:
         """Return the visible positions for the queries at positions `own`, in that order. `free` are the positions
         that need not be selected, `ends_here` is True if a query sees nothing after itself, `all_before` if it sees
-        all positions before.
-        """
+        all positions before."""
         n, places = len(free), np.arange(len(free))
         start, stop = 0 if all_before else int(own[0]), int(own[-1]) if ends_here else n - 1
         blocked = np.append(np.where(free, n, places), n)
@@ -159,8 +156,7 @@ class _Seen:
 
 _KNOWN: dict[Any, dict[int, dict[int, tuple[Ends, int]]]] = {}
 """A cache of a head's readings, with the winner for which they are worst: by everything that decides them, by length,
-and by class.
-"""
+and by class."""
 
 
 @dataclass
@@ -186,11 +182,8 @@ class StructureBounds:
         return Enclosed(self.form, self.accumulate, self.in_order)
 
     def require_exact(self) -> None:
-        """Require that the format represents the numbers and sums that must be exact.
-
-        Raises:
-            NotEnclosed: naming one that it does not represent.
-        """
+        """Require that the format represents the numbers and sums that must be exact. Raises NotEnclosed, naming one
+        that it does not represent."""
         inner = self.form  # even if a sum is rounded only at its end, its partial sums must be numbers of the format
         for number, what in self.structure.numbers.items():
             held = float(self.form.round(np.array(float(number)))) if abs(number) <= self.form.largest else inf
@@ -203,11 +196,7 @@ class StructureBounds:
 
     def require(self, n: int) -> None:
         """Require that every evaluation in the format is right on every word of length n. If nothing depends on the
-        length, this assumes that it is right on the shorter words.
-
-        Raises:
-            NotEnclosed: saying what may be wrong.
-        """
+        length, this assumes that it is right on the shorter words. Raises NotEnclosed, saying what may be wrong."""
         with np.errstate(all="ignore"):
             self.marks(n, not self.structure.causal)
             found: dict[int, dict[int, tuple[Ends, int]]] = {}
@@ -236,8 +225,7 @@ class StructureBounds:
 
     def _alike(self, head: HeadStructure) -> Any:
         """Return everything that decides what a head reads, as a key: heads with equal keys, of any formulas, read
-        the same.
-        """
+        the same."""
         if head.name not in self._likes:
             structure = self.structure
 
@@ -259,11 +247,7 @@ class StructureBounds:
     def marks(self, n: int, every: bool) -> None:
         """Require that the clips of means that are the same for every word are right, at every position or (unless
         `every`) at the last one. The averaged values depend only on the parity of a position, so a length and the one
-        before it stand for all shorter ones.
-
-        Raises:
-            NotEnclosed: naming one that may be wrong.
-        """
+        before it stand for all shorter ones. Raises NotEnclosed, naming one that may be wrong."""
         length = self._of_length(n)
         for layer, what, coordinate, unit in self.structure.marks:
             mean = next(one for one in self.structure.means if one.out == coordinate)
@@ -279,8 +263,7 @@ class StructureBounds:
 
     def _dot(self, length: OfLength, form: Terms, varying: Sequence[float] = (), place: int = 0) -> Enclosures:
         """Return a form of values that are the same for every word, plus a number for each local type, as (types,
-        positions). `place` is the number of terms before that number: sums from the left depend on it.
-        """
+        positions). `place` is the number of terms before that number: sums from the left depend on it."""
         types = max(1, len(varying))
         columns = np.zeros((types, length.n, len(form) + 1))
         weights = np.ones((len(form) + 1, 1))
@@ -296,8 +279,7 @@ class StructureBounds:
 
     def _head(self, head: HeadStructure, length: OfLength) -> dict[int, tuple[Ends, int]]:
         """Return, by class of queries, the values that a head reads where it should read 0, and where it should read
-        1, and the winner for which they are worst, counted from 0 on the side on which the last one wins.
-        """
+        1, and the winner for which they are worst, counted from 0 on the side on which the last one wins."""
         arithmetic, n = self.arithmetic, length.n
         keys = [
             self._dot(length, form, [float(one.key[row]) for one in head.types], place)
@@ -331,8 +313,7 @@ class StructureBounds:
 
     def _alike_at(self, coordinate: int) -> list[tuple[int, ...]]:
         """Return the classes of positions in groups with the same requirements on a head: each group is treated
-        together.
-        """
+        together."""
         if coordinate not in self._groups:
             demands = self.structure.demands.items()
             queries = [
@@ -355,8 +336,7 @@ class StructureBounds:
 
     def _rows(self, queries: Sequence[Enclosures], length: OfLength) -> Iterator[NDArray[np.int64]]:
         """Yield groups of positions with the same query, from 0; the last position alone if longer words have the
-        same queries.
-        """
+        same queries."""
         if self.structure.causal:
             yield np.array([length.n - 1])
             return
@@ -370,8 +350,7 @@ class StructureBounds:
         self, head: HeadStructure, low: Floats, high: Floats, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
     ) -> None:
         """Add the readings of similar queries to `worst`; positions are in the order in which the last one wins a
-        tie.
-        """
+        tie."""
         here = here & (np.arange(here.shape[1]) >= seen.start) & (np.arange(here.shape[1]) <= seen.stop)
         if np.isnan(low[here]).any() or np.isnan(high[here]).any():
             raise NotEnclosed(f"a logit of head {head.name} is beyond the format", head.layer, head.name)
@@ -420,8 +399,7 @@ class StructureBounds:
         """Return the least and the largest value that a head which looks for true positions reads, with sums from the
         left. Every selected position must be read as 1, and every other have no weight at all: then any of the
         positions up to the winner may be selected, and the number of positions with each logit decides. Return None
-        where this does not apply.
-        """
+        where this does not apply."""
         selected = np.array([one.selected for one in head.types])
         if selected.sum() != 1 or any(one.value != one.selected for one in head.types):
             return None
@@ -450,8 +428,7 @@ class StructureBounds:
 
     def _terms(self, places: NDArray[Any], top: Floats, limit: NDArray[Any], before: Floats, after: Floats) -> _Terms:
         """Return the terms on the two sides of each possible winner, relative to its logit; those after it only up
-        to a limit.
-        """
+        to a limit."""
         n, least = len(before), LARGE * self.form.unit
         total, small, large, count, above = (np.zeros(len(places)) for _ in range(5))
         steps = np.arange(1, min(WINDOW, n - 1) + 1)
@@ -482,8 +459,7 @@ class StructureBounds:
     ) -> Iterator[tuple[NDArray[Any], Floats]]:
         """Yield bounds for positions farther from a winner than the window, `rest` of them in all: how many may come
         how near to the logit of each winner. `running` is the largest logit up to a position; positions beyond the
-        window end before `ends`.
-        """
+        window end before `ends`."""
         nearest = np.where(rest > 0, running[np.maximum(ends - 1, 0)] - top, -inf)
         if (nearest <= 0).all() and (rest * self._power(nearest) <= LARGE * self.form.unit / 4).all():
             yield rest, nearest
@@ -497,8 +473,7 @@ class StructureBounds:
     def _reading(self, bit: int, wrong: _Terms, every: _Terms) -> tuple[float, float]:
         """Return the least and the largest value read, over all winners. Where a wrong position may have a larger
         logit than the winner, each term relative to the largest of all is at most the term relative to the winner's,
-        and at most 1.
-        """
+        and at most 1."""
         u, inner = self.form.unit, (self.accumulate or self.form).unit
         steps = every.large * inner
         grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
@@ -607,8 +582,7 @@ def _of_levels(
     logit (at least one), some of those that have the next, and some of those whose logits are at most a third one.
     The order is from the least to the largest logit if `ascending`, else the reverse. Sums are computed for every
     choice of the first two, if these are few, each within the error of the exponentials and the possible contribution
-    of the others.
-    """
+    of the others."""
     inner = accumulate or form
     row = np.array([[0.0, *apart]])
     powers = Enclosed(form).powers(Enclosures(row, row), Enclosures(row[:, :1], row[:, :1]))
@@ -645,11 +619,8 @@ class _Wrong(Exception):
 
 
 def require_demands(demands: Mapping[Demand, Collection[int]], reads: Reads, form: NumberFormat) -> None:
-    """Require that clips that read heads are 0 or 1 as they should be, at the classes with known readings.
-
-    Raises:
-        _Wrong: naming a clip that may not be.
-    """
+    """Require that clips that read heads are 0 or 1 as they should be, at the classes with known readings. Raises
+    _Wrong naming a clip that may not be."""
     known: dict[tuple[Demand, tuple[Ends, ...]], bool] = {}
     for demand, sites in demands.items():
         for site in sites:
@@ -705,11 +676,8 @@ def _power_of_two(value: Fraction) -> bool:
 def require_to(
     structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool = False
 ) -> None:
-    """Require that every evaluation is right on every word of every length up to `last`, from sizes alone.
-
-    Raises:
-        NotEnclosed: if this does not follow from sizes; a check of each length may still succeed.
-    """
+    """Require that every evaluation is right on every word of every length up to `last`, from sizes alone. Raises
+    NotEnclosed if this does not follow from sizes; a check of each length may still succeed."""
     bounds = StructureBounds(structure, form, accumulate, in_order)
     bounds.require_exact()
     if structure.reads or structure.units:
@@ -732,8 +700,7 @@ def require_to(
 
 def _analytic(structure: Structure, head: HeadStructure, form: NumberFormat, last: int) -> Ends:
     """Return the values that a head reads where it should read 0, and where it should read 1, at every length up
-    to `last`.
-    """
+    to `last`."""
     u, slack = form.unit, 1.01
     varying = [max(abs(float(one.key[row])) for one in head.types) for row in range(len(head.keys))]
     scale, sizes, lost, largest, steps = _largest_inverse(structure, last), 0.0, 0.0, 0.0, 0
@@ -816,8 +783,7 @@ def safe_to(
 ) -> tuple[int, NotEnclosed | None]:
     """Return the greatest length, at most `limit`, such that every evaluation is right on every word up to it; and the
     error for the next length (None at the limit). Lengths up to `known` are proved already. `report` is called with
-    each proved length.
-    """
+    each proved length."""
     low, high = known, max(1, 2 * known)
     while high <= limit and _holds(structure, form, accumulate, high, in_order):
         low, high = high, 2 * high

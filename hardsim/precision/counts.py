@@ -42,19 +42,15 @@ Integers = NDArray[np.int64]
 @dataclass(frozen=True)
 class Cases:
     """Querying positions (from 1), one for each case, and the counts that they see: a row for each case, a column for
-    each count.
-    """
+    each count."""
 
     i: Integers
     counts: Integers
 
 
 def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
-    """Return all counts that may occur together at positions `i`, which see `sizes` positions.
-
-    Raises:
-        OverflowError: if there are too many to be examined.
-    """
+    """Return all counts that may occur together at positions `i`, which see `sizes` positions. Raises OverflowError if
+    there are too many to be examined."""
     width = len(next(iter(vectors), ()))
     numbers, found = np.arange(len(i)), np.zeros((len(i), 0), dtype=np.int64)
     for place in range(width):
@@ -77,8 +73,7 @@ def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
 @lru_cache(maxsize=2)
 def _means(form: NumberFormat, inner: NumberFormat, top: int) -> Floats:
     """Return the mean of a Boolean, with sums from the left, as an array by number of positions and by number of
-    true ones.
-    """
+    true ones."""
     ones, found = np.zeros(top + 1), np.zeros((top + 1, top + 1))
     for k in range(1, top + 1):
         ones[k:] = inner.round(ones[k:] + 1.0)
@@ -102,13 +97,9 @@ class CountBounds:
     _read: dict[Any, Enclosures] = field(default_factory=dict)
 
     def require(self) -> dict[int, dict[int, tuple[Any, int]]]:
-        """Require that clips that read numbers are right. Return the readings of heads that look up Booleans or test
-        a sign: by coordinate, and by class, the ends where they should read 0 and 1, and a count for which they are
-        worst.
-
-        Raises:
-            NotEnclosed: saying what may be wrong.
-        """
+        """Require that clips that read numbers are right. Return the readings of heads that look up Booleans or test a
+        sign: by coordinate, and by class, the ends where they should read 0 and 1, and a count for which they are
+        worst. Raises NotEnclosed, saying what may be wrong."""
         for unit in self.structure.units:
             self._require_unit(unit)
         return {read.out: self._ends(read) for read in self.structure.reads.values() if read.kind != "number"}
@@ -189,8 +180,7 @@ class CountBounds:
 
     def _numbers(self, read: CountRead) -> Enclosures:
         """Return the numbers that a look-up of one count reads, by querying position (of those that matter) and count;
-        NaN for a count that is larger than the number of visible positions.
-        """
+        NaN for a count that is larger than the number of visible positions."""
         mean = self.structure.counted[read.means[0]]
         key = read.like, mean.mask, read.outs <= self.structure.at_the_end  # plus where it queries
         if key not in self._read:
@@ -317,8 +307,7 @@ class CountBounds:
 
     def _runs(self, lookup: CountRead | CountUnit, where: Cases, number: int) -> Runs:
         """Return the symbols, each with its number, of a word that gives a case, if each symbol counts for one of the
-        counted Booleans, or for none; else ().
-        """
+        counted Booleans, or for none; else ()."""
         counts, i = where.counts[number], where.i[number]
         if not lookup.means or self.structure.counted[lookup.means[0]].mask is Mask.PAST:
             return ()

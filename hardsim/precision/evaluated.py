@@ -79,8 +79,7 @@ class _Unknown(Exception):
 
 Function: TypeAlias = "str | tuple[str, ...] | tuple[int, tuple[str, ...], str]"
 """A function of config.json: an expression, the values at lengths 1, 2, ..., or a table of positions (the first
-position, the values from there on, the value elsewhere).
-"""
+position, the values from there on, the value elsewhere)."""
 
 
 @lru_cache(maxsize=256)
@@ -227,11 +226,7 @@ class _Bounded(_Python):
         return _between(map(float, (*_near(name, ends[0]), *_near(name, ends[1]))))
 
     def comparison(self, compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
-        """Compare two numbers.
-
-        Raises:
-            _Unknown: if the result depends on the machine.
-        """
+        """Compare two numbers. Raises _Unknown if the result depends on the machine."""
         ends = [(x.low, x.high) if isinstance(x, FloatEnds) else (x, x) for x in (left, right)]
         if any(isinstance(end, float) and math.isnan(end) for pair in ends for end in pair):
             raise _Unknown

@@ -21,8 +21,7 @@ def float_values(
 ) -> Floats | None:
     """Return the float64 nearest to a function's values at positions and lengths, or to 1 over them, if it is a
     quotient of polynomials with integers that float64 represents exactly: a single division rounds it. Return None
-    for any other function.
-    """
+    for any other function."""
     if not isinstance(function, Arith):
         return None
     found = _quotient(function.tree, {"i": i.astype(np.float64), "n": np.zeros(len(i)) + n})

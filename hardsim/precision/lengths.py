@@ -26,8 +26,7 @@ Runs: TypeAlias = tuple[tuple[str, int], ...]
 
 class NotEnclosed(Exception):
     """An error: some evaluation at a length may be wrong. It states the reason, the layer and head, the position or
-    count that it is about, and the symbols that the query sees.
-    """
+    count that it is about, and the symbols that the query sees."""
 
     def __init__(
         self,
@@ -54,8 +53,7 @@ def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
 class OfLength:
     """The data that is the same for every word of length n: `masks` says, for each class, which of the positions 1..n
     are in it; `exact` and `columns` have, by coordinate, position encodings and values computed from them, before and
-    after rounding, by position; `scale` is 1/temperature by position.
-    """
+    after rounding, by position; `scale` is 1/temperature by position."""
 
     n: int
     masks: Sequence[NDArray[np.bool_]]
@@ -65,11 +63,7 @@ class OfLength:
 
     @staticmethod
     def of(structure: Structure, arithmetic: Enclosed, n: int) -> OfLength:
-        """Return the data of a length of a structure.
-
-        Raises:
-            NotEnclosed: if a number of it is beyond the format.
-        """
+        """Return the data of a length of a structure. Raises NotEnclosed if a number of it is beyond the format."""
         masks = [members(one, n) for one in structure.classes.classes]
         exact, columns = dict[int, Floats](), dict[int, Floats]()
         for place, real, computed in _encodings(structure, n):
@@ -100,8 +94,7 @@ def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fract
 
 def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floats]]:
     """Yield coordinate, nearest floats, and the floats that model.py computes (NaN where machines may differ) of the
-    position encodings, by position. Columns of 0 and 1 are left out unless they are in `structure.encoded`.
-    """
+    position encodings, by position. Columns of 0 and 1 are left out unless they are in `structure.encoded`."""
     encodings = dict[int, list[Any]]()
     for place, function in structure.model.encodings:
         encodings.setdefault(place, []).append(function)

@@ -47,8 +47,7 @@ class NumberFormat:
     @property
     def vanishing(self) -> float:
         """The exponential of a number below this one, in nats, is 0: it is e^2 times less than the least subnormal
-        number.
-        """
+        number."""
         return log(self.least) - 2
 
     def round(self, x: Floats) -> Floats:
@@ -91,8 +90,7 @@ FORMATS: dict[str, NumberFormat] = {
     )
 }
 """The formats by name, the widest first. The last one is the Open Compute Project's format without infinity,
-e4m3fn.
-"""
+e4m3fn."""
 DOUBLE = NumberFormat("float64", 53, -1022, float(np.finfo(np.float64).max))
 """The format that stands for exact numbers where formats are compared; nothing is rounded to it."""
 

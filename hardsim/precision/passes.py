@@ -45,8 +45,7 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 MINIMA = {"gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "silu": (-1.2784645, -0.27847)}
 """The arguments where the activations are least, and numbers below their values there. The remaining error is less
-than the slack of `activated` in every format but float32, where it widens the enclosure by less than 10^-5.
-"""
+than the slack of `activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
 MOST_ORDERED = 3
 """Largest number of terms of a sum of which every order is examined."""
 MOST_SORTED = 2**23
@@ -225,8 +224,7 @@ class Enclosures:
 @dataclass(frozen=True)
 class Enclosed:
     """The arithmetic of enclosures of every evaluation under the assumptions of the module. A number beyond the
-    format is unknown.
-    """
+    format is unknown."""
 
     form: NumberFormat
     accumulate: NumberFormat | None = None
@@ -321,8 +319,7 @@ class Enclosed:
 
     def _ordered(self, low: list[Floats], high: list[Floats]) -> tuple[Floats, Floats]:
         """Return the least and the largest of sums of a few terms, over all orders: each addition rounded to the
-        format, or to the wider one in which sums are accumulated, and their end then to the format.
-        """
+        format, or to the wider one in which sums are accumulated, and their end then to the format."""
         ways = [self.accumulate] if self.accumulate is not None else list(dict.fromkeys([self.form, WIDE]))
         ends = []
         for terms, join in ((low, np.minimum), (high, np.maximum)):
@@ -388,8 +385,7 @@ class Enclosed:
 
     def _apart(self, parts: Sequence[Floats], sizes: Floats, terms: Floats, rounds: NDArray[np.bool_]) -> Floats:
         """Bound the error of sums of which few terms are large: see `bounds`, whose argument applies to terms of both
-        signs, since it is about the sizes of partial sums. Take the least bound over the number of large terms.
-        """
+        signs, since it is about the sizes of partial sums. Take the least bound over the number of large terms."""
         inner = self.accumulate or self.form
         if len(parts) * sizes.size > MOST_SORTED or not parts:
             return np.full(sizes.shape, np.nan)
@@ -438,8 +434,7 @@ class Enclosed:
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
         """Apply gelu, gelu_new or silu, which decrease to a minimum below 0 and increase from there on, computed
-        to 4u |z|.
-        """
+        to 4u |z|."""
         f, (place, least) = ACTIVATIONS[kind], MINIMA[kind]
         low, high = f(z.low), f(z.high)
         first = np.where((z.low <= place) & (z.high >= place), least, np.minimum(low, high))
@@ -482,8 +477,7 @@ def _trees(terms: list[Floats], form: NumberFormat) -> Iterator[Floats]:
 
 def _power(x: Enclosures) -> NDArray[np.bool_]:
     """Return True where a number certainly is a power of two from 1/8 to 2, or its negative: products with it are
-    exact.
-    """
+    exact."""
     mantissa, exponent = np.frexp(x.low)
     found: NDArray[np.bool_] = (x.low == x.high) & (np.abs(mantissa) == 0.5) & (np.abs(exponent) <= 2)
     return found
@@ -504,8 +498,7 @@ def _quantum(x: Floats) -> Floats:
 @dataclass
 class FormatPass(Generic[T]):
     """A layout ready to be evaluated in an arithmetic. The data of one length are kept until another length is
-    evaluated.
-    """
+    evaluated."""
 
     layout: ExportLayout
     arithmetic: FormatArithmetic[T]
@@ -537,8 +530,7 @@ class FormatPass(Generic[T]):
 
     def outputs(self, tokens: NDArray[Any]) -> T:
         """Return the outputs of words of one length, as an array (words, tokens that are read, outputs). `tokens` has
-        the words as the network reads them.
-        """
+        the words as the network reads them."""
         layout, description = self.layout, self.layout.description
         n = tokens.shape[1] - layout.fixed
         self.prepare(n)

@@ -52,8 +52,7 @@ class Reference(Protocol):
 
     def right(self, judged: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
         """Return for each word True if all outputs between two bounds are certainly right. The bounds are arrays
-        (words, tokens that are read, outputs).
-        """
+        (words, tokens that are read, outputs)."""
 
     def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
         """Return the expected answer and the answer of wrong outputs, both as text."""
@@ -114,8 +113,7 @@ class Specified:
 
     def right(self, judged_words: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
         """Return for each word True if all outputs between two bounds are certainly right where they are judged. The
-        bounds are arrays (words, tokens that are read, outputs).
-        """
+        bounds are arrays (words, tokens that are read, outputs)."""
         found = [False] * len(judged_words)
         # Answers by position and answers for a whole word are compared at different positions, so each kind has its
         # own batch.
@@ -203,8 +201,7 @@ class Answers:
 
     def right(self, judged: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
         """Return for each word True if all outputs between two bounds certainly give the expected answer. The bounds
-        are arrays (words, tokens that are read, outputs).
-        """
+        are arrays (words, tokens that are read, outputs)."""
         return [
             answer is not UNKNOWN and bool(self._read(least, most) == answer)
             for (_, answer), least, most in zip(judged, low, high, strict=True)
@@ -216,8 +213,7 @@ class Answers:
 
     def exactly(self, judged: JudgedWord) -> bool:
         """Return True if the exact network answers a word wrongly. Only a formula can show that; without one, return
-        False.
-        """
+        False."""
         target = self.made.target
         if isinstance(target, External) or target.formula is None:
             return False

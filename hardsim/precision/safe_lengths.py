@@ -59,12 +59,10 @@ MOST_WORDS = 405
 """Largest number of words of one length that are emulated."""
 ACCEPTED, CHANGED = 6, 3
 """Number of accepted words of a length in which a symbol is changed, and the largest distance of that symbol from the
-winner.
-"""
+winner."""
 NEXT, STEPS = 6, 10
 """Number of lengths emulated right after the last that is proved, and number of doublings of the distance after
-them.
-"""
+them."""
 BACK = 6
 """Number of bisection steps between the longest length without a wrong word and the first with one."""
 EACH = 50
@@ -72,12 +70,10 @@ EACH = 50
 WORK, ENCLOSED, CLOSING = 8e7, 1e7, 1e8
 """Work limits for one format, in pairs of positions, counted for each head and word: for emulation; for enclosure;
 and for enclosure of the lengths before one that fails, which is tried only within this limit. Each takes some
-seconds.
-"""
+seconds."""
 SHARPER = (2, 4)
 """Factors by which the inverse-temperature constant is multiplied in search of one that is right where a length is
-wrong.
-"""
+wrong."""
 SHARE = 4
 """One length may take at most one part in SHARE of the remaining work."""
 MOST_AFTER = 3
@@ -108,50 +104,42 @@ class FormatRow(Record):
     """The format."""
     reference: Annotated[str, one_of(*NAMES)]
     """The reference that gives the right answers: the formula; the specification, on the words and at the
-    positions that it judges; or the exact network.
-    """
+    positions that it judges; or the exact network."""
     safe_to: Natural
     """The greatest length up to which every evaluation is right on every judged word (0: not even for one symbol)."""
     words: Natural | None
     """The number of judged words of these lengths; null if all words of a length were settled at once."""
     safe_by: Annotated[str, one_of("structure", "words")]
     """The proof of `safe_to`: 'structure' if all words of a length were settled at once, 'words' if each was enclosed
-    by itself.
-    """
+    by itself."""
     safe_in_order: Natural
     """The greatest length up to which every evaluation that sums from the left, as the emulated ones do, is right on
-    every judged word.
-    """
+    every judged word."""
     fails_at: Positive | None
     """The least length at which an emulated word was found to be wrong; null: none was found."""
     word: Word | None
     """The wrong word; null: none was found."""
     expected: str | None
     """The expected answer for the wrong word, with the first wrong position if the word is judged position by
-    position; null: no wrong word was found.
-    """
+    position; null: no wrong word was found."""
     found: str | None
     """The answer that the network gives in the format for the wrong word; null: no wrong word was found."""
     exactly: bool
     """True if the exact network answers that word wrongly, too, so that the format is not the cause. Always false if
-    the exact network is the reference.
-    """
+    the exact network is the reference."""
     layer: Positive | None
     """The first layer whose reading differs from that of the exact network, from 1; null: none was found."""
     head: str | None
     """The head of this layer whose reading differs; null: a hidden unit differs, or nothing was found."""
     closed: bool
     """True if the length after `safe_in_order` is the one that fails, or if all lengths up to the largest are safe
-    with sums from the left.
-    """
+    with sums from the left."""
     open: str | None
     """The reason for a gap between `safe_in_order` and `fails_at`; if there is none, the reason for a gap between
-    `safe_to` and `safe_in_order`.
-    """
+    `safe_to` and `safe_in_order`."""
     mends: tuple[str, ...]
     """Changes that make the failing or first unproved length safe with sums from the left. If words were enclosed one
-    by one: changes that make the wrong word right.
-    """
+    by one: changes that make the wrong word right."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -179,8 +167,7 @@ class PrecisionResult(Record):
 
 Report = Callable[[str, int, int], None]
 """A function that reports progress. Its arguments are a format's name, the length up to which all lengths are proved,
-and the largest length.
-"""
+and the largest length."""
 
 
 # ---- one format ----
@@ -213,8 +200,7 @@ class _InFormat:
     """Words that are wrong in narrower formats."""
     sharper: Callable[[int], tuple[Fraction, Structure] | None] = lambda _: None
     """A function that returns the network compiled with a multiple of its inverse-temperature constant, given the
-    factor.
-    """
+    factor."""
     work: float = WORK
     reference: Reference = field(init=False)
     judged: dict[int, int] = field(default_factory=dict)
@@ -278,8 +264,7 @@ class _InFormat:
     def _safe(self, known: int, in_order: bool) -> tuple[int, str, NotEnclosed | None, str]:
         """Return the length up to which every evaluation is right, given that it is right up to `known`; the way this
         is proved ('structure' or 'words'); the step that fails for all words of the next length at once; and the
-        reason why that length is not proved safe.
-        """
+        reason why that length is not proved safe."""
         failure, by, safe = None, "words", known
         if isinstance(self.structure, Structure):
             # Word by word, only answers are enclosed. In a causal structure the proof of a length assumes that every
@@ -299,8 +284,7 @@ class _InFormat:
 
     def _closed_in(self, safe: int, why: str, wrong: _Wrong) -> tuple[int, str, _Wrong]:
         """Examine the lengths between the last safe and the first failing one word by word, if that takes little
-        time. Return the length up to which words are safe, the reason why the next is not, and the first wrong word.
-        """
+        time. Return the length up to which words are safe, the reason why the next is not, and the first wrong word."""
         between = range(safe + 1, len(wrong.word))
         sizes = list(map(self.reference.size, between))
         if (
@@ -317,8 +301,7 @@ class _InFormat:
     def _safe_by_words(self, safe: int, in_order: bool, last: int, left: float) -> tuple[int, str]:
         """Return the length up to which every word is enclosed with the right answer, at most `last`, given that
         lengths up to `safe` are safe; and the reason why the next is not. `left` is the work that there is time for,
-        in pairs of positions.
-        """
+        in pairs of positions."""
         enclosed = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate, in_order))
         for n in range(safe + 1, last + 1):
             words = self.reference.size(n)  # may be beyond any float
@@ -336,8 +319,7 @@ class _InFormat:
 
     def _not_enclosed(self, enclosed: FormatPass[Any], n: int) -> list[Word]:
         """Return words of a length whose enclosure does not settle the right answer: those of the first batch that
-        has any; none if every word is settled.
-        """
+        has any; none if every word is settled."""
         words, judged = iter(self.reference.words(n)), 0
         while some := list(islice(words, max(1, CELLS // (n + self.made.layout.fixed) ** 2))):
             judged_words = self.reference.judged(some)
@@ -361,8 +343,7 @@ class _InFormat:
 
     def _wrong(self, safe: int) -> _Wrong | None:
         """Return a word longer than `safe` that is wrong in the emulation, of the least length found; None if none
-        is found.
-        """
+        is found."""
         last_right, found = safe, None
         steps = [*range(1, NEXT + 1), *(NEXT * 2**k for k in range(1, STEPS))]
         for n in sorted({*(min(safe + step, self.last) for step in steps), self.last}):
@@ -408,8 +389,7 @@ class _InFormat:
 
     def _failure(self, n: int) -> NotEnclosed | None:
         """Return the step that may be wrong at a length, if the length is analysed for all words at once; otherwise,
-        or if no step may be wrong, None.
-        """
+        or if no step may be wrong, None."""
         if isinstance(self.structure, Structure):
             try:
                 StructureBounds(self.structure, self.form, self.accumulate, True).require(n)
@@ -421,8 +401,7 @@ class _InFormat:
         """Yield words of a length that are hard for the network. If a head is known to fail, and next to which winner
         `place`: two different symbols side by side there, in words that are constant before and after them; then
         words of simple shape, and accepted words with one symbol changed near there. Without a place, first words
-        whose counts are nearly equal.
-        """
+        whose counts are nearly equal."""
         alphabet, rng = self.made.alphabet, Random(self.seed)
         symbols = list(few(alphabet))[:4]
         if place is None:
@@ -456,8 +435,7 @@ class _InFormat:
 
     def _first_off(self, word: Word) -> tuple[int | None, str | None]:
         """Return the layer, from 1, and the name of the first head whose reading differs from the one in float64
-        by more than a quarter of what it reads there; (None, None) if no head does.
-        """
+        by more than a quarter of what it reads there; (None, None) if no head does."""
         reads: list[list[Floats]] = [[], []]
         for number, form in enumerate((self.form, DOUBLE)):
             one: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, self.accumulate))
@@ -473,8 +451,7 @@ class _InFormat:
 
     def _mends(self, n: int, wrong: _Wrong | None) -> Iterator[str]:
         """Yield changes that make a length safe with sums from the left (the wrong word's length, if there is a
-        word). For a network that is enclosed word by word: changes that make that word right.
-        """
+        word). For a network that is enclosed word by word: changes that make that word right."""
         n, structure = n if wrong is None else len(wrong.word), self.structure
         if wrong is None and self._mended(n, None, structure, self.form, self.accumulate):
             return  # it is safe, and not known to be
@@ -529,8 +506,7 @@ def _stretched(word: Word, n: int) -> Iterator[Word]:
 def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) -> Iterator[Word]:
     """Yield words of length n that begin with the given runs, pairs of a symbol and a length, in every order. A further
     run and a repeated symbol follow; that run is about as long as the first and last given runs differ in length,
-    which balances them.
-    """
+    which balances them."""
     rest, apart = n - sum(many for _, many in runs), abs(runs[0][1] - runs[-1][1]) if runs else 0
     if not runs or rest < 0:
         return
@@ -562,19 +538,15 @@ def structure_known(made: Export) -> Structure | NoProof:
 
 def _sharper(made: Export, factor: int) -> tuple[Fraction, Structure] | None:
     """Return a larger inverse-temperature constant, by a factor, and the facts of the network compiled with it; None
-    if these do not suffice for all words of a length.
-    """
+    if these do not suffice for all words of a length."""
     found = made.sharper(factor)
     structure = None if found is None else structure_known(found[1])
     return (found[0], structure) if found is not None and isinstance(structure, Structure) else None
 
 
 def ariths_of(request: Request) -> tuple[str, ...]:
-    """Return the formats that the user asks for.
-
-    Raises:
-        InputError: if there is no format of that name, or sums are to be accumulated in a format other than float32.
-    """
+    """Return the formats that the user asks for. Raises InputError if there is no format of that name, or sums are to
+    be accumulated in a format other than float32."""
     if request.dtype is not None and request.dtype not in ARITHS:
         if request.dtype.lower() in WIDER:
             message = f"`hardsim precision` does not cover {request.dtype}: `hardsim check` runs it, with error bounds"
@@ -605,8 +577,7 @@ def precision_of(
     report: Report | None = None,
 ) -> PrecisionResult:
     """Determine the effect of number formats on a network, at lengths up to `max_n`. Where a length has at most
-    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early.
-    """
+    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early."""
     target, wide = made.target, FORMATS[ACCUMULATE] if accumulate else None
     rows: list[FormatRow] = []
     partial = False

@@ -41,8 +41,7 @@ COUNTS = "what it counts is not known for all words at once"
 @dataclass(frozen=True)
 class TypeHere:
     """A local type of a head with the classes of positions that can have it: `key` is, by row of W_K, the part that
-    depends on the word.
-    """
+    depends on the word."""
 
     key: tuple[Rational, ...]
     selected: bool
@@ -53,8 +52,7 @@ class TypeHere:
 @dataclass(frozen=True)
 class HeadStructure:
     """A head that looks for the nearest position: the layer, its number among all heads, its rows of W_Q and of W_K,
-    the latter as far as they are the same for every word, and the local types.
-    """
+    the latter as far as they are the same for every word, and the local types."""
 
     name: str
     layer: int
@@ -90,8 +88,7 @@ class MeanStructure:
 @dataclass(frozen=True)
 class CountMean:
     """A head that averages a Boolean, exact 0 and 1: `fixed` by class where it is the same for every word, `column`
-    by class as diagrams.
-    """
+    by class as diagrams."""
 
     name: str
     layer: int
@@ -109,8 +106,7 @@ Vectors: TypeAlias = Mapping[tuple[int, ...], str | None]
 class CountRead:
     """A head whose query has counts: a look-up of one count, or a test of the sign of a combination. All that it
     reads is the same for every word. `means` are the coordinates of the counts that vary between words, `vectors` the
-    Booleans that these count together.
-    """
+    Booleans that these count together."""
 
     name: str
     layer: int
@@ -140,8 +136,7 @@ class CountRead:
 class CountUnit:
     """A clip that reads numbers that were looked up, means or functions of the position: `numbers` are the former
     two, by coordinate, `means` the counts that they depend on, and `cases` by class the values of the other
-    coordinates it reads.
-    """
+    coordinates it reads."""
 
     layer: int
     what: str
@@ -159,8 +154,7 @@ class CountUnit:
 class Demand:
     """The requirement on a clip that reads heads, in one case. It consists of the sum `rest` of the exact terms of
     its input without the bias, the number `terms` of those that are not 0, the sum of their sizes, the bit that it
-    should read from each head, and the right result, 0 or 1.
-    """
+    should read from each head, and the right result, 0 or 1."""
 
     layer: int
     what: str
@@ -186,8 +180,7 @@ class Demand:
 @dataclass(frozen=True)
 class ExactSum:
     """A sum that the format must represent exactly, in every order: the sizes of its terms added up, and a power of
-    two of which all of them are multiples.
-    """
+    two of which all of them are multiples."""
 
     what: str
     sizes: Fraction
@@ -212,8 +205,7 @@ class Structure:
     """The requirements on clips, with the classes of positions at which they apply."""
     marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
     """The clips that read a mean that is the same for every word: layer, description, coordinate of the mean,
-    hidden unit.
-    """
+    hidden unit."""
     sums: list[ExactSum] = field(default_factory=list)
     numbers: dict[Fraction, str] = field(default_factory=dict)
     """Other numbers that the format must represent: weights, biases and values of exact coordinates."""
@@ -233,8 +225,7 @@ class Structure:
     @cached_property
     def at_the_end(self) -> frozenset[int]:
         """The coordinates that matter only at the position where the answer is read: no head reads them elsewhere,
-        nor any value computed from them.
-        """
+        nor any value computed from them."""
         model = self.model
         found = set(range(len(model.coordinates)))
         for head in model.heads:
@@ -259,11 +250,8 @@ class Structure:
 
 
 def structure_of(model: Transformer, program: Program, layout: ExportLayout, core: Core, users: Users) -> Structure:
-    """Return the structure of a formula's network.
-
-    Raises:
-        NotProved: where its facts do not suffice for an enclosure of all words of a length.
-    """
+    """Return the structure of a formula's network. Raises NotProved where its facts do not suffice for an enclosure
+    of all words of a length."""
     # A format can only be right where the exact network is, and the bounds reuse the errors of that proof.
     general = prove_general(model, program, core, users)
     if not general.proved:
@@ -336,8 +324,7 @@ def _sorted(form: Terms) -> Terms:
 
 def _vectors(found: Structure, state: State, means: Sequence[int]) -> Vectors:
     """Return the Booleans that some counts count together at any position. Raise NotProved unless all of the counts
-    see the same positions.
-    """
+    see the same positions."""
     if len({found.counted[place].mask for place in means}) > 1:
         raise NotProved(COUNTS)
     vectors: dict[tuple[int, ...], str | None] = {}
@@ -353,8 +340,7 @@ def _vectors(found: Structure, state: State, means: Sequence[int]) -> Vectors:
 
 def _captured(found: Structure, general: Mapping[str, float], layer: int, task: HeadTask) -> BooleanHead:
     """Record a head that looks for the nearest position, with its local types, and return it as exact for the
-    prover.
-    """
+    prover."""
     reading, keys, values = reading_of(task)
     state, plan = task.state, task.plan
     if reading.mask not in (Mask.NONE, Mask.FUTURE, Mask.PAST):
@@ -418,8 +404,7 @@ def _require_no_mean(found: Structure, coordinate: int) -> None:
 
 def _numbers(state: State, coordinate: int) -> list[Fraction]:
     """Return the value by class of a coordinate that is the same for every word. Raise NotProved for any other
-    coordinate.
-    """
+    coordinate."""
     column = state.exact_of(coordinate, "a head").soft
     if not state.facts.constant(column):
         raise NotProved("a query depends on the word")
@@ -444,8 +429,7 @@ def _size(found: Structure, state: State, coordinate: int, what: str) -> tuple[F
 
 def _quantum(value: Rational) -> Fraction:
     """Return the largest power of two of which a number is a multiple; 2^200 for 0, and 0 for a number that is no
-    binary fraction.
-    """
+    binary fraction."""
     exact = Fraction(value)
     if exact.denominator & (exact.denominator - 1):
         return Fraction(0)
@@ -574,8 +558,7 @@ def _count_unit(found: Structure, state: State, layer: int, what: str, unit: Hid
 
 def _written(found: Structure, state: State, ffn: FeedForward, units: Sequence[tuple[HiddenUnit, Fraction]]) -> None:
     """Require that the sums that the units of a layer add to a coordinate are exact; each unit gives multiples of a
-    power of two.
-    """
+    power of two."""
     sizes: dict[int, list[Fraction]] = {out: [abs(Fraction(bias)), _quantum(bias)] for out, bias in ffn.biases}
     weights = [Fraction(bias) for _, bias in ffn.biases]
     for unit, quantum in units:

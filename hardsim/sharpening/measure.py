@@ -46,13 +46,11 @@ class HeadFacts:
     """The least gap and its place."""
     tie: tuple[int, Witness] | None = None
     """The greatest number of positions that shared the largest score, and its place; None if it was never more than
-    one.
-    """
+    one."""
     differ: tuple[int, Witness] | None = None
     """For a leftmost or rightmost head: SAME_MEAN or OTHER_MEAN (`hard.hardmax`; OTHER_MEAN if any row has it) and
     the first such row, if tied positions ever carried different values. None: the head reads what an average head
-    would read.
-    """
+    would read."""
 
     @property
     def gap(self) -> Fraction | None:
@@ -162,8 +160,7 @@ def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> Length
 
 def _distances(program: Program, trace: HardTrace) -> set[Fraction]:
     """Return the distances of the outputs from the nearest value with another answer, at the position that the
-    program reads, or at every symbol.
-    """
+    program reads, or at every symbol."""
     place = program.reading_index(trace.n)
     some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
     columns = [trace.columns[name] for name in program.answers]
@@ -193,8 +190,7 @@ def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequen
 
 def _size(program: Program, columns: Columns) -> Fraction:
     """Return the largest absolute value of a coordinate. The constant 1 counts only if the program has it as a
-    coordinate.
-    """
+    coordinate."""
     return max(columns[name].magnitude for name in program.coordinates)
 
 
@@ -213,8 +209,7 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
 
     def largest(found: NDArray[Any], more_than: int) -> tuple[int, Witness] | None:
         """Return the largest number of all rows and the first row that has it; None unless it is more than
-        `more_than`.
-        """
+        `more_than`."""
         word, query = (int(index) for index in np.unravel_index(int(found.argmax()), found.shape))
         most = int(found[word, query])
         return (most, Witness(tuple(words[word]), query + first)) if most > more_than else None
@@ -233,8 +228,7 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
 
 def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, tuple[Fraction, ...]]]:
     """Return the positions that share the largest score of a row, each with the values that the head reads there, in
-    the order of the coordinates that it writes. The scores are computed again, from the forms alone.
-    """
+    the order of the coordinates that it writes. The scores are computed again, from the forms alone."""
     trace = ExactModel(program).run([row.word])
     # The head reads the stream that the layer before it left.
     number = next(number for number, layer in enumerate(program.layers) if head in layer.heads)

@@ -216,8 +216,7 @@ class Solution:
 
 def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fraction | None]]:
     """Return the score gap of every query, by head that is not uniform: the declared gap if there is one (see
-    `Head.promised`), otherwise the measured gap; None for a query whose scores were all equal.
-    """
+    `Head.promised`), otherwise the measured gap; None for a query whose scores were all equal."""
     gaps: dict[str, list[Fraction | None]] = {}
     for head in program.heads:
         measured = facts.heads.get(head.name)
@@ -236,11 +235,8 @@ def solve(
     and below four times the least gap.
 
     The bound grows with the temperature, so a bisection finds it. The search begins at `near` (by default the least
-    gap), which only affects how long it takes.
-
-    Raises:
-        Undecided: if the bound exceeds epsilon even at the least gap divided by 2^HALVINGS.
-    """
+    gap), which only affects how long it takes. Raises Undecided if the bound exceeds epsilon even at the least gap
+    divided by 2^HALVINGS."""
     known = [gap for row in gaps.values() for gap in row if gap is not None]
     rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
     tried: dict[int, Bounds] = {}
@@ -283,8 +279,7 @@ def solve(
 def grid(place: int) -> Fraction:
     """Return the temperature at a place of the grid of temperatures that are tried. The grid has STEPS
     temperatures from each power of two (included) to the next (excluded), and grows with the place; place 0 is the
-    temperature 1.
-    """
+    temperature 1."""
     power, mantissa = divmod(place, STEPS)
     return Fraction(2) ** power * Fraction(STEPS + mantissa, STEPS)
 

@@ -70,8 +70,7 @@ def look_up_error(g: Fraction, context: NumberContext) -> Any:
 
 def halved_look_up_error(g: Fraction, context: NumberContext) -> Any:
     """Return half of Lemma 7's bound (ours): positions before c pull the mean down and those after it up, so only one
-    side counts.
-    """
+    side counts."""
     return look_up_error(g, context) / 2
 
 

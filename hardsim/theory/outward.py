@@ -19,19 +19,14 @@ LARGEST_EXPONENT = 1 << 16
 
 TINIEST = Fraction(1, 1 << LARGEST_EXPONENT)
 """2^-65536, about 10^-19728: the least upper bound of e^x that is returned, so that no bound has a longer
-denominator. It is above e^-65536, because e > 2.
-"""
+denominator. It is above e^-65536, because e > 2."""
 
 
 def round_up(x: Fraction, bits: int = BITS) -> Fraction:
     """Return a dyadic number, with an integer of at most `bits` bits, that is at least x and above x by less than
     2^(2 - bits) |x|.
 
-    A dyadic number that is already so short is returned unchanged.
-
-    Raises:
-        InputError: if `bits` is not positive.
-    """
+    A dyadic number that is already so short is returned unchanged. Raises InputError if `bits` is not positive."""
     _check_bits(bits)
     if x == 0:
         return Fraction(0)
@@ -45,12 +40,9 @@ def round_up(x: Fraction, bits: int = BITS) -> Fraction:
 def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
     """Return a dyadic number, with an integer of at most `bits` bits, that is at least e^x.
 
-    The relative error is below 2^(3 - bits), except that the result is never below 2^-65536, which bounds every
-    smaller e^x. Round a sum that contains such a small number first: its numerator has 65536 bits.
-
-    Raises:
-        InputError: if x > 65536, or `bits` is not positive.
-    """
+    The relative error is below 2^(3 - bits), except that the result is never below 2^-65536, which bounds every smaller
+    e^x. Round a sum that contains such a small number first: its numerator has 65536 bits. Raises InputError if x >
+    65536, or `bits` is not positive."""
     from flint import arb, ctx, fmpq
 
     _check_bits(bits)

@@ -57,12 +57,8 @@ def weight_distance(
     against tau, with the maximum low by eta and all others high by it.
 
     If the temperature lies between `coldest` and tau, the first term is bounded at tau (it grows with the temperature
-    while gap > 2 eta), and the second at `coldest` (it falls with the temperature).
-
-    Raises:
-        InputError: if tau is not positive, eta or the number of maxima is out of range, or the gap is missing or not
-            positive.
-    """
+    while gap > 2 eta), and the second at `coldest` (it falls with the temperature). Raises InputError if tau is not
+    positive, eta or the number of maxima is out of range, or the gap is missing or not positive."""
     others = _check(visible, maxima, gap, eta, min(tau, tau if coldest is None else coldest))
     if gap is not None and others and gap <= 2 * eta:
         return FARTHEST

@@ -36,11 +36,7 @@ def pieces(depth: int, width: int) -> int:
 
     The network has `depth` hidden layers of at most `width` units and a linear output; it is continuous and piecewise
     affine. A sum of m functions with at most p pieces has at most m (p - 1) + 1 <= m p, and relu cuts every piece in
-    two at most: each hidden layer multiplies the bound by 2m.
-
-    Raises:
-        InputError: if depth or width is not positive.
-    """
+    two at most: each hidden layer multiplies the bound by 2m. Raises InputError if depth or width is not positive."""
     _check(depth=depth, width=width)
     return int((2 * width) ** depth)
 
@@ -50,23 +46,16 @@ def pieces_for_rounding(bits: int) -> int:
 
     For two neighbouring results y < y', let x < x' be the least numbers that are rounded to them, and z the number
     after x. If z is rounded to y as well, x and x' cannot share a piece: on it the result at z would lie strictly
-    between y and y'. So every result begins a piece of its own. This needs two numbers or more for each result but
-    the last, which holds when rounding down, and when rounding to nearest unless b = bits + 1 and ties go to even.
-
-    Raises:
-        InputError: if `bits` is not positive.
-    """
+    between y and y'. So every result begins a piece of its own. This needs two numbers or more for each result but the
+    last, which holds when rounding down, and when rounding to nearest unless b = bits + 1 and ties go to even. Raises
+    InputError if `bits` is not positive."""
     _check(bits=bits)
     return 1 << bits
 
 
 def least_width(bits: int, depth: int) -> int:
     """Lemma 27: return the least m with (2m)^depth >= 2^bits. A ReLU network of this depth that rounds to `bits` bits
-    has at least this width.
-
-    Raises:
-        InputError: if bits or depth is not positive.
-    """
+    has at least this width. Raises InputError if bits or depth is not positive."""
     _check(bits=bits, depth=depth)
     expected = pieces_for_rounding(bits)
     low, high = 1, 1 << (-(-bits // depth) - 1)  # 2m = 2^ceil(bits/depth), or m = 1, is enough
@@ -88,8 +77,7 @@ def _check(**positive: int) -> None:
 @dataclass(frozen=True, slots=True)
 class Rounded:
     """Bounds for a number before it is computed: at most `size` in absolute value, with an error of at most `error` u
-    (0: exact).
-    """
+    (0: exact)."""
 
     size: Fraction
     error: Fraction = Fraction(0)
@@ -117,8 +105,7 @@ def rounded_sum(terms: Sequence[tuple[Fraction, Rounded]], bias: Fraction = Frac
 
 def rounded_logit(pairs: Sequence[tuple[Rounded, Rounded]], inverse: Fraction) -> Rounded:
     """Return the bounds of the logit `inverse * sum q k`, from the bounds of queries q and keys k; `inverse` is
-    beta.
-    """
+    beta."""
     size = inverse * sum((q.size * k.size for q, k in pairs), Fraction(0))
     if all(q.exact and k.exact for q, k in pairs):
         return Rounded(round_up(size), round_up(4 * size + 1))
