@@ -1,7 +1,5 @@
 """Settings and selection of tests that apply to the whole suite."""
 
-from __future__ import annotations
-
 import signal
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """The Python interface: every method on everything that can be opened, beside the command of its name."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pickle

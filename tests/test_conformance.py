@@ -4,8 +4,6 @@ The rows are third-party material beside the project (see `tests/support/conform
 collects nothing here.
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import pytest

@@ -4,8 +4,6 @@ They live beside the project, in `../shared/counterexamples`; a checkout without
 cause also has tests in the place where it was.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from contextlib import redirect_stderr, redirect_stdout

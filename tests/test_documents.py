@@ -1,7 +1,5 @@
 """Words in the README and the pages of docs/, words a sentence, and mathematics that can be typeset."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

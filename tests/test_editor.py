@@ -1,7 +1,5 @@
 """The editor grammars: generated from the vocabulary, with the same tokens as the lexer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

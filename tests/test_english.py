@@ -1,7 +1,5 @@
 """The language of the source text: first words of docstrings, phrases, names, and the share of comments."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

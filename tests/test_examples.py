@@ -1,7 +1,5 @@
 """The shipped formula files are found in a source tree, in an installation, and in the wheel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile

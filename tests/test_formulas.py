@@ -4,8 +4,6 @@ Every language is written a second time here, as a regular expression or a small
 formula on all short words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby, product

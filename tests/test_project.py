@@ -3,8 +3,6 @@
 A room is a subpackage of hardsim. A room may import only rooms that stand before it in ROOMS.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Random formulas: the oracle, hard attention and the network agree in every regime that has a construction."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Literal

@@ -1,7 +1,5 @@
 """Results as documents: how each type is written, on made-up records and on random results of every class."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Text from files for a terminal: every character that a terminal would obey is shown instead, and no other."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Tests of the alternatives to hardsim: PyTorch where it is installed, its absence, and the ratios."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

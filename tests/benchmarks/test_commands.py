@@ -1,7 +1,5 @@
 """Tests of commands as the benchmarks run them: the memory of all processes, and outcomes that do not count."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from time import sleep

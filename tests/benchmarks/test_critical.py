@@ -2,8 +2,6 @@
 bracket.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import exp, isclose, log

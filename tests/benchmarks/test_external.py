@@ -1,7 +1,5 @@
 """Tests of certified float64 and plain numpy on external networks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

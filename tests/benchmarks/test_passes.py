@@ -1,7 +1,5 @@
 """Tests of the two passes that the benchmarks compare with, and of how passes are timed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Tests of faults in handmade networks: the search finds what random words miss."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

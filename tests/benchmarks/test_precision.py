@@ -1,7 +1,5 @@
 """Tests of the table of number formats: it is what the command finds and prints, and its words are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of results, their table, its copy in the documentation, and exit codes. Timings are not checked here."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests of whole checks: counts, extremes, verdicts, interruption, processes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tests of checkpoints: the file keeps everything, and a check that was stopped anywhere has the same final result."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Tests of where softmax diverges from hard attention, the command that shows more, and the words shown as examples."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from dataclasses import replace

@@ -2,8 +2,6 @@
 the right arithmetic, and a batch has the answers of its words one by one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

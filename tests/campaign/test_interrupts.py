@@ -1,7 +1,5 @@
 """Tests of where KeyboardInterrupt is raised, in a separate process, since pytest handles the signals of this one."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Tests of the margins and the words of external networks; the margins are known by construction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

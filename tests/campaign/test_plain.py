@@ -1,7 +1,5 @@
 """Tests of results and tallies as JSON: they are read back unchanged, and wrong data is refused."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from types import GenericAlias

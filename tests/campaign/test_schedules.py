@@ -1,7 +1,5 @@
 """Tests of schedules with log, sqrt and exp: checks, proofs, reports, brackets, files, and refusals."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

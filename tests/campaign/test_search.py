@@ -1,7 +1,5 @@
 """Tests of the search for words on which a network is wrong, and of how these words are shrunk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tests of hard-attention models as subjects: answers, ties, temperatures, the basis of the bounds, the verdict."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

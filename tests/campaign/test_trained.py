@@ -4,8 +4,6 @@ Every word up to a length is tried, and the least margins agree with the publish
 project (`../shared/trained`).
 """
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from math import comb

@@ -1,7 +1,5 @@
 """Tests of void error bounds: they are compared with a run of every word, position by position."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache

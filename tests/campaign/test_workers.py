@@ -1,7 +1,5 @@
 """Tests of shards on several processes: the order of the results, lost workers, and what remains afterwards."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

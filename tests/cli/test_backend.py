@@ -1,7 +1,5 @@
 """Tests of `--backend`: processes of this machine, dask and ray give the same report; and errors."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Tests of names with blanks: where they are quoted, what they mean, and that the printed text reads back."""
 
-from __future__ import annotations
-
 import shlex
 from itertools import product
 from pathlib import Path

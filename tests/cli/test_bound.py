@@ -1,7 +1,5 @@
 """Tests of `hardsim bound`: bounds from the theory compared with measured values."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

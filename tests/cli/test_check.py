@@ -1,7 +1,5 @@
 """Tests of `hardsim check`: verdicts, tables, exit codes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shlex

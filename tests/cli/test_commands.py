@@ -1,7 +1,5 @@
 """Tests of `eval`, `words`, `show`, `compile` and `examples`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

@@ -1,7 +1,5 @@
 """Tests of all commands on C-RASP programs: these are like formulas, with an optional alphabet."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

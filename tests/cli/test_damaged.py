@@ -1,7 +1,5 @@
 """Tests of damaged and crafted files: each has a verdict or a clear refusal, never an internal error."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

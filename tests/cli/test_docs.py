@@ -5,8 +5,6 @@ A fenced block is `console` (a command and what it prints), `sh` (commands), `py
 with exit code 0, unless a comment after it gives another code or its report says REFUTED.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests of `hardsim export`: the files that it writes, and refusals that leave nothing behind."""
 
-from __future__ import annotations
-
 import errno
 import importlib.util
 import json

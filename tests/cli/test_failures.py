@@ -1,8 +1,6 @@
 """Tests of positions that a reference leaves open, and of words on which it fails: a mismatch on another word is
 still reported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

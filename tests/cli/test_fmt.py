@@ -1,7 +1,5 @@
 """Tests of `hardsim fmt`: printing, checking and rewriting files."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

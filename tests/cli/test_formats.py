@@ -1,7 +1,5 @@
 """Tests of standard output for other programs (`--format`), and of how little it may be (`--quiet`, `--fail-fast`)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

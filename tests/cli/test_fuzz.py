@@ -2,8 +2,6 @@
 endless run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path

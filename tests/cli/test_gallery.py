@@ -2,8 +2,6 @@
 shipped is right.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Tests of `hardsim heads`: its output, its refusals, and its results on the networks beside the project."""
 
-from __future__ import annotations
-
 from math import exp
 from pathlib import Path
 from typing import Any

@@ -2,8 +2,6 @@
 reported.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

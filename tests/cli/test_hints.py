@@ -1,7 +1,5 @@
 """Tests of hints that say to leave something out: they name only what was given."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of Ctrl-C at any place of a command's work: the results so far are reported as partial, with exit code 130."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that no command repeats a label that the weights contradict, in text, in JSON or in Python."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

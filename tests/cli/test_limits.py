@@ -1,7 +1,5 @@
 """Tests of excessive numbers and sizes: each is refused at once with the limit, or announced before it takes long."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Tests of files with a formula on each line: how each line is read, reported or refused."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of every command on hard-attention models and programs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tests of names that are no files: each is refused at once with its place, and nothing is replaced or left behind."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -1,7 +1,5 @@
 """Tests of all commands on external networks; this network accepts if at least half of the symbols are a."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of programs with counts, means and integer outputs on the command line."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

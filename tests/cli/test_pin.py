@@ -1,7 +1,5 @@
 """Tests of `--pin`: a failing word becomes an example of the file, and examples are run whatever --max-n is."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of `hardsim precision`: the length up to which a network is right in a number format."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the output of `hardsim precision`."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ The network computes whether the share of a's is above 33333/100000. At a share 
 bfloat16 1/3 and the level are the same number, 0.333984375, so that the output is 0, which is not above 0.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the command as a process: pipes, closed and broken streams, signals, terminals, start-up."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

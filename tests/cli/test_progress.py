@@ -1,7 +1,5 @@
 """Tests of messages before and during a run: its time, its rate, and the results so far."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

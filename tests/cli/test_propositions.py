@@ -1,7 +1,5 @@
 """Tests of the commands on formulas over propositions: words as sets, output, and refusals."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of `prove`, on formulas, programs and models."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

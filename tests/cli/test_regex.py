@@ -1,7 +1,5 @@
 """Tests of regular expressions on the command line, alone and as references: `--against` and `equiv`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

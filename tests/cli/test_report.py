@@ -1,7 +1,5 @@
 """Tests of `hardsim report` and `hardsim replay`: the page, LaTeX, and replays with identical or different results."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

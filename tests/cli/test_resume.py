@@ -1,7 +1,5 @@
 """Tests of `check --resume`: killed at any moment, the next run ends with the report of an uninterrupted one."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sqlite3

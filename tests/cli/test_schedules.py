@@ -1,7 +1,5 @@
 """Tests of temperatures with log, sqrt and exp on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of shipped names in place of files: a path of that name wins, and nothing shipped is overwritten."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

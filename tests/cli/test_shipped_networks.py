@@ -1,7 +1,5 @@
 """Tests of the shipped trained networks: they are right, small, and what the script beside them trains."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of specifications on the command line; this network accepts if at least half of the symbols are a."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the last line after several inputs: the outcome of each input, including inputs without a result."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

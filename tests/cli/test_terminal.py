@@ -4,8 +4,6 @@ It never controls the terminal (the fixture checks that in every run), begins a 
 defect.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of leftmost and rightmost heads that tie, and of outputs exactly on the threshold, in each command."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from math import exp

@@ -1,7 +1,5 @@
 """Tests of `hardsim trace`: its output, its pictures and its refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Tests of the command line on programs and models whose scores are determined by types."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

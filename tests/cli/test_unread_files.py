@@ -1,7 +1,5 @@
 """Tests that every command names the format of another tool's file, and does not call it a hardsim file."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

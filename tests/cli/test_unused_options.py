@@ -1,7 +1,5 @@
 """Tests of remarks that name each option that changes nothing, with the reason, before any work begins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

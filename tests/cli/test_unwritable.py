@@ -1,7 +1,5 @@
 """Tests that an unwritable report file is an error, and that results keep their exit code: the output names both."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

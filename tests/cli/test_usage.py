@@ -3,8 +3,6 @@
 No run overwrites its input, reads a directory by accident, or blames hardsim for a changed file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tests of `hardsim prove --certificate` and `hardsim verify`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of reports of `hardsim verify` on bugs of the checker, and on certificates that are too deep or too old."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests that files of version 1 stay readable, with the verdicts of the releases that wrote them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ A document is kept whole except for what depends on the version, on the machine,
 that are no integers are kept to three digits, after a "~", and may differ by a hundredth.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

@@ -5,8 +5,6 @@ sha256 of the section's canonical JSON; a short value is its own digest. The ver
 the digests in a certificate, which depend on it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

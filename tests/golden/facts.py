@@ -4,8 +4,6 @@ Only the command line is used, in this process. Only the functions `of_...`, one
 reports: if a name in the JSON output changes, only they change.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

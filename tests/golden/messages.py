@@ -6,8 +6,6 @@ function that returns the text. A text that no error receives has no code (`-`):
 reports. Names of classes and functions do not appear: renaming them changes nothing here, rewording changes one line.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import re

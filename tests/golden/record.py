@@ -4,8 +4,6 @@ The parts are `facts` and `digests`, which take minutes, and `answers`, `screens
 without a name all are recorded.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable

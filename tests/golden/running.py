@@ -4,8 +4,6 @@ The terminal has 80 columns and no colours, whatever runs the tests. Inputs are 
 of a machine is printed.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Sequence

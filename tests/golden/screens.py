@@ -1,7 +1,5 @@
 """The text that commands print at 80 columns, in one file for each command, so that a difference is readable."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from shlex import split

@@ -4,8 +4,6 @@ formula.
 The facts are in `facts.json`; after an intended change `python -m tests.golden.record facts` records them again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

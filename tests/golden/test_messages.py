@@ -1,7 +1,5 @@
 """Tests of the list of messages: the source text has the recorded messages, and the finder finds the right texts."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -4,8 +4,6 @@ terminal.
 After an intended change `python -m tests.golden.record` records the files again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

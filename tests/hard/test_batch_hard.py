@@ -1,7 +1,5 @@
 """The interpreter of formulas' programs on bits, compared with the one of all programs, coordinate by coordinate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

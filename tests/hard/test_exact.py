@@ -1,7 +1,5 @@
 """The exact interpreter compared with the definition, entry by entry, and its verdicts."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction

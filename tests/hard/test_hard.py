@@ -1,7 +1,5 @@
 """The exact interpreter: the attended positions and gaps that it measures."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """The three ways to find the maxima of a row of scores, compared with the definition, and when each is chosen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Columns of integers over a unit, compared with Fractions, also where machine integers would overflow."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import gcd, lcm
 

@@ -1,7 +1,5 @@
 """The order of a head's candidates, compared with all words and rows, one by one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Exact rational expressions: values compared with Python's Fractions, printing, errors."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from fractions import Fraction

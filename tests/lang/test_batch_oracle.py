@@ -1,7 +1,5 @@
 """The oracle for many words, compared with the oracle of single words."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import get_args

@@ -1,7 +1,5 @@
 """The canonical text of a file has the same meaning, keeps its comments, and is its own canonical text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

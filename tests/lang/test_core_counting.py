@@ -1,7 +1,5 @@
 """Counts in the core: constants that the constructors fold and divide, compared with sums over all small counts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 

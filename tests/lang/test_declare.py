@@ -1,7 +1,5 @@
 """The constraint templates of docs/declare.md, compared with their meaning written in Python; all of them compile."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html import unescape

@@ -1,7 +1,5 @@
 """Trees of the greatest allowed depth: no walk over them uses a level of Python's stack for each of their levels."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Spellings of other tools, bounded operators and dialects, compared with definitions that share nothing with them."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

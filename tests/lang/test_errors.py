@@ -1,7 +1,5 @@
 """Every mistake in expressions and files, and every text beyond a limit, has one error with its place and carets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`.ltl` texts and files compared with trees written out by hand from the description of the grammar."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """Printing: the canonical text has the fewest brackets, and parsing it gives the same tree and the same file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, get_args
 

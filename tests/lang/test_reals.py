@@ -2,8 +2,6 @@
 refused.
 """
 
-from __future__ import annotations
-
 import operator
 import pickle
 from collections.abc import Callable

@@ -5,8 +5,6 @@ and its values; for a condition its values; for a mistake its place, and for a c
 moved from a comparison, or from the content of square brackets, to the whole operand.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The oracle compared with the definitions, which are written a second time as literal quantifiers over positions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, get_args
 from unittest.mock import Mock, call

@@ -1,7 +1,5 @@
 """Files of other tools are recognised by their format, and no file of hardsim is mistaken for one."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

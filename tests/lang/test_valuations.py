@@ -1,7 +1,5 @@
 """Propositions in place of symbols: the sets that they form, words of sets, and mistakes in either."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import chain, combinations, permutations, product
 from random import Random

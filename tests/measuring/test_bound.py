@@ -1,7 +1,5 @@
 """Tests of the bound report: the grid, words made hard, bits, Lemma 27, growth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Tests of the comparison of two files: automata at every length, other files on the words tried."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

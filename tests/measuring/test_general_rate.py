@@ -1,7 +1,5 @@
 """Tests of the theorem's temperature in closed form."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

@@ -2,8 +2,6 @@
 key, each the one-hot token and the one-hot position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction

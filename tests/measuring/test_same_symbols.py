@@ -1,7 +1,5 @@
 """Tests of equal alphabets of sets that are written differently; comparisons over them agree with brute force."""
 
-from __future__ import annotations
-
 import re
 from itertools import chain, combinations, permutations, product
 from pathlib import Path

@@ -2,8 +2,6 @@
 exact run of hard attention.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Networks with one place changed: by a factor, a term, a mask, an encoding, a schedule, a claim."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -2,8 +2,6 @@
 judge.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -6,8 +6,6 @@ engine. PROVED and CERTIFIED must be true of every short word, and of some beyon
 engines may leave a word open, but not contradict each other. The exit code is never 4.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -6,8 +6,6 @@ attention (`tests.support.tied_truth`), and proofs at a temperature with softmax
 that is clear, and by the judge of the mutants where it is not.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Models and programs as JSON and back, and the errors for a damaged document."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of safe lengths: no evaluation is wrong there, and where arithmetic gives a first failure a word is wrong."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

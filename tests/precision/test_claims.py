@@ -2,8 +2,6 @@
 every emulated word.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 from typing import Any

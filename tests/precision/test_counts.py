@@ -1,7 +1,5 @@
 """Tests of counts for all words of a length at once: claims hold for the words, and where they end a word is wrong."""
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 

@@ -1,8 +1,6 @@
 """Tests of the values that model.py computes for functions of positions and lengths, and of bounds for every
 machine."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -2,8 +2,6 @@
 arithmetic.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import inf, isnan
 from typing import Any

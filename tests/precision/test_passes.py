@@ -1,7 +1,5 @@
 """Tests that enclosures contain every evaluation: sums in any order, fused or not, in the format or in float32."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of rounding to number formats against numpy and ml_dtypes, and of lengths that follow from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

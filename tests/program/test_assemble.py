@@ -1,7 +1,5 @@
 """From programs to matrices: the forms entry by entry, and parameters that do not depend on the length."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

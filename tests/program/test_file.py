@@ -1,7 +1,5 @@
 """The `.ahat.json` format: every spelling, every error with its place, and a schema that agrees with the loader."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -2,8 +2,6 @@
 writing and reading.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Version 2 of the `.ahat.json` format: programs by names, every error with its place, and the schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -2,8 +2,6 @@
 description names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction

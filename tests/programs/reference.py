@@ -4,8 +4,6 @@ Each follows the definition of the language or transduction, on words as they ar
 positions, attention or padding. An acceptor gives a Boolean, a transduction the output word.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias

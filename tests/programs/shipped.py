@@ -1,7 +1,5 @@
 """The shipped programs, their expected outputs, and words to test: shared by oracle, hard attention and softmax."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -2,8 +2,6 @@
 oracle, as hard attention, and as softmax at Theorem 26's temperature.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Tests of the words that are run after a proof: which words these are, and that a wrong answer on one is a defect."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import log

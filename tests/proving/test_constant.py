@@ -2,8 +2,6 @@
 length.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import exp

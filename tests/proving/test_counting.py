@@ -1,7 +1,5 @@
 """Tests of counting: the error of a sum of counts, and the bound of Lemma 7, which is twice the bound used here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp

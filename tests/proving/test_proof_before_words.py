@@ -1,7 +1,5 @@
 """Tests of checks that run the prover first: when they do, the verdict, and words that contradict a proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tests of `prove`: proofs, refutations by a word, and neither."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Tests of proofs of hard-attention models and programs: by structure, by every word, none, and words that refute."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Tests of the lengths that each row of a table covers."""
 
-from __future__ import annotations
-
 import pytest
 
 from hardsim.campaign.result import MOST_ROWS, printed_lengths

@@ -1,7 +1,5 @@
 """Tests that words that fail in a narrower format are tried at other lengths in a wider one."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 from hypothesis import given

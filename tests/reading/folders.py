@@ -1,7 +1,5 @@
 """Folders of networks for tests: those that libraries wrote, and made-up ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -7,8 +7,6 @@ version 4 cannot make: each run renews the networks that the installed version c
 ids and the float32 outputs at each position.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from importlib import import_module

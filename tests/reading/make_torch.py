@@ -5,8 +5,6 @@
 Written with torch 2.13. `outputs.json` has the format of `make_external`.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

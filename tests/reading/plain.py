@@ -1,7 +1,5 @@
 """A plain forward pass over a Network, in float64, written from its definition alone."""
 
-from __future__ import annotations
-
 from math import erf, pi, sqrt
 from typing import Any
 

@@ -5,8 +5,6 @@ Slow, and skipped where a library is not installed (`pip install "hardsim-transf
 `HookedTransformer` need transformer-lens before version 4.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import OrderedDict

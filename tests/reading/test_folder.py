@@ -1,7 +1,5 @@
 """Formats are recognised, and reports show what was read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

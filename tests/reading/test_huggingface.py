@@ -1,7 +1,5 @@
 """Hugging Face GPT-2: outputs compared with the library's, and everything that is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

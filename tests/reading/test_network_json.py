@@ -1,7 +1,5 @@
 """Networks in handwritten JSON: their outputs, `to_network_json`, and everything that is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from copy import deepcopy

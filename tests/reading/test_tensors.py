@@ -1,7 +1,5 @@
 """Reading stored tensors: files, dtypes, damage, vocabularies, and the check that every tensor is used."""
 
-from __future__ import annotations
-
 import json
 import struct
 import sys

@@ -1,7 +1,5 @@
 """Encoders of PyTorch: outputs compared with PyTorch's, and everything that is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tracr's models, from folders and from Python, compared with Tracr's own runs."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

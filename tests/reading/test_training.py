@@ -1,8 +1,6 @@
 """Tests of training folders: a network beside the state of a run is read, and other folders are named by their
 content."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

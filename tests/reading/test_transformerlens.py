@@ -1,7 +1,5 @@
 """TransformerLens: outputs compared with the library's in each of its versions, and everything that is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import sqrt

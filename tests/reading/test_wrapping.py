@@ -1,7 +1,5 @@
 """Tests of tensor names without the wrappers of training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Capture of reports that are printed."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from typing import Any

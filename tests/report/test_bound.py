@@ -1,7 +1,5 @@
 """The printed text, the figure and the JSON of bound reports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Reports of checks and evaluations and their JSON, from handmade results: reports render and do not compute."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from fractions import Fraction

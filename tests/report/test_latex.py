@@ -1,7 +1,5 @@
 """The report in LaTeX: no text from a file is obeyed, and formulas are mathematics."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

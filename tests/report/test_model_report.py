@@ -1,7 +1,5 @@
 """The report of `show` about a network, and its JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports of checks of external networks, from handmade results, in text and JSON."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

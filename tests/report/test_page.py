@@ -1,7 +1,5 @@
 """The blocks that are kept of a printed report, and the page that is made from them."""
 
-from __future__ import annotations
-
 from itertools import chain
 from pathlib import Path
 from typing import Any

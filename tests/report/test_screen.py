@@ -1,7 +1,5 @@
 """Numbers and words as text: nothing is cut, broken inside a word or read as markup."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The softmax network of a shipped program or model at one length, with Theorem 26's temperature for some words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hardsim.campaign.theorem26 import plan_length, prepare_words

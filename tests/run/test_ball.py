@@ -1,7 +1,5 @@
 """Ball arithmetic: enclosures, outward rounding, settled clips, and the limit of precision."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isfinite

@@ -1,7 +1,5 @@
 """Certified float64 of dense networks: enclosures compared with balls and plain numpy, and a need for each bound."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Enclosures in float64: rounding errors against exact rationals, exp against balls."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import inf, isfinite
 

@@ -1,7 +1,5 @@
 """Certified float64: every enclosure contains the value of balls, on random networks and on formulas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

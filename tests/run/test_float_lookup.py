@@ -1,7 +1,5 @@
 """Look-ups over few keys: keys that are counted once or left out widen enclosures by no more than stated."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath

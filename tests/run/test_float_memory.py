@@ -1,7 +1,5 @@
 """Tables, blocks of queries and look-ups: results do not depend on stored tables, and little is stored."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Sequence
 from fractions import Fraction

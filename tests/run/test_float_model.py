@@ -1,7 +1,5 @@
 """Certified float64 for models that are not rounded: every enclosure contains the value of balls of high precision."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

@@ -2,8 +2,6 @@
 says so.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import subprocess

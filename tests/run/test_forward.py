@@ -1,7 +1,5 @@
 """The forward pass compared with a dense one written from the definition, on random networks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers of the mpmath arithmetic as exact rationals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Irrational temperatures and encodings, in every engine, compared with a pass by the definition."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Softmax models compared with a threshold: enclosures, sides, and the precision that is enough."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

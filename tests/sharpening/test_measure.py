@@ -1,7 +1,5 @@
 """Gaps, ties, witnesses, sizes: recomputed from the definition, and merged from parts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The steps of the error recursion, each computed by hand or compared with the lemma that it refines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Theorem 26 compared with runs of the softmax model in balls: its temperature is never refuted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

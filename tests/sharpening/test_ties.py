@@ -1,7 +1,5 @@
 """Breaking ties: hard attention stays the same, the new gap is true, and softmax can be made to agree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product

@@ -6,8 +6,6 @@ output is compared with the threshold 3/4. It is right iff `(n - 1) e^(-1/tau) <
 1))`.
 """
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from math import log

@@ -5,8 +5,6 @@ Expressions are read by Python's own parser and evaluated in Fractions (log, sqr
 context); the network runs in decimals of 60 digits.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A name that moves in hardsim moves here only.
 """
 
-from __future__ import annotations
-
 from hardsim.campaign.check import CheckOptions as CheckOptions
 from hardsim.campaign.check import Progress as Progress
 from hardsim.campaign.check import check_subject as check_subject

@@ -3,8 +3,6 @@
 The cluster runs in processes of its own.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

@@ -6,8 +6,6 @@ empty, and nothing is claimed: tests over the rows stand below `if ROWS:` (pytes
 parametrization as skipped).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

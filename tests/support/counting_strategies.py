@@ -1,7 +1,5 @@
 """Random formulas that count, for property-based tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain

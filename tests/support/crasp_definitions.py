@@ -3,8 +3,6 @@
 A program is a tree of tuples. Its text is made from the tree, and its value at a position (from 0) by recursion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Damage to JSON documents, as an editor, another program or an attacker may cause it."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The definition of every operator, quantifier by quantifier: slow, and independent of the oracles that it tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hardsim.lang import ast

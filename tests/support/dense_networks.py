@@ -1,7 +1,5 @@
 """Random dense networks of every kind that external formats have."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Validation of JSON documents against `docs/schema.json`, as it is committed."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hand-made external networks whose answers are known."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

@@ -5,8 +5,6 @@ It shares no code with `hardsim.formats`: numbers of a format are those of numpy
 result is the nearest among the converted value and its neighbours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ A run is tame if it ends with exit code 0, 1, 2 or 3, prints a message wherever 
 The long tests give a run LIMIT bytes of memory and PATIENCE seconds, in a process of its own.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

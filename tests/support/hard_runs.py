@@ -1,7 +1,5 @@
 """Exact hard attention on single words, by `ExactModel`, with a check of the gaps that heads declare."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

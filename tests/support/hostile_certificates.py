@@ -1,7 +1,5 @@
 """Certificates for tests: of shipped formulas, made by hand, and with bounds and digests recomputed after a change."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from functools import cache

@@ -3,8 +3,6 @@
 A name that moves in hardsim moves here only.
 """
 
-from __future__ import annotations
-
 from hardsim.errors import HardsimError as HardsimError
 from hardsim.errors import InputError as InputError
 from hardsim.errors import InvariantError as InvariantError

@@ -1,7 +1,5 @@
 """Helpers for errors: the exception of a call, and the text that an error marks with carets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -3,8 +3,6 @@
 A name that moves in hardsim moves here only.
 """
 
-from __future__ import annotations
-
 from hardsim.compiling.from_srasp.compile import compile_program as compile_program
 from hardsim.hard.exact import ExactModel as ExactModel
 from hardsim.network.columns import PredicateColumn as PredicateColumn

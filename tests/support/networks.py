@@ -1,7 +1,5 @@
 """Random networks, and a dense forward pass written from the definition with which every engine is compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

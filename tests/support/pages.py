@@ -1,7 +1,5 @@
 """A parser for HTML pages and fragments, based on the one of Python."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "br"}

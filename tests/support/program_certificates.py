@@ -3,8 +3,6 @@
 The judge of the mutants runs softmax and hard attention; it reads the certificate's network alone.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

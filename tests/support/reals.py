@@ -1,7 +1,5 @@
 """Real numbers of expressions in mpmath, at 60 digits, by a walk over the tree."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

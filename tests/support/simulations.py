@@ -1,7 +1,5 @@
 """Random hard-attention models, and measured distances of their softmax counterparts from them, in balls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """An SMT solver for tests: z3's answers to queries."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

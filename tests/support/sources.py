@@ -1,7 +1,5 @@
 """Readers of formula and program files that use nothing but `hardsim.lang`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hardsim.files import LARGEST_TEXT, read_bytes

@@ -1,7 +1,5 @@
 """A second evaluation of S-RASP programs, by arrays over all pairs of positions, to compare with the oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce

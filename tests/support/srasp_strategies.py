@@ -1,7 +1,5 @@
 """Random well-typed S-RASP programs for property-based tests, and their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -5,8 +5,6 @@ Parsing the text gives the same program, spans aside. The constants 0 and 1 are 
 their sort: `+1` is the integer where `1` would be Boolean, `true` the Boolean where `1` would be an integer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 

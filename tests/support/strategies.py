@@ -1,7 +1,5 @@
 """Random formulas and words for property-based tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

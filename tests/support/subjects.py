@@ -1,7 +1,5 @@
 """Subjects to check, each made in one line: formulas, programs and models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Hand-made models with ties."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

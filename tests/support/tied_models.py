@@ -5,8 +5,6 @@ the same everywhere or not. Later layers read products of such a mean with lette
 one-hot scores. Offsets are those that make a share avoid its threshold, and their neighbours, which do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

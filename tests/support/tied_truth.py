@@ -7,8 +7,6 @@ the judge of the mutants evaluates encodings. `require` is strict: every span, a
 the actual numbers of maxima of the heads that it names.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

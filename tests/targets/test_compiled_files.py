@@ -1,7 +1,5 @@
 """Tests of the file of a compiled formula (`compile --hard`): no claim in it is trusted, whatever was edited."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

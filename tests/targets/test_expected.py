@@ -1,7 +1,5 @@
 """Tests of outputs in intervals compared with the expected outputs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import inf, nan
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of exported folders: each is read back as the same network, and a changed folder is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

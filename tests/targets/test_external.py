@@ -1,7 +1,5 @@
 """Tests of external networks checked against functions and files: the answers are known by construction."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

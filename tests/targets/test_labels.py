@@ -1,7 +1,5 @@
 """Tests of labels in files of weights: a report repeats a label only if the weights confirm it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tests of inputs: formula files, expressions, and compiled models that give the same results."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

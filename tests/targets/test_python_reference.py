@@ -3,8 +3,6 @@
 The networks compute the share of a's so far, so that counting gives every expected answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal

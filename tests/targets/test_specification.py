@@ -3,8 +3,6 @@
 The network of `mean_of_a` computes the share of a's so far, less a bias.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

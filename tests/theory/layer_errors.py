@@ -8,8 +8,6 @@ error after its step. `v`, `w1` and `w2` are row norms of W_V (summed over the h
 connections are included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The bounds behind counting compared with direct computations: Lemma 7, its halves, tables, the sign test, beta."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every lemma's bound compared with a direct computation, and a case that comes close to it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any

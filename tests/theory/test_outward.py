@@ -1,7 +1,5 @@
 """Outward rounding and the dyadic bounds of e^x, compared with mpmath and with series of our own."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import factorial
 

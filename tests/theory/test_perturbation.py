@@ -1,7 +1,5 @@
 """Lemmas 28 to 32 and 34: exact errors of random layers stay below the bounds, and some layers attain them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Lemma 9 and Lemma 27; linear pieces are counted exactly in small networks."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction

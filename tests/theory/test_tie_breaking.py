@@ -7,8 +7,6 @@ the old maxima, and falls off by at least 1/2 nats a position from there to both
 = 1/2. All functions refuse empty scores, a gap below 1, and positions outside 1..n.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product

@@ -2,8 +2,6 @@
 so words do not replace a proof. A temperature without a logarithm is not low enough for ties.
 """
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from math import ceil, floor

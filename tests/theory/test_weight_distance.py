@@ -2,8 +2,6 @@
 whole layer, hard and soft (Lemma 25).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Bounds of the checker of certificates: compared with every choice of types, and with sums by mpmath."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """The checker's distance of softmax from hard attention, compared with rows whose softmax is computed at 60 digits."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 from fractions import Fraction

@@ -2,8 +2,6 @@
 and nothing follows at another temperature.
 """
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from fractions import Fraction

@@ -2,8 +2,6 @@
 arithmetic of rational functions with which they are checked.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from fractions import Fraction

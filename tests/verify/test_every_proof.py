@@ -1,7 +1,5 @@
 """Every proof has a certificate, except proofs by running every word."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from decimal import Decimal

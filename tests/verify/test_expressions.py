@@ -1,7 +1,5 @@
 """Expressions of certificates have the values of exact arithmetic, and no other text is accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce

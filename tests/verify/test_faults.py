@@ -1,7 +1,5 @@
 """A bug of the checker is reported as a bug; a certificate of any depth or size is refused as a certificate."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -2,8 +2,6 @@
 their facts are changed.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

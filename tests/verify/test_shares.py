@@ -6,8 +6,6 @@ evaluator shows (`tests.support.tied_truth`), and the checker rejects each of th
 reason: without it the checker accepts one of these claims.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress

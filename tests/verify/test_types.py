@@ -2,8 +2,6 @@
 certificates that rest on them are valid, true, and rejected for another network.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

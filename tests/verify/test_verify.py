@@ -2,8 +2,6 @@
 bounds.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import replace

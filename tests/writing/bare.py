@@ -1,7 +1,5 @@
 """The module model.py without torch: the parts that run before any tensor."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exports for tests, and runs of the exported graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions of positions and lengths as model.py evaluates them, which needs no torch."""
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

@@ -1,7 +1,5 @@
 """Exported networks compute what the exact network computes: run as an ONNX graph, in float64."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """ONNX graphs: their inputs, the lengths that they allow, and their content."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

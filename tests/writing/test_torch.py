@@ -1,7 +1,5 @@
 """model.py, run by PyTorch: slow, and skipped where torch is not installed."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Tests of counting: every method against the oracle on all short words, its declarations, and its refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

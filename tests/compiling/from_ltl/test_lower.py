@@ -1,7 +1,5 @@
 """Tests of the shape of compiled programs: depth, sharing, refusals."""
 
-from __future__ import annotations
-
 import pytest
 
 from hardsim.compiling.from_ltl.lower import lower

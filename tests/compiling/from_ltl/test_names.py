@@ -1,7 +1,5 @@
 """Tests of the names of heads: each says what the head computes in the user's own words, for every operator."""
 
-from __future__ import annotations
-
 import pytest
 
 from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, Method, lower

@@ -1,7 +1,5 @@
 """Tests of every operator against the oracle, on all short words, in every regime: hard attention and softmax."""
 
-from __future__ import annotations
-
 import re
 from typing import get_args
 

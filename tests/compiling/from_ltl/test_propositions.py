@@ -2,8 +2,6 @@
 networks.
 """
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

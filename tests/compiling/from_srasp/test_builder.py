@@ -1,7 +1,5 @@
 """Tests of the builder: the layer of each computation, shared heads, unread coordinates."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -2,8 +2,6 @@
 maximum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

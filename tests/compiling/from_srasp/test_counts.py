@@ -1,7 +1,5 @@
 """Tests of counts (`count_j`) against the oracle: all vectors on all short words, every declared gap; and refusals."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.compiling.from_srasp.harness import agree, words_to

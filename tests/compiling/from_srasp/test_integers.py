@@ -2,8 +2,6 @@
 hold.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of polynomials in positions and lengths: claims about all positions hold at every position tried."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -2,8 +2,6 @@
 not claimed to stay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

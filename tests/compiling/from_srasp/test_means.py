@@ -1,7 +1,5 @@
 """Tests of means (`mean_j`) against the oracle: all vectors on all short words, every declared gap; and refusals."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the shipped programs as hard attention, Dyck-2 in depth, and random programs."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tests of integers that leave [-n, n]: the static warnings, and the error with word, position and vector."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

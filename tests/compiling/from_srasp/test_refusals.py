@@ -2,8 +2,6 @@
 program.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from hardsim.compiling.from_srasp.scores import MAX_CASES

@@ -2,8 +2,6 @@
 place.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Tests of `+` and `.` between two operands, which other tools read in two ways. They are refused with both
 spellings until the header chooses, and then compared with Python's `re`."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

@@ -2,8 +2,6 @@
 force.
 """
 
-from __future__ import annotations
-
 import pickle
 import re
 from itertools import islice, product

@@ -2,8 +2,6 @@
 letter, and over alphabets too large to list.
 """
 
-from __future__ import annotations
-
 import pickle
 import re
 from itertools import combinations, islice, product

@@ -1,7 +1,5 @@
 """The lines of `.spec` files: their contents, and errors with their place."""
 
-from __future__ import annotations
-
 import pytest
 
 from hardsim.lang.spec.layout import SpecLayout, read_spec

@@ -1,7 +1,5 @@
 """The demands of specifications on words: by definition, one word at a time and in batches; and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Short words over a and b."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The oracle of programs for many words, compared with the oracle of single words."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Counts (`count_j`) as text: their meaning, and the messages about mistakes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

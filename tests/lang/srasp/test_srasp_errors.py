@@ -1,7 +1,5 @@
 """Every mistake in a program has one error with its message, line, column and carets, the expected text and a hint."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.language import SourceError, parse_program

@@ -1,7 +1,5 @@
 """Programs whose output is a vector of integers: their meaning, their examples, and the messages about mistakes."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

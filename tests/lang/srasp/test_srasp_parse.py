@@ -1,7 +1,5 @@
 """Notation, names and sorts in the text of programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Random programs: parsing their text gives them back, and the oracle agrees with an evaluation over arrays."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

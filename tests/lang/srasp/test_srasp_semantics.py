@@ -1,7 +1,5 @@
 """The oracle compared with hand-computed values and independent Python functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

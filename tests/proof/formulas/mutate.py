@@ -5,8 +5,6 @@ with its network after it, or one of them alone, by numbers beyond float64, othe
 names, kinds and masks.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random

@@ -1,7 +1,5 @@
 """Networks with one number changed: a weight, an encoding, a mask, the temperature or beta."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

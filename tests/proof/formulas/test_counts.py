@@ -1,7 +1,5 @@
 """Errors of look-ups and of sign tests, compared with sums over all positions and counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, inf

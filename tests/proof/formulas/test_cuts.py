@@ -1,7 +1,5 @@
 """Cut points: clips of many Booleans without a table, accounts that names do not fool, and large Declare models."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations

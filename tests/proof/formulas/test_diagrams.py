@@ -1,7 +1,5 @@
 """Decision diagrams compared with the functions that they represent."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

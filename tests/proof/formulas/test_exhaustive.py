@@ -1,7 +1,5 @@
 """Proofs compared with exhaustive certified runs of the same networks: everything proved is true of every word."""
 
-from __future__ import annotations
-
 from itertools import islice, product
 from pathlib import Path
 

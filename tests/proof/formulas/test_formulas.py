@@ -2,8 +2,6 @@
 `tests/golden`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

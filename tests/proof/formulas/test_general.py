@@ -1,7 +1,5 @@
 """Proofs for every length: soundness on changed networks, numbers from the lemmas, and refusals with their reasons."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

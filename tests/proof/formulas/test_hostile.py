@@ -1,7 +1,5 @@
 """The prover on networks and specifications that no compiler wrote: former wrong proofs, and variants of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

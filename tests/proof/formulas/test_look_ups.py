@@ -1,7 +1,5 @@
 """Differences of the errors of two look-ups of one kind, compared with sums in floats."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import exp, log
 

@@ -1,7 +1,5 @@
 """The second link: a program of another formula is not proved to compute this one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The worst case of a head, compared with every choice of types."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import exp, inf

@@ -1,7 +1,5 @@
 """The first link: bounds that the prover derives for heads, and every part of a network that it does not recognise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Exponentials of arrays: their error is at most the claimed one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Soundness of proofs: a network with one number changed is never proved when a word refutes it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Proofs for some lengths: the lengths that they visit, and their agreement with each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from hardsim.proof.formulas.network import LARGEST, positions, require_size, sites_up_to

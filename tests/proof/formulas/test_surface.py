@@ -1,7 +1,5 @@
 """The meaning of a formula is read from the formula: lemmas compared with the semantics, and wrong rewritings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

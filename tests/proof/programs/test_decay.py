@@ -2,8 +2,6 @@
 the soft network on words; temperatures without an argument are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Spans compared with all numbers of small sets, and functions with their values at small positions and lengths."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product

@@ -4,8 +4,6 @@ The facts are gaps, ties, sizes, margins and distances; the programs are shipped
 changed weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction

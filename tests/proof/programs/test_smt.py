@@ -2,8 +2,6 @@
 finds the assumptions of each query possible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Queries of means over ties: z3 answers unsat to each of them, and finds a solution if the step is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

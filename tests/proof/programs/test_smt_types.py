@@ -2,8 +2,6 @@
 is too strong or belongs to another network.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

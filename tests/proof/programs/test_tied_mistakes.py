@@ -3,8 +3,6 @@
 Without this, a test that checks claims on words might pass because no model meets the rule in question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction

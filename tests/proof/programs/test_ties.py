@@ -5,8 +5,6 @@ numbers of maxima, isolated zeros, distances from the threshold) must be true of
 ones, by a small evaluator of the tests' own (`tests.support.tied_truth`).
 """
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -4,8 +4,6 @@ positions.
 The scores of the random heads are computed here, from letters, a Boolean of an earlier head and positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction

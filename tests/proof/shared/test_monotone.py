@@ -1,7 +1,5 @@
 """Temperatures with log, sqrt and exp: proofs for some lengths by enclosures, for every length by one-sided bounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

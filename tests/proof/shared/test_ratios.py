@@ -2,8 +2,6 @@
 sites.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 
