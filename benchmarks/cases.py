@@ -19,8 +19,9 @@ from hardsim.campaign.words import sample_words
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.targets.subject import Subject
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0

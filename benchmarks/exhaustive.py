@@ -17,8 +17,8 @@ from hardsim.hard.exact import ExactModel, require_promises
 from hardsim.hard.lanes import Booleans
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.semantics import Oracle
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 
 GROUP = "exhaustive"
 BINARY = "benchmarks/flipflop_bits.ltl"

@@ -32,9 +32,9 @@ from benchmarks.handmade import Case, cases
 from benchmarks.table import BEGIN, grid, into_page
 from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.result import CheckResult, Verdict, Word
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"

@@ -27,8 +27,8 @@ from hardsim.measuring.export import export_of
 from hardsim.precision.safe_lengths import ARITHS, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import runs_of
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.open import read_input
-from hardsim.targets.subject import ModelOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMULAS = ROOT / "formulas"

@@ -108,6 +108,7 @@ from hardsim.reading.writing import save
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.unused_options import equiv_unused, options_given, require_file_made, unused, unused_by
 from hardsim.run.float_trust import reasons
+from hardsim.targets.base import At, ModelOptions, Target, digest
 from hardsim.targets.external import External, NetworkJudge
 from hardsim.targets.labels import SAYS
 from hardsim.targets.open import (
@@ -129,7 +130,7 @@ from hardsim.targets.open import (
 )
 from hardsim.targets.python_reference import PythonReference
 from hardsim.targets.specification import SPEC
-from hardsim.targets.subject import At, ModelOptions, Subject, Target, digest
+from hardsim.targets.subject import Subject
 from hardsim.visible import visible
 
 __all__ = [

@@ -40,7 +40,7 @@ from typing import TypeAlias, TypedDict
 
 from hardsim.campaign.options import Judge
 from hardsim.compiling.from_ltl.lower import Method
-from hardsim.targets.subject import At
+from hardsim.targets.base import At
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """An exact number: an integer, a fraction, a decimal, a text such as `7/2` or `3.9`, or a float that is exactly the

@@ -91,8 +91,9 @@ from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
 from hardsim.run.mp import choose_digits
 from hardsim.sharpening.measure import HeadFacts, measure
+from hardsim.targets.base import Target
 from hardsim.targets.external import External, NetworkJudge
-from hardsim.targets.subject import Subject, Target, no_output_of
+from hardsim.targets.subject import Subject
 
 SHARD, SHARD_SYMBOLS = 64, 512
 """Number of words in a shard (what a worker takes at a time) where softmax runs them one by one, and number of their
@@ -646,7 +647,7 @@ class _Campaign:
             simpler = options.words is None and options.engine != MPMATH
             return shrunk(subject, found, options.dps) if simpler else found
         if isinstance(subject, Subject):
-            found = replace(found, no_output=no_output_of(subject, found))
+            found = replace(found, no_output=subject.no_output(found.oracle))
         if not isinstance(subject, Subject) or not subject.one_network or options.engine != AUTO:
             return found
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)

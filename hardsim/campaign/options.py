@@ -20,8 +20,8 @@ from hardsim.campaign.option_values import LARGEST_LENGTH, ValueKind, one_of
 from hardsim.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
+    from hardsim.targets.base import ModelOptions
     from hardsim.targets.open import Input
-    from hardsim.targets.subject import ModelOptions
 
 ALL = "all"
 TEXT, JSON = "text", "json"
@@ -495,7 +495,7 @@ class Request:
         from hardsim.campaign.result import ENGINES
         from hardsim.lang.arith import parse_arith
         from hardsim.program.regimes import PROVEN, REGIMES
-        from hardsim.targets.subject import ModelOptions
+        from hardsim.targets.base import ModelOptions
 
         if self.regime is not None and self.regime not in (ALL, *REGIMES):
             raise unknown("regime", self.regime, (*REGIMES, ALL), f"; '{ALL}' means {', '.join(PROVEN)}")

@@ -25,7 +25,6 @@ from hardsim.lang.reals import Real
 from hardsim.network.transformer import LengthTable, Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Program
-from hardsim.program.sharpness import Budget
 from hardsim.proof.shared.result import NoProof
 from hardsim.sharpening.measure import LengthFacts, measure, tied_values
 from hardsim.sharpening.recursion import (
@@ -74,8 +73,7 @@ def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Me
     prepared = [subject.prepared(word) for word in shard.words]
     for batch in batches(prepared, len(prepared[0]) + program.bos):
         trace = runner.trace(batch)
-        if subject.guard is not None:
-            subject.guard(batch, trace)
+        subject.require_range(batch, trace)
         answers += hard_answers(subject, program, trace)
         found = measure(program, batch, trace)
         if facts is None:
@@ -116,39 +114,6 @@ def unpacked(data: bytes) -> HardTrace:
     """Return the run that `packed` compressed."""
     found: HardTrace = pickle.loads(zlib.decompress(data))
     return found
-
-
-# ---- from a budget to a temperature ----
-
-
-def scaled(program: Program, budget: Budget) -> Program:
-    """Return the program with the scores (and gaps) of each head multiplied by its own beta over the budget's, so
-    that softmax at 1/beta of the budget's temperature is the compiled network.
-    """
-
-    def head(old: Head) -> Head:
-        factor = Fraction(1) if old.uniform else budget.beta_of(old) / budget.beta
-        if factor == 1:
-            return old
-        score = tuple((query.scaled(factor), key) for query, key in old.score)
-        promise = None if old.promise is None else parse_arith(f"{factor}*({old.promise})")
-        return replace(old, score=score, decay=None, gap=promise)
-
-    layers = tuple(replace(layer, heads=tuple(map(head, layer.heads))) for layer in program.layers)
-    return replace(program, layers=layers)
-
-
-def without_budget(subject: Subject) -> Subject:
-    """Return a subject with the same network at a given temperature, as Theorem 26 has it. Its recursion uses the
-    declared gaps of heads, and no other claim about them.
-    """
-    if subject.sharpness is None:
-        return subject
-    budget = subject.sharpness
-    schedule = parse_arith(f"({1 / budget.beta})*({budget.temperature})")
-    return replace(
-        subject, program=scaled(subject.program, budget), sharpness=None, stored=None, schedule=schedule, softmax=True
-    )
 
 
 # ---- all lengths ----
@@ -226,7 +191,7 @@ def prepare_words(
     failures = list[WordError]()
     program = subject.program
     facts, runs, answers = run(program)
-    broken = [] if subject.softmax else _to_break(program, facts)
+    broken = [] if subject.fixed_weights else _to_break(program, facts)
     ties = first_ties(program, facts, broken)
     refuted = {n: refuted_gap(program, found) for n, found in facts.items()}
     violations = {n: violation for n, violation in refuted.items() if violation is not None}

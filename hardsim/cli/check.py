@@ -22,8 +22,9 @@ from hardsim.files import same_file
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.report.check import Listing, print_check, print_list, print_unproved, print_verdict
 from hardsim.report.screen import Screen
+from hardsim.targets.base import Target
 from hardsim.targets.external import External
-from hardsim.targets.subject import Subject, Target
+from hardsim.targets.subject import Subject
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 

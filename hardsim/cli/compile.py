@@ -14,8 +14,9 @@ from hardsim.errors import InputError
 from hardsim.files import Sink, is_directory
 from hardsim.reading.tensors import is_network_folder
 from hardsim.report.check import model_line
+from hardsim.targets.base import digest
 from hardsim.targets.open import read_expression, read_input
-from hardsim.targets.subject import Subject, digest
+from hardsim.targets.subject import Subject
 
 
 def command(request: Request) -> None:

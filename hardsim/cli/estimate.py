@@ -32,8 +32,9 @@ from hardsim.campaign.workers import Answer, Shard
 from hardsim.cli.streams import hushed, note
 from hardsim.errors import HardsimError, Undecided
 from hardsim.report.numbers import count, plural
+from hardsim.targets.base import Target
 from hardsim.targets.external import External
-from hardsim.targets.subject import Subject, Target
+from hardsim.targets.subject import Subject
 from hardsim.visible import visible
 
 if TYPE_CHECKING:

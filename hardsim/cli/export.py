@@ -33,8 +33,8 @@ from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.report.numbers import plural
+from hardsim.targets.base import digest
 from hardsim.targets.open import Input
-from hardsim.targets.subject import digest
 from hardsim.writing.onnx import DTYPES, require_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 

@@ -22,7 +22,7 @@ from hardsim.lang.words import unprintable
 from hardsim.report.difference import difference, print_difference
 from hardsim.report.notices import InputRead
 from hardsim.report.screen import Screen
-from hardsim.targets.subject import digest
+from hardsim.targets.base import digest
 
 OPTION = "--write"
 

@@ -18,8 +18,8 @@ from hardsim.lang.ast import Example, MapExample, ProgramExample
 from hardsim.lang.corpus import line_of
 from hardsim.lang.pin import example_line, read_file, with_example
 from hardsim.lang.valuations import MENTIONED
+from hardsim.targets.base import digest
 from hardsim.targets.open import Accepts, Input, expand_paths
-from hardsim.targets.subject import digest
 
 OPTION = "--pin"
 SUFFIXES = (".ltl", ".srasp", ".cr")

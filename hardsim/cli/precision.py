@@ -14,8 +14,8 @@ from hardsim.measuring.export import export_of
 from hardsim.precision.safe_lengths import PrecisionResult, Report, ariths_of, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.open import Input
-from hardsim.targets.subject import ModelOptions
 
 SLOW = "this takes long: lengths are checked one by one, format by format"
 SHORT = 64

@@ -71,7 +71,7 @@ from hardsim.campaign.result import (
     verdict_summary,
 )
 from hardsim.campaign.tally import Tally
-from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length, scaled, tied
+from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length, tied
 from hardsim.campaign.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.campaign.words import changed_once
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
@@ -408,7 +408,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
     subject.require_specified("bounds")
     return BoundSubject(
         # Without `sharpness` the subject gets its temperature from the schedule, as every temperature tried does.
-        subject=replace(subject, program=program if gap else scaled(program, budget), sharpness=None, stored=None),
+        subject=replace(subject, program=program if gap else budget.scaled(program), sharpness=None, stored=None),
         schedule=budget.temperature,
         model=subject.facts,
         asymptotics=ASYMPTOTICS.get(program.regime, ""),

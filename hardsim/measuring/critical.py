@@ -42,7 +42,6 @@ from hardsim.campaign.result import (
     settled,
     word_summary,
 )
-from hardsim.campaign.theorem26 import without_budget
 from hardsim.campaign.words import count_words, enumerate_words, sample_words
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
@@ -247,7 +246,7 @@ def _search(subject: Subject) -> _Search:
         subject.require_specified("a critical beta")
         return _FormulaSearch(subject)
     # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.
-    plain = replace(without_budget(subject), epsilon=None)
+    plain = replace(subject.without_budget(), epsilon=None)
     schedule = plain.temperature
     if not isinstance(schedule, Arith):
         why = f"it has a {schedule}" if schedule is not None else f"it has none of its own: {plain.argument.reason}"

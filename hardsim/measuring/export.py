@@ -24,10 +24,11 @@ from hardsim.reading.tensors import CONFIGS, WHOLE
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.exported import config_json, layout_of, transformer_of
 from hardsim.targets.external import External
 from hardsim.targets.open import Input, of_document
-from hardsim.targets.subject import ModelOptions, Subject
+from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float
 from hardsim.writing.onnx import onnx_bytes

@@ -7,13 +7,13 @@ e^-g, is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from hardsim.errors import InputError
-from hardsim.lang.arith import Arith
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import lower
 from hardsim.program.hard_attention import Head, Kind, Program
 from hardsim.program.regimes import REGIMES, expression
@@ -32,6 +32,22 @@ class Budget:
     temperature: Arith
     fixed: bool = False
     """True if the user gave beta, which then holds for every head."""
+
+    def scaled(self, program: Program) -> Program:
+        """Return the program with the scores (and gaps) of each head multiplied by its own beta over this budget's, so
+        that softmax at 1/beta of the budget's temperature is the compiled network.
+        """
+
+        def head(old: Head) -> Head:
+            factor = Fraction(1) if old.uniform else self.beta_of(old) / self.beta
+            if factor == 1:
+                return old
+            score = tuple((query.scaled(factor), key) for query, key in old.score)
+            promise = None if old.promise is None else parse_arith(f"{factor}*({old.promise})")
+            return replace(old, score=score, decay=None, gap=promise)
+
+        layers = tuple(replace(layer, heads=tuple(map(head, layer.heads))) for layer in program.layers)
+        return replace(program, layers=layers)
 
     def beta_of(self, head: Head) -> Fraction:
         """Return the beta of one head. Uniform heads need none (1); a look-up needs more if a comparison sums many of

@@ -466,10 +466,9 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
     Raises:
         Rejected: with the first place of difference; `name` is the name of the model in the message.
     """
-    formula = subject.formula or subject.origin
-    if formula is None or subject.stored is None:
+    if not subject.by_heads:
         raise Rejected("the certificate is about a formula, not about a program or a model")
-    network = network_json(subject.stored, {item.name: item for item in formula.predicates})
+    network = network_json(subject.model, {item.name: item for item in subject.source_formula.predicates})
     found = difference(document["model"], network, "model")
     require(found is None, f"{found}: differs from that of {name}")
 

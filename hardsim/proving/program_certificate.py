@@ -31,7 +31,7 @@ from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.certificate import difference, function_text
 from hardsim.proving.prove import LengthProof, ProofResult
-from hardsim.targets.subject import Subject, predicates_of
+from hardsim.targets.subject import Subject
 from hardsim.verify import digests, rejection
 from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
@@ -66,7 +66,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
             temperature = in_python(str(subject.schedule))
         # The matrices do not depend on the temperature, so any serves where it varies with the length.
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
-        model = program_json(assemble(subject.program, any_tau), subject.program, predicates_of(subject))
+        model = program_json(assemble(subject.program, any_tau), subject.program, subject.defined)
         document: dict[str, Any] = {
             "format": FORMAT,
             "schema_version": PROGRAM_VERSION,
@@ -100,7 +100,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
     hard attention, and its temperature if the subject has its own.
     """
     model = assemble(subject.program, constant(Fraction(1)))
-    found = difference(document["model"], program_json(model, subject.program, predicates_of(subject)), "model")
+    found = difference(document["model"], program_json(model, subject.program, subject.defined), "model")
     require(found is None, f"{found}: differs from that of {name}")
     heads = [head for layer in subject.program.layers for head in layer.heads]
     sides = {head.name: head.weighting.value for head in heads if head.weighting is not Weighting.AVERAGE}

@@ -18,7 +18,8 @@ from hardsim.errors import Contradiction
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
 from hardsim.proving.prove import prove_attention, prove_subject
-from hardsim.targets.subject import Subject, Target
+from hardsim.targets.base import Target
+from hardsim.targets.subject import Subject
 
 LONGEST = 64
 """The largest length up to which a check asks the prover: its cost grows with the square of the length."""

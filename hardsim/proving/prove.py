@@ -35,7 +35,7 @@ from hardsim.campaign.result import (
     span_text,
     verdict_summary,
 )
-from hardsim.campaign.theorem26 import constant, plan_length, prepare_words, tied, without_budget
+from hardsim.campaign.theorem26 import constant, plan_length, prepare_words, tied
 from hardsim.campaign.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.arith import parse_arith
@@ -281,7 +281,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
         arguments = subject, max_n, request.heads_only or not formula, request.search, request.all_n
         by_heads = partial(prove_subject, *arguments, min_n=min_n, bounded=bounded(request))
         return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
-    plain = without_budget(subject)
+    plain = subject.without_budget()
     if request.all_n and not bounded(request):
         return ProofPlan(plain, "lengths", 0, lambda _: prove_every_length(plain, max_n, min_n))
     reach, remark = max_n, None

@@ -18,7 +18,7 @@ from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored
 from hardsim.targets.external import External
-from hardsim.targets.subject import Subject, predicates_of
+from hardsim.targets.subject import Subject
 from hardsim.version import __version__
 from hardsim.writing.layout import Answer, ExportLayout, network_layout, transformer_layout
 
@@ -102,7 +102,7 @@ def layout_of(target: Subject | External) -> ExportLayout:
     """
     if isinstance(target, External):
         return network_layout(target.network)
-    return transformer_layout(transformer_of(target), _answer(target), predicates_of(target))
+    return transformer_layout(transformer_of(target), _answer(target), target.defined)
 
 
 def transformer_of(subject: Subject) -> Transformer:

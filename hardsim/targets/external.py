@@ -45,8 +45,8 @@ from hardsim.run.dense_float import DenseFloat
 from hardsim.run.float_trust import distrust
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import LOG_2, bounds
+from hardsim.targets.base import Target
 from hardsim.targets.expected import Ends, ExpectedOutputs, Judged, Rule, by_position, require_positions, unjudged
-from hardsim.targets.subject import Target
 
 CELLS = 2**20
 """Most numbers (outputs at all positions of some words) that are compared with the expected outputs at once."""
@@ -57,6 +57,8 @@ DIGITS_OF_MPMATH = 50
 @dataclass(frozen=True, kw_only=True)
 class External(Target):
     """An external network with its reference, if it has one."""
+
+    kind = "network"
 
     network: Network
     named: bool = True
@@ -114,13 +116,6 @@ class External(Target):
     def rule(self) -> Rule:
         """The comparison of the network's outputs with the expected ones."""
         return Rule(self.network.outputs, self.network.readout)
-
-    def oracles(self, words: Sequence[Word]) -> list[Any] | None:
-        """Return the expected outputs of words of one length, in their order; None without a reference."""
-        if self.oracle is None:
-            return None
-        many: Callable[[Sequence[Word]], list[Any]] | None = getattr(self.oracle, "many", None)
-        return [self.oracle(word) for word in words] if many is None else many(words)
 
     def judged(self, words: Sequence[Word]) -> Sequence[Word]:
         """Return the words, of one length, that have expected outputs; with a `domain`, all words given."""

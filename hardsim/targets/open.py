@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -38,7 +38,6 @@ from hardsim.lang.regex.regex_parser import parse_regex
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
-from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.unread_files import DECLARES, ENOUGH, naming, prefix_error, unread_format_error
 from hardsim.lang.valuations import (
@@ -97,14 +96,18 @@ from hardsim.reading.tensors import (
     unread_folder,
 )
 from hardsim.reading.writing import json_text
+from hardsim.targets.base import At, ModelOptions, digest
 from hardsim.targets.exported import document_of, is_exported, require_exported
 from hardsim.targets.external import External, judging
+from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.labels import budget_of, relabelled
+from hardsim.targets.program import ProgramTarget
 from hardsim.targets.program_reference import ProgramReference
 from hardsim.targets.python_reference import PythonReference
 from hardsim.targets.reference_network import ReferenceNetwork
 from hardsim.targets.specification import SPEC, Specification, named_files, read_specification
-from hardsim.targets.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
+from hardsim.targets.subject import Subject, counting_of, own_predicates
+from hardsim.targets.weights import WeightsTarget
 from hardsim.verify.sections import FORMAT as CERTIFICATE
 from hardsim.version import __version__
 from hardsim.visible import visible_json
@@ -579,7 +582,7 @@ def of_network(
         hint = "Words need at least one token that does not stand before or after every word."
         raise InputError(f"{name}: no token is left that words could be made of", hint)
     made = External(
-        name=name, sha256=sha256, kind="network", alphabet=symbols, title=title, network=network,
+        name=name, sha256=sha256, alphabet=symbols, title=title, network=network,
         named=stored is None or names_tokens(stored, network),
     )  # fmt: skip
     return Input(name, sha256, symbols, "network", title=title, external=made, stored=stored, described=notes_given)
@@ -959,7 +962,7 @@ def _shown(alphabet: Alphabet) -> str:
 
 def compile_formula(
     file: FormulaFile, options: ModelOptions, sha256: str | None = None, name: str | None = None
-) -> Subject:
+) -> FormulaTarget:
     """Compile a formula, after checking its accept and reject examples against the semantics, unless they were
     written for another position than the one that is asked for.
 
@@ -982,11 +985,10 @@ def compile_formula(
 
 def _of_formula(
     file: FormulaFile, name: str, sha256: str, program: Program, budget: Budget, network: Transformer, single: bool
-) -> Subject:
-    return Subject(
+) -> FormulaTarget:
+    return FormulaTarget(
         name=name,
         sha256=sha256,
-        kind="ltl",
         program=program,
         alphabet=file.alphabet,
         examples=tuple((example.word, example.accept) for example in file.examples),
@@ -1096,7 +1098,7 @@ class Runs:
         return Runs, (self.program,)
 
 
-def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
+def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[ProgramTarget, tuple[str, ...]]:
     """Compile an S-RASP program into hard attention. Return the subject, and warnings where its integers may leave
     the range of the construction.
 
@@ -1104,25 +1106,22 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
         Unsupported: if a score has no construction.
     """
     compiled = compile_program(program)
-    subject = Subject(
+    subject = ProgramTarget(
         name=name,
         sha256=sha256,
-        kind="srasp",
         program=compiled.model,
         alphabet=program.alphabet,
         examples=tuple((example.word, None) for example in program.examples),
         pins=True,
         title=program.title,
         oracle=Runs(program),
-        prepared=partial(padded_word, program),
-        guard=compiled.check_ranges,
         blank=None if program.pad is None else ast.BLANK,
-        structural=not compiled.guards,
+        compiled=compiled,
     )
     return subject, compiled.limits()
 
 
-def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
+def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[WeightsTarget, tuple[str, ...]]:
     """Return the subject of a hard-attention model whose examples have been checked, with remarks on its labels.
 
     Raises:
@@ -1135,10 +1134,9 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> tuple[Subject, tuple[str
     tau = None if budget is None else budget.temperature
     labels = relabelled(file.program, tau, formula, single, counting)
     program = labels.program
-    subject = Subject(
+    subject = WeightsTarget(
         name=name,
         sha256=sha256,
-        kind="ahat",
         program=program,
         alphabet=_unpadded(program.alphabet, file.blank),
         examples=file.examples,
@@ -1241,7 +1239,7 @@ def store_program(subject: Subject, schedule: Schedule | None = None, program: P
     return _document({"version": __version__} | ahat_json(file))
 
 
-def _read_model(document: Reader, path: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
+def _read_model(document: Reader, path: str, sha256: str) -> tuple[FormulaTarget, tuple[str, ...]]:
     """Return the subject of a `model.json`, with remarks on its labels. Its formula is compiled again only to check
     them.
 

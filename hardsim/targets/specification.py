@@ -29,8 +29,9 @@ from hardsim.lang.words import read_names
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import one_of, readout_of, require_tokens, reread
+from hardsim.targets.base import digest
 from hardsim.targets.external import External
-from hardsim.targets.subject import Subject, digest
+from hardsim.targets.subject import Subject
 
 SPEC = ".spec"
 _FOREIGN = "tokens", "input", "next", "assume"

@@ -1,41 +1,36 @@
-"""The targets of commands. A subject is hard attention, the softmax network made of it, and the semantics that gives
-the expected answers, if there is one.
+"""Targets with hard attention: the common base of formulas, programs and weights.
 
-Formulas, S-RASP programs and files of weights all become subjects. `targets.open` makes them.
+A subject is hard attention, the softmax network made of it, and the semantics that gives the expected answers, if
+there is one. `targets.open` makes them.
 """
 
 from __future__ import annotations
 
-import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from hardsim.campaign.result import (
     Answer,
     FormulaText,
     InputKind,
     InputName,
-    Mismatch,
     ModelFacts,
     NoOutput,
-    Opened,
     Title,
     Word,
     settled,
 )
-from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import InputError, InvariantError
-from hardsim.hard.exact import HardTrace as HardTrace
+from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
-from hardsim.lang.valuations import Alphabet
 from hardsim.network.columns import Defined, UserPredicate
 from hardsim.network.transformer import Schedule, Transformer
 from hardsim.program.assemble import assemble
@@ -47,146 +42,103 @@ from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
 from hardsim.run.soft import nearest, output_settled, rounded, side
-
-At = Literal["first", "last"]
+from hardsim.targets.base import Target
 
 T = TypeVar("T")
 HALF = Fraction(1, 2)
 SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """The options that turn an input into a network. None stands for the default (regime, beta, temperature) or for
-    the file's own choice (at, and everything that a compiled network states).
-
-    `epsilon` is the error for which Theorem 26 gives the temperature of an input without a regime of its own.
-    """
-
-    regime: str | None = None
-    beta: Fraction | None = None
-    tau: Arith | None = None
-    at: At | None = None
-    single_head: bool = False
-    counting: Method | None = None
-    """The method that decides comparisons of counts: `lookup` (the default where the regime has it) or `sign`."""
-    epsilon: Fraction | None = None
-
-    @property
-    def sharpening(self) -> tuple[str, ...]:
-        """The names of the options that were given out of beta, tau and epsilon, which set how sharp attention is."""
-        values = {"beta": self.beta, "tau": self.tau, "epsilon": self.epsilon}
-        return tuple(name for name, value in values.items() if value is not None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Target(ABC):
-    """One target to check. `sha256` is the digest of the input (a file's bytes, an expression's text), `alphabet`
-    that of the words that are tried.
-    """
-
-    name: str
-    sha256: str
-    kind: Opened
-    alphabet: Alphabet
-    examples: tuple[tuple[Word, Any], ...] = ()
-    pins: bool = False
-    """True if the input was read as a formula or program, whose examples are run even beyond the longest length."""
-    title: str = ""
-    oracle: Callable[[Word], Any] | None = None
-    """The semantics; None for a target that is its own specification."""
-    against: str | None = None
-    """The name of the file that `oracle` comes from, if it is not the target's own."""
-    by_function: bool = False
-    """True if `oracle` is a Python function, which may leave words and positions open."""
-
-    @property
-    def reference_text(self) -> str:
-        """The part of a verdict that names the reference, for a target checked against another file."""
-        return f"checked against {self.against}"
-
-    @property
-    def formula_text(self) -> str | None:
-        """The formula's text; None for any other input."""
-        return self.title if self.kind == "ltl" else None
-
-    @property
-    def file_title(self) -> str | None:
-        """The title that a file other than a formula gives itself; None for a formula."""
-        return None if self.kind == "ltl" else self.title
-
-    @property
-    @abstractmethod
-    def facts(self) -> ModelFacts:
-        """The size of the network and how it was compiled."""
-
-    @property
-    @abstractmethod
-    def acceptor(self) -> bool:
-        """True if the target accepts or rejects words; False if it maps words to words, or to lists of integers."""
-
-    @property
-    @abstractmethod
-    def one_network(self) -> bool:
-        """True if one network serves every length."""
-
-    @property
-    def regime(self) -> str | None:
-        """The name of the regime; None without a regime."""
-        return None
-
-    @abstractmethod
-    def positions(self, n: int) -> int:
-        """Return the number of positions that are run for a word of n symbols."""
-
-    @abstractmethod
-    def oracles(self, words: Sequence[Word]) -> list[Any] | None:
-        """Return the answers of the semantics for words of one length, computed together if possible; None without
-        a semantics.
-        """
-
-
 @dataclass(frozen=True, kw_only=True)
 class Subject(Target):
     """Hard attention, and the softmax network made of it.
 
-    `prepared` turns a word into the word that is run (a program pads it). A regime's budget, `sharpness`, makes one
-    network for every length, `stored`. Without a budget, the temperature is a function of the length for which every
-    length is proved, if there is one, else Theorem 26's for `epsilon` at each length, or the `schedule` that was
-    given or came with a softmax model.
+    A regime's budget, `sharpness`, makes one network for every length, `stored`. Without a budget, the temperature is a
+    function of the length for which every length is proved, if there is one, else Theorem 26's for `epsilon` at each
+    length, or the `schedule` that was given or came with a softmax model.
     """
 
     program: Program
-    prepared: Callable[[Word], Word] = tuple
-    guard: Callable[[Sequence[Word], HardTrace], None] | None = None
-    """A function that raises if the exact run of some words leaves the range that the construction covers."""
     blank: str | None = None
     """The symbol that is dropped from the output of a padded transduction."""
     predicates: tuple[str, ...] = ()
     """Definitions of predicates that the position encodings name."""
-    structural: bool = False
-    """True if gaps and ranges are known for all words from how the program was built."""
     sharpness: Budget | None = None
     stored: Transformer | None = None
     schedule: Schedule | None = None
     epsilon: Fraction | None = None
-    softmax: bool = False
-    """True if the schedule came with the weights of a softmax model, whose weights are never changed, with or
-    without ties.
-    """
     formula: FormulaFile | None = None
     """The formula that the network was compiled from; its `at` is the position at which this subject is read."""
-    origin: FormulaFile | None = None
-    """The formula that a hard-attention model was compiled from, construction by construction. The model is not
-    checked against its semantics.
-    """
     single_head: bool = False
     counting: str | None = None
     """The method that decides comparisons of counts; None where there are none."""
     given: tuple[str, ...] = ()
     """The options out of beta, tau and epsilon that were given, for advice."""
-    confirmed: bool = True
-    """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of a file."""
+
+    # ---- what the kinds of subjects answer ----
+
+    @property
+    @abstractmethod
+    def own(self) -> bool:
+        """True if hardsim made the network itself and it is unedited: only then is a false claim a mistake of
+        hardsim.
+        """
+
+    @property
+    def source_formula(self) -> FormulaFile:
+        """The formula that the network computes if that is proved: the one that the subject was compiled from, also
+        as a hard-attention model. InvariantError if there is none.
+        """
+        return self.file
+
+    @property
+    def by_heads(self) -> bool:
+        """True if a proof by heads covers all lengths: gaps and ranges are known from the constructions, and one
+        network serves every length.
+        """
+        return False
+
+    @property
+    def confirmed(self) -> bool:
+        """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of a file."""
+        return True
+
+    @property
+    def structural(self) -> bool:
+        """True if gaps and ranges are known for all words from how the program was built."""
+        return False
+
+    @property
+    def in_range(self) -> bool:
+        """True if the numbers of every word stay in the range that the construction covers."""
+        return True
+
+    @property
+    def fixed_weights(self) -> bool:
+        """True for a softmax model, whose weights are never changed, with or without ties."""
+        return False
+
+    @property
+    def reading(self) -> str:
+        """The position at which the answer is read: first, last or each."""
+        return self.program.reading
+
+    def without_budget(self) -> Subject:
+        """Return this target with the same network at a given temperature, as Theorem 26 has it. Its recursion uses the
+        declared gaps of heads, and no other claim about them. A target without a budget stays as it is.
+        """
+        return self
+
+    def prepared(self, word: Word) -> Word:
+        """Return the word that is run for a word: a program may pad it."""
+        return tuple(word)
+
+    def require_range(self, words: Sequence[Word], trace: HardTrace) -> None:
+        """Check the exact run of some prepared words.
+
+        Raises:
+            OutOfRange: if a word leaves the range that the construction covers.
+        """
 
     # ---- data of some subjects only: InvariantError for any other subject ----
 
@@ -194,13 +146,6 @@ class Subject(Target):
     def file(self) -> FormulaFile:
         """The formula that the subject was compiled from."""
         return self._there(self.formula, "no formula")
-
-    @property
-    def source_formula(self) -> FormulaFile:
-        """The formula that the network computes if that is proved: the one that the subject was compiled from, also
-        as a hard-attention model.
-        """
-        return self._there(self.formula or self.origin, "no formula")
 
     @property
     def budget(self) -> Budget:
@@ -279,7 +224,7 @@ class Subject(Target):
         """The claim to prove for every length, or the reason why there is none. It is computed at each use: a process
         cannot send it.
         """
-        if not self.structural and self.kind == "srasp":
+        if not self.in_range:
             return NoProof("its integers may leave their range on some words")
         if isinstance(self.law, NoProof):
             return self.law
@@ -309,7 +254,7 @@ class Subject(Target):
         """True if enough is known of every word without running it. For a program this includes that its integers
         stay in range: only then hard attention computes what the program does.
         """
-        return (self.structural or self.kind != "srasp") and not isinstance(self.law, NoProof)
+        return self.in_range and not isinstance(self.law, NoProof)
 
     @property
     def regime(self) -> str | None:
@@ -336,18 +281,6 @@ class Subject(Target):
         may differ.
         """
         return self.stored is None or assemble(self.program, self.budget) == self.stored
-
-    @property
-    def own(self) -> bool:
-        """True if hardsim made the network itself and it is unedited: only then is a false claim a mistake of
-        hardsim.
-
-        Programs and formulas are compiled here. A file was compared with what its formula compiles to when it
-        was read.
-        """
-        if self.formula is None:
-            return self.kind == "srasp" or self.origin is not None
-        return self.confirmed and self.specified
 
     def require_specified(self, what: str) -> None:
         """Refuse a computation from the specification if the network is another one.
@@ -377,7 +310,7 @@ class Subject(Target):
             dimension=network.dimension,
             parameters=network.parameters,
             temperature=temperature if budget is None else str(budget.temperature),
-            at=self.formula.at if self.formula is not None else program.reading,
+            at=self.reading,
             regime=self.regime,
             beta=None if budget is None else budget.beta,
             single_head=self.single_head,
@@ -387,16 +320,27 @@ class Subject(Target):
             given=self.given,
         )
 
+    @property
+    def defined(self) -> Defined:
+        """The predicates that the position encodings may name, by name."""
+        # Definitions are parsed as part of a formula file; `alphabet: a` and `true` only complete it.
+        definitions = "".join(f"pred {' '.join(text.split())}\n" for text in self.predicates)
+        return {item.name: item for item in parse_text(f"alphabet: a\n{definitions}true\n", self.name).predicates}
+
     # ---- answers ----
 
-    def oracles(self, words: Sequence[Word]) -> list[Answer] | None:
-        """Return the answers of the semantics for words of one length, computed together if possible; None without
-        a semantics.
+    def no_output(self, expected: Answer) -> NoOutput | None:
+        """Return the first value of an expected answer that no output of a transduction has; None if there is no such
+        value, or if words are accepted or rejected.
         """
-        if self.oracle is None:
+        if not isinstance(expected, tuple):
             return None
-        many: Callable[[Sequence[Word]], list[Answer]] | None = getattr(self.oracle, "many", None)
-        return [self.oracle(word) for word in words] if many is None else many(words)
+        integers = self.program.integers
+        symbols = tuple(symbol for symbol, _ in self.program.outputs if symbol != self.blank)
+        for position, value in enumerate(expected, start=1):
+            if value is not None and (isinstance(value, str) if integers else value not in symbols):
+                return NoOutput.of(str(value), position, () if integers else symbols)
+        return None
 
     def soft_answer(self, trace: Trace[Any]) -> Answer:
         """Return the answer of a softmax run: True or False for an acceptor, otherwise the symbols or integers of
@@ -477,20 +421,6 @@ class SubjectRecord(Record):
         return self.subject.facts
 
 
-def no_output_of(subject: Subject, mismatch: Mismatch) -> NoOutput | None:
-    """Return the first value of a reference that no output of a transduction has; None if there is no such value, or
-    if words are accepted or rejected.
-    """
-    program, oracle = subject.program, mismatch.oracle
-    if not isinstance(oracle, tuple):
-        return None
-    symbols = tuple(symbol for symbol, _ in program.outputs if symbol != subject.blank)
-    for position, value in enumerate(oracle, start=1):
-        if value is not None and (isinstance(value, str) if program.integers else value not in symbols):
-            return NoOutput.of(str(value), position, () if program.integers else symbols)
-    return None
-
-
 def counting_of(program: Program) -> str | None:
     """Return the method by which the heads of a program count, `sign` or `lookup`; None where they do not count."""
     kinds = {head.kind for head in program.heads}
@@ -503,17 +433,3 @@ def own_predicates(file: FormulaFile) -> dict[str, tuple[str, UserPredicate]]:
     """Return the predicates that a file defines: text and meaning by name."""
     meanings = user_predicates(file)
     return {item.name: (item.text, meanings[item.name]) for item in file.predicates}
-
-
-def predicates_of(subject: Subject) -> Defined:
-    """Return the predicates that the position encodings of a subject may name, by name."""
-    if subject.formula is not None:
-        return {item.name: item for item in subject.formula.predicates}
-    # Definitions are parsed as part of a formula file; `alphabet: a` and `true` only complete it.
-    definitions = "".join(f"pred {' '.join(text.split())}\n" for text in subject.predicates)
-    return {item.name: item for item in parse_text(f"alphabet: a\n{definitions}true\n", subject.name).predicates}
-
-
-def digest(data: bytes) -> str:
-    """Return the SHA-256 of some bytes as hex."""
-    return hashlib.sha256(data).hexdigest()

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from hardsim.campaign.check import wrong_on
-from hardsim.targets.subject import Target
+from hardsim.targets.base import Target
 from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.reading.folders import DATA
 from tests.support.check import CheckOptions, CheckResult, Mismatch, Verdict, check_subject

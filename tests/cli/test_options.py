@@ -17,7 +17,7 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import options_of
 from hardsim.measuring.export import GOALS
 from hardsim.precision.safe_lengths import ARITHS
-from hardsim.targets.subject import At
+from hardsim.targets.base import At
 from hardsim.writing.onnx import DTYPES
 from tests.support.model import REGIMES
 

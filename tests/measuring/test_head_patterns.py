@@ -89,7 +89,7 @@ def network(*layers: Sequence[NetworkHead], tokens: Sequence[str] = "ab", bos: b
 
 def found_of(made: Network, max_n: int = 4, **options: Any) -> HeadsResult:
     """Return the result of `heads` for a network."""
-    subject = External(name="net", sha256="0" * 64, kind="network", alphabet=made.symbols, title="", network=made)
+    subject = External(name="net", sha256="0" * 64, alphabet=made.symbols, title="", network=made)
     return heads_of(subject, CheckOptions(max_n, **options))
 
 

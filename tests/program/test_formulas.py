@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.campaign.theorem26 import scaled
 from hardsim.program.file import AhatFile, ahat_json, named_predicates
 from tests.program.test_file import read, written
 from tests.support.check import ModelOptions, Subject, compile_formula, read_input
@@ -95,7 +94,7 @@ def check_document(subject: Subject, directory: Path) -> None:
 def test_a_softmax_model_is_written_with_the_hard_attention_that_it_stands_for(regime: str) -> None:
     subject = compiled("a S b", regime, letters="abc")
     program = replace(subject.program, threshold=Fraction(1, 2))
-    file = AhatFile(scaled(program, subject.budget), temperature=subject.budget.temperature)
+    file = AhatFile(subject.budget.scaled(program), temperature=subject.budget.temperature)
     document = written(file)
     assert document["temperature"] == str(subject.budget.temperature)
     assert read(document) == file
@@ -123,7 +122,7 @@ def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(bet
     """A query is multiplied by beta in the network, and softmax divides by tau: the logits are the same."""
     subject = compiled("a S b", beta=beta, letters="abc")
     tau = parse_arith(f"({subject.budget.temperature})/({beta})")
-    soft = assemble(scaled(subject.program, subject.budget), tau)
+    soft = assemble(subject.budget.scaled(subject.program), tau)
     for ours, theirs in zip(soft.heads, subject.model.heads, strict=True):
         assert times(ours.w_q, beta) == theirs.w_q
         assert (ours.w_k, ours.w_v, ours.mask) == (theirs.w_k, theirs.w_v, theirs.mask)
@@ -136,7 +135,7 @@ def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(bet
 def test_scores_and_gaps_of_heads_with_a_beta_of_their_own_are_scaled() -> None:
     """Look-ups whose errors add up are sharper than the budget requires; nothing else changes."""
     subject = compiled("9 * #L[a] > 5 * #L[b] & Y a")
-    found = scaled(subject.program, subject.budget)
+    found = subject.budget.scaled(subject.program)
     factors = {head.name: subject.budget.beta_of(head) / subject.budget.beta for head in subject.program.heads}
     assert max(factors.values()) > 1
     for old, new in zip(subject.program.heads, found.heads, strict=True):

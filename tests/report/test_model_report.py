@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
-from hardsim.campaign.result import HeadResult, Opened
+from hardsim.campaign.result import HeadResult
+from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.sharpness import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
+from hardsim.targets.formula import FormulaTarget
+from hardsim.targets.weights import WeightsTarget
 from tests.report.screens import printed
 from tests.support.check import Subject
 from tests.support.documents import valid, validator_of
@@ -57,11 +59,6 @@ MODEL = Program(
 )  # fmt: skip
 
 
-def _subject(name: str, kind: Opened, program: Program, **more: Any) -> Subject:
-    """Return a subject over a and b."""
-    return Subject(name=name, sha256="0" * 64, kind=kind, program=program, alphabet=("a", "b"), **more)
-
-
 def head_bounds(_: Subject, n: int) -> dict[str, HeadResult]:
     """Return the bounds of the heads at length n, here a simple number."""
     return {
@@ -75,13 +72,23 @@ def formula(monkeypatch: pytest.MonkeyPatch) -> ModelReport:
     """Return the report of a formula in a regime, described at two lengths."""
     monkeypatch.setattr("hardsim.report.model_report.head_bounds", head_bounds)
     budget = Budget(Fraction(4), parse_arith("1/n"))
-    stored = assemble(FORMULA, budget)
-    return describe(_subject("x.ltl", "ltl", FORMULA, title="!O a", sharpness=budget, stored=stored), (8, 64))
+    subject = FormulaTarget(
+        name="x.ltl",
+        sha256="0" * 64,
+        alphabet=("a", "b"),
+        title="!O a",
+        program=FORMULA,
+        sharpness=budget,
+        stored=assemble(FORMULA, budget),
+        formula=parse_expression("!O a", ["a", "b"]),
+    )
+    return describe(subject, (8, 64))
 
 
 def model(program: Program = MODEL, warnings: Sequence[str] = ()) -> ModelReport:
     """Return the report of a model."""
-    return describe(_subject("x.srasp", "srasp", program, title="Some x"), (8,), warnings)
+    subject = WeightsTarget(name="x.ahat.json", sha256="0" * 64, alphabet=("a", "b"), title="Some x", program=program)
+    return describe(subject, (8,), warnings)
 
 
 def lines_of(report: ModelReport) -> list[str]:
@@ -125,14 +132,14 @@ def test_a_program_with_its_hidden_units() -> None:
     report = model(warnings=("it may overflow",))
     size = f"dimension 6, {report.subject.facts.parameters} parameters"
     assert lines_of(report) == [
-        "x.srasp",
+        "x.ahat.json",
         "  file says    Some x",
         f"  size         1 layer, 2 heads, {size}, with a beginning of",
         "               sequence",
         "  alphabet     a b",
         "  encodings    i/n",
         "  reads        accepts where y is above 1/2 at the last position",
-        "  temperature  that of Theorem 26 at each length",
+        "  temperature  1/n^2",
         "  warning      it may overflow",
         "",
         "layer 1: 2 heads, 3 hidden units",

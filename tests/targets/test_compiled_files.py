@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from hardsim.campaign.engines import HardRunner
-from hardsim.campaign.theorem26 import without_budget
 from hardsim.proving.prove import confirmed
 from hardsim.targets.open import store_program
 from tests.support.check import (
@@ -132,7 +131,7 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
         assert prove_subject(subject, LONGEST, heads_only=True).verdict is Verdict.REFUTED
         return
     # `prove` runs every word of such a file, or takes all it needs from the actual weights.
-    proof = prove_attention(without_budget(subject), LONGEST)
+    proof = prove_attention(subject.without_budget(), LONGEST)
     if proof.verdict is Verdict.PROVED:
         assert result.verdict in (Verdict.CERTIFIED, Verdict.REFUTED)
         assert result.mismatch is None

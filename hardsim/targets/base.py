@@ -1,0 +1,122 @@
+"""The protocol of targets: the networks that commands check, prove and measure, of four kinds.
+
+`targets.formula`, `targets.program` and `targets.weights` have hard attention (`targets.subject`);
+`targets.external` has a network alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from hardsim.campaign.result import ModelFacts, Opened, Word
+from hardsim.compiling.from_ltl.lower import Method
+from hardsim.lang.arith import Arith
+from hardsim.lang.valuations import Alphabet
+
+At = Literal["first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """The options that turn an input into a network. None stands for the default (regime, beta, temperature) or for
+    the file's own choice (at, and everything that a compiled network states).
+
+    `epsilon` is the error for which Theorem 26 gives the temperature of an input without a regime of its own.
+    """
+
+    regime: str | None = None
+    beta: Fraction | None = None
+    tau: Arith | None = None
+    at: At | None = None
+    single_head: bool = False
+    counting: Method | None = None
+    """The method that decides comparisons of counts: `lookup` (the default where the regime has it) or `sign`."""
+    epsilon: Fraction | None = None
+
+    @property
+    def sharpening(self) -> tuple[str, ...]:
+        """The names of the options that were given out of beta, tau and epsilon, which set how sharp attention is."""
+        values = {"beta": self.beta, "tau": self.tau, "epsilon": self.epsilon}
+        return tuple(name for name, value in values.items() if value is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(ABC):
+    """One target to check. `sha256` is the digest of the input (a file's bytes, an expression's text), `alphabet`
+    that of the words that are tried.
+    """
+
+    kind: ClassVar[Opened]
+    """The kind of the input that the target was made of, as results name it."""
+
+    name: str
+    sha256: str
+    alphabet: Alphabet
+    examples: tuple[tuple[Word, Any], ...] = ()
+    pins: bool = False
+    """True if the input was read as a formula or program, whose examples are run even beyond the longest length."""
+    title: str = ""
+    oracle: Callable[[Word], Any] | None = None
+    """The semantics; None for a target that is its own specification."""
+    against: str | None = None
+    """The name of the file that `oracle` comes from, if it is not the target's own."""
+    by_function: bool = False
+    """True if `oracle` is a Python function, which may leave words and positions open."""
+
+    @property
+    def reference_text(self) -> str:
+        """The part of a verdict that names the reference, for a target checked against another file."""
+        return f"checked against {self.against}"
+
+    @property
+    def formula_text(self) -> str | None:
+        """The formula's text; None for any other input."""
+        return None
+
+    @property
+    def file_title(self) -> str | None:
+        """The title that a file other than a formula gives itself; None for a formula."""
+        return self.title
+
+    @property
+    @abstractmethod
+    def facts(self) -> ModelFacts:
+        """The size of the network and how it was compiled."""
+
+    @property
+    @abstractmethod
+    def acceptor(self) -> bool:
+        """True if the target accepts or rejects words; False if it maps words to words, or to lists of integers."""
+
+    @property
+    @abstractmethod
+    def one_network(self) -> bool:
+        """True if one network serves every length."""
+
+    @property
+    def regime(self) -> str | None:
+        """The name of the regime; None without a regime."""
+        return None
+
+    @abstractmethod
+    def positions(self, n: int) -> int:
+        """Return the number of positions that are run for a word of n symbols."""
+
+    def oracles(self, words: Sequence[Word]) -> list[Any] | None:
+        """Return the answers of the semantics for words of one length, computed together if possible; None without
+        a semantics.
+        """
+        if self.oracle is None:
+            return None
+        many: Callable[[Sequence[Word]], list[Any]] | None = getattr(self.oracle, "many", None)
+        return [self.oracle(word) for word in words] if many is None else many(words)
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of some bytes as hex."""
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,54 @@
+"""The target of a formula: its network for every length, compiled in a regime or read from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardsim.lang.ast import FormulaFile
+from hardsim.network.columns import Defined
+from hardsim.targets.subject import Subject
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormulaTarget(Subject):
+    """The network of a formula. A compiled formula that was read from a file has the network of the file, which may
+    differ from what the formula compiles to.
+    """
+
+    kind = "ltl"
+
+    formula: FormulaFile
+    """The formula that the network was compiled from; its `at` is the position at which this target is read."""
+    confirmed: bool = True
+    """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of a file."""
+
+    @property
+    def formula_text(self) -> str:
+        """The formula's text."""
+        return self.title
+
+    @property
+    def file_title(self) -> None:
+        """A formula has no title beside its text."""
+
+    @property
+    def by_heads(self) -> bool:
+        """True: its heads are constructions."""
+        return self.one_network
+
+    @property
+    def own(self) -> bool:
+        """True if the network is what hardsim compiles the formula to. A file was compared with that when it was
+        read.
+        """
+        return self.confirmed and self.specified
+
+    @property
+    def reading(self) -> str:
+        """The position at which the answer is read: the formula's own."""
+        return self.formula.at
+
+    @property
+    def defined(self) -> Defined:
+        """The predicates that the formula defines, by name."""
+        return {item.name: item for item in self.formula.predicates}

@@ -1,0 +1,45 @@
+"""The target of an S-RASP program: the hard attention that the program compiles to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hardsim.campaign.result import Word
+from hardsim.compiling.from_srasp.compile import Compiled
+from hardsim.hard.exact import HardTrace
+from hardsim.lang.srasp.padding import padded_word
+from hardsim.targets.subject import Subject
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramTarget(Subject):
+    """The hard attention of a program, one construction for each vector."""
+
+    kind = "srasp"
+    own = True
+
+    compiled: Compiled
+    """The program with its construction."""
+
+    @property
+    def structural(self) -> bool:
+        """True if gaps and ranges are known for all words from how the program was built."""
+        return not self.compiled.guards
+
+    @property
+    def in_range(self) -> bool:
+        """True if the integers of every word are known to stay in their range."""
+        return self.structural
+
+    def prepared(self, word: Word) -> Word:
+        """Return the word with the padding that the program declares."""
+        return padded_word(self.compiled.program, word)
+
+    def require_range(self, words: Sequence[Word], trace: HardTrace) -> None:
+        """Check that the integers of an exact run stay in their range.
+
+        Raises:
+            OutOfRange: naming a word on which an integer leaves it.
+        """
+        self.compiled.check_ranges(words, trace)

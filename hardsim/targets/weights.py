@@ -1,0 +1,56 @@
+"""The target of weights that hardsim wrote, or that a person wrote in its format: a hard-attention model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.ast import FormulaFile
+from hardsim.targets.subject import Subject
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsTarget(Subject):
+    """Hard attention by its weights, which are its own specification."""
+
+    kind = "ahat"
+
+    structural: bool = False
+    """True if the model was compiled from a formula, and gaps and ranges are known for all words from that."""
+    confirmed: bool = True
+    """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of the file."""
+    softmax: bool = False
+    """True if the schedule came with the weights of a softmax model."""
+    origin: FormulaFile | None = None
+    """The formula that the model was compiled from, construction by construction. The model is not checked against its
+    semantics.
+    """
+
+    @property
+    def own(self) -> bool:
+        """True if hardsim compiled the model from a formula."""
+        return self.origin is not None
+
+    @property
+    def by_heads(self) -> bool:
+        """True if its heads are constructions, and one network serves every length."""
+        return self.one_network and self.structural
+
+    def without_budget(self) -> WeightsTarget:
+        """Return this target with the same network at a given temperature, as Theorem 26 has it."""
+        if not self.one_network:
+            return self
+        budget = self.budget
+        schedule = parse_arith(f"({1 / budget.beta})*({budget.temperature})")
+        program = budget.scaled(self.program)
+        return replace(self, program=program, sharpness=None, stored=None, schedule=schedule, softmax=True)
+
+    @property
+    def source_formula(self) -> FormulaFile:
+        """The formula that the model was compiled from. InvariantError if there is none."""
+        return self._there(self.origin, "no formula")
+
+    @property
+    def fixed_weights(self) -> bool:
+        """True for a softmax model, whose weights are never changed, with or without ties."""
+        return self.softmax
