@@ -197,6 +197,21 @@ def spoken(text: str) -> str:
     return _OPTION.sub(parameter, text)
 
 
+@contextmanager
+def _spoken_errors() -> Iterator[None]:
+    """Name options in errors as Python does."""
+    try:
+        yield
+    except HardsimError as error:
+        if isinstance(error, InputError | WorkerFailure):
+            error.message, error.hint = spoken(error.message), spoken(error.hint)
+        else:
+            error.args = tuple(map(spoken, error.args))
+        if isinstance(error, SourceError):
+            error.source = replace(error.source, name=spoken(error.source.name))
+        raise
+
+
 class _Failed(BaseException):
     """Carries an error of the caller's own `progress` or function past hardsim's error handling."""
 
@@ -206,8 +221,8 @@ class _Failed(BaseException):
 
 
 def _answering(method: Callable[P, T]) -> Callable[P, T]:
-    """Return the method so that only one thread at a time runs such a method, and so that errors of the caller's own
-    functions are raised unchanged. Its signature and its documentation list the keywords of its command.
+    """Return the method so that only one thread at a time runs such a method, errors of the caller's own functions are
+    raised unchanged, and a partial result is raised. Its signature and documentation list the keywords of its command.
     """
     command = method.__name__
     taken = signature(method)
@@ -228,9 +243,14 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
         # Errors of the caller leave the lock before they are raised again.
         with TURN:
             try:
-                return method(*args, **options)
+                result = method(*args, **options)
             except _Failed as failed:
-                error = failed.error
+                error: BaseException = failed.error
+            else:
+                # A proof is partial if the words after it are.
+                if not getattr(getattr(result, "confirmed", None) or result, "partial", False):
+                    return result
+                error = Interrupted(result)  # so that loops around the call end, too
         raise error
 
     lines = [f"{name}: {spoken(OPTIONS[name].help_of(command, brief=True))}" for name in types]
@@ -379,7 +399,7 @@ class Model:
                 if kept is not None and not result.partial:
                     kept.finish()
             call.failed(result)
-        return _whole(result, result.partial)
+        return result
 
     @overload
     def prove(
@@ -431,7 +451,7 @@ class Model:
                 network = call.target()
                 found = check_with_proof(network, requested_of(request, network), _update(progress))
                 call.failed(found)
-                return _whole(found, found.partial)
+                return found
             call.unused(*proving.UNUSED)
             call.compiled_alone()
             with ExitStack() as stack:
@@ -445,7 +465,7 @@ class Model:
                 for option, target in targets.items():
                     if result.verdict is Verdict.PROVED:
                         target.write(written_down(option, subject, request, result)[0])
-        return _whole(result, result.confirmed is not None and result.confirmed.partial)
+        return result
 
     @_answering
     def eval(
@@ -478,10 +498,7 @@ class Model:
         return result
 
     @_answering
-    def words(
-        self,
-        **keywords: Unpack[WordsKeywords],
-    ) -> WordsResult:
+    def words(self, **keywords: Unpack[WordsKeywords]) -> WordsResult:
         """Return the accepted words of length 1 to `max_n`, shortest first, then in the order of the alphabet. A
         request that would try more than `exhaustive` words is refused.
 
@@ -506,8 +523,7 @@ class Model:
             with suppress(KeyboardInterrupt):
                 kept.extend(found)
                 whole = True
-        result = words_result(about, facts, request, kept, not whole)
-        return _whole(result, result.partial)
+        return words_result(about, facts, request, kept, not whole)
 
     @_answering
     def equiv(
@@ -537,16 +553,11 @@ class Model:
                 call.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if report_progress is None else lambda n, done, total: report_progress(done, total)
-            result = compare(Semantics.of(self._input, where), Semantics.of(given, beside), options, update)
-        return _whole(result, result.partial)
+            return compare(Semantics.of(self._input, where), Semantics.of(given, beside), options, update)
 
     @overload
     def bound(
-        self,
-        *,
-        critical: Literal[True],
-        progress: ProgressCallback | None = None,
-        **keywords: Unpack[CriticalKeywords],
+        self, *, critical: Literal[True], progress: ProgressCallback | None = None, **keywords: Unpack[CriticalKeywords]
     ) -> CriticalResult: ...
 
     @overload
@@ -560,11 +571,7 @@ class Model:
 
     @_answering
     def bound(
-        self,
-        *,
-        critical: bool = False,
-        progress: ProgressCallback | None = None,
-        **keywords: Unpack[BoundKeywords],
+        self, *, critical: bool = False, progress: ProgressCallback | None = None, **keywords: Unpack[BoundKeywords]
     ) -> BoundResult | CriticalResult:
         """Report gaps, temperatures and errors by length, beside what theory allows; with `critical`, how small beta
         may be instead. `progress` gets the number of words or lengths done, and their total.
@@ -582,21 +589,16 @@ class Model:
                 call.unused(*bounds.UNUSED_FOR_GAPS)
             with crews(request, call.remark) as staff:
                 if request.critical:
-                    least = criticals.critical(call.subject(), request.max_n, _passing(progress))
-                    return _whole(least, least.partial)
+                    return criticals.critical(call.subject(), request.max_n, _passing(progress))
                 staff.join()
                 target = bound_subject(replace(call.subject(), epsilon=request.epsilon), request.gap)
                 options = call.effort()
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
                 expected = BoundOptions(gap=request.gap)
-                result = bound_report(target, options, expected, _update(progress), crew)
-        return _whole(result, result.partial)
+                return bound_report(target, options, expected, _update(progress), crew)
 
     @_answering
-    def compile(
-        self,
-        **keywords: Unpack[CompileKeywords],
-    ) -> Model:
+    def compile(self, **keywords: Unpack[CompileKeywords]) -> Model:
         """Return the softmax network, as if `hardsim compile` had written it and it had been read again; with `hard`,
         the hard-attention model. A program or a hard-attention model becomes a softmax model for lengths up to `max_n`.
 
@@ -614,10 +616,7 @@ class Model:
 
     @_answering
     def export(
-        self,
-        path: str | os.PathLike[str],
-        to: str = "torch",
-        **keywords: Unpack[ExportKeywords],
+        self, path: str | os.PathLike[str], to: str = "torch", **keywords: Unpack[ExportKeywords]
     ) -> ExportResult:
         """Write the network for another framework: with `to` "torch" or "safetensors" a folder, new or empty; with `to`
         "onnx" a file for words of up to `max_n` symbols, or of exactly `length` symbols, that computes in `dtype`.
@@ -658,11 +657,7 @@ class Model:
             return ExportResult(self.name, self.kind, facts, to, name, *parts, made.longest, runs)
 
     @_answering
-    def precision(
-        self,
-        arith: str | None = None,
-        **keywords: Unpack[PrecisionKeywords],
-    ) -> PrecisionResult:
+    def precision(self, arith: str | None = None, **keywords: Unpack[PrecisionKeywords]) -> PrecisionResult:
         """Find the length, up to `max_n`, to which every evaluation of the exported network is right in float32,
         bfloat16, float16 and float8_e4m3 (or only in the format `arith`), and a word that is wrong.
 
@@ -676,11 +671,10 @@ class Model:
         with self._call("precision", keywords, dtype=OPTIONS["dtype"].of_python("arith", arith)) as call:
             request = call.request
             made = export_of(call.given, call.options, request.max_n)
-            result = precision_of(
+            return precision_of(
                 made, self.name, ariths_of(request), request.max_n, request.exhaustive,
                 request.accumulate is not None, request.seed,
             )  # fmt: skip
-        return _whole(result, result.partial)
 
     # ---- external networks ----
 
@@ -707,8 +701,7 @@ class Model:
             options = replace(tried_of(call.request, subject), words=_given(words, subject))
             if options.words:
                 options = replace(options, max_n=max(map(len, options.words)))
-            result = heads_of(subject, options, _update(progress))
-        return _whole(result, result.partial)
+            return heads_of(subject, options, _update(progress))
 
     @_answering
     def trace(
@@ -1043,6 +1036,7 @@ def _outputs(call: _MethodCall, words: Sequence[Any]) -> EvalResult:
 # ---- opening ----
 
 
+@_spoken_errors()
 def load(
     source: str | os.PathLike[str],
     alphabet: str | Sequence[str] | None = None,
@@ -1078,19 +1072,6 @@ def load(
         TypeError: if the source is neither a path nor text.
     """
     how: dict[str, Any] = {"tokens": tokens, "input": input, "decide": decide}
-    with _spoken_errors():
-        return _loaded(source, alphabet, props, dialect, at, how)
-
-
-def _loaded(
-    source: str | os.PathLike[str],
-    alphabet: str | Sequence[str] | None,
-    props: str | Sequence[str] | None,
-    dialect: str | None,
-    at: str | None,
-    how: dict[str, Any],
-) -> Model:
-    """Open a source as `load` does, with the options of external networks in `how`."""
     symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
@@ -1381,13 +1362,6 @@ def _update(progress: ProgressCallback | None) -> Callable[[Progress], None] | N
     return None if report_progress is None else lambda at: report_progress(at.done, at.total)
 
 
-def _whole(result: T, partial: bool) -> T:
-    """Return a whole result; raise a partial one with Interrupted, so that loops around the call end, too."""
-    if partial:
-        raise Interrupted(result)
-    return result
-
-
 @contextmanager
 def _in_python() -> Iterator[Callable[[str], None]]:
     """Name options in errors as Python does, and give remarks as warnings when the block ends. A finding that float64
@@ -1401,21 +1375,6 @@ def _in_python() -> Iterator[Callable[[str], None]]:
         # Each remark once, also if the block failed: it may explain the error.
         for text in dict.fromkeys([*remarks, *reasons()]):
             _warn(spoken(text))
-
-
-@contextmanager
-def _spoken_errors() -> Iterator[None]:
-    """Name options in errors as Python does."""
-    try:
-        yield
-    except HardsimError as error:
-        if isinstance(error, InputError | WorkerFailure):
-            error.message, error.hint = spoken(error.message), spoken(error.hint)
-        else:
-            error.args = tuple(map(spoken, error.args))
-        if isinstance(error, SourceError):
-            error.source = replace(error.source, name=spoken(error.source.name))
-        raise
 
 
 def _warn(text: str) -> None:
