@@ -22,6 +22,7 @@ number it prints as (0.5 is, 0.1 is not).
 class ModelKeywords(TypedDict, total=False):
     """Keywords for what is compiled."""
 
+    at: At | None
     regime: str | None
     beta: Number | None
     tau: Number | None
@@ -40,7 +41,6 @@ class ArithmeticKeywords(TypedDict, total=False):
 class CheckKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `check`."""
 
-    at: At | None
     max_n: int
     exhaustive: int
     samples: int | None
@@ -54,7 +54,6 @@ class CheckKeywords(ModelKeywords, ArithmeticKeywords, total=False):
 class ProveKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `prove`."""
 
-    at: At | None
     max_n: int | None
     min_n: int
     all_n: bool
@@ -68,13 +67,10 @@ class ProveKeywords(ModelKeywords, ArithmeticKeywords, total=False):
 class EvalKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `eval`."""
 
-    at: At | None
-
 
 class WordsKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `words`."""
 
-    at: At | None
     by: Judge
     max_n: int
     exhaustive: int
@@ -93,7 +89,6 @@ class EquivKeywords(TypedDict, total=False):
 class BoundKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `bound`."""
 
-    at: At | None
     max_n: int
     exhaustive: int
     samples: int | None
@@ -107,7 +102,6 @@ class BoundKeywords(ModelKeywords, ArithmeticKeywords, total=False):
 class CompileKeywords(ModelKeywords, total=False):
     """Keywords of `compile`."""
 
-    at: At | None
     hard: bool
     max_n: int
 
@@ -115,7 +109,6 @@ class CompileKeywords(ModelKeywords, total=False):
 class ExportKeywords(ModelKeywords, total=False):
     """Keywords of `export`."""
 
-    at: At | None
     max_n: int
     seed: int
     dtype: str | None
@@ -125,7 +118,6 @@ class ExportKeywords(ModelKeywords, total=False):
 class PrecisionKeywords(ModelKeywords, total=False):
     """Keywords of `precision`."""
 
-    at: At | None
     max_n: int
     exhaustive: int
     seed: int
@@ -144,7 +136,6 @@ class HeadsKeywords(TypedDict, total=False):
 class TraceKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `trace`."""
 
-    at: At | None
     plot: str | os.PathLike[str] | None
 
 

@@ -22,9 +22,7 @@ FEW = 4
 METHODS = ("check", "prove", "eval", "words", "equiv", "bound", "compile", "export", "precision", "heads", "trace")
 """The commands that are methods of `hardsim.Model`."""
 BASES = {"Model": ("beta", "what is compiled"), "Arithmetic": ("engine", "the arithmetic of the softmax network")}
-"""Groups of keywords: the name of their class, one of them (the others are taken by the same methods), and what they
-are about.
-"""
+"""Groups of keywords: the name of their class, one of them, whose methods take them all, and what they are about."""
 CRITICAL = ["max_n", "regime", "tau", "at", "single_head", "counting"]
 """The keywords that `bound` takes with `critical`."""
 TYPES = '''"""The keywords of the methods of `hardsim.Model`, and their types. (`make docs` writes this file from the
@@ -81,10 +79,11 @@ def defaults(one: Option) -> str:
 def keywords(table: dict[str, Option] = OPTIONS) -> str:
     """Return the module of the keywords: a class for each method, with classes above it for groups of keywords."""
     taken = {method: [name for name, one in table.items() if one.is_keyword(method)] for method in METHODS}
-    methods = {name: [method for method in METHODS if name in taken[method]] for name in table}
-    groups = {base: [name for name in table if methods[name] == methods[one]] for base, (one, _) in BASES.items()}
-    found = [TYPES]
-    for base, (_, about) in BASES.items():
+    methods = {name: {method for method in METHODS if name in taken[method]} for name in table}
+    found, groups, free = [TYPES], dict[str, list[str]](), list(table)
+    for base, (one, about) in BASES.items():
+        groups[base] = [name for name in free if methods[name] >= methods[one]]
+        free = [name for name in free if name not in groups[base]]
         found.append(klass(base, "TypedDict, total=False", f"Keywords for {about}.", groups[base], table))
     for method, names in [*taken.items(), ("critical", CRITICAL)]:
         above = [base for base, group in groups.items() if {*group} <= {*names}]

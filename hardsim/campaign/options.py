@@ -10,7 +10,7 @@ module imports nothing that takes long, so that help and mistakes in a command l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from hardsim.targets.open import Input
 
 ALL = "all"
+ENGINES = ("auto", "float64", "ball", "mpmath")
 TEXT, JSON = "text", "json"
+DIALECTS = ("strong-next", "weak-next")
 FORMATS = (TEXT, JSON, "junit", "github", "sarif")
 """Formats of standard output: tables, the JSON document, or a format that other programs read."""
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
@@ -51,6 +53,8 @@ COMPUTING = "check prove eval words trace bound report"
 """The commands for which the arithmetic of the softmax network can be chosen."""
 TRYING = "check heads bound report"
 """The commands that try words, all of a length or a sample."""
+SOURCE = "check prove verify show compile export precision bound report"
+"""The commands that take a formula instead of a file, or symbols of a file, among many other options."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Option:
     also: str = ""
     """The other commands that take it."""
     kind: ValueKind = kinds.TEXT
-    """The kind of its values; a flag is of the kind FLAG whatever this says."""
+    """The kind of its values."""
     own: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     """The default of each command that has its own, and what its help says after it: the reason."""
     values: Sequence[str] = ()
@@ -115,7 +119,7 @@ class Option:
         """Convert a Python value of this option, whose field is `name` (see `ValueKind.of_python`)."""
         if value is None and self.default is None:
             return None
-        return (self.kind if self.metavar else kinds.FLAG).of_python(name, value)
+        return self.kind.of_python(name, value)
 
     def default_of(self, command: str) -> Any:
         """Return the default that a command has."""
@@ -130,14 +134,23 @@ class Option:
         return first if brief else " ".join([first, *rest])
 
 
-def option(spelled: str, help: str = "", default: Any = None, **settings: Any) -> Any:
-    """Return the field of an option, with its entry, which is `Option(spelled, help, default, **settings)`."""
-    return field(default=default, metadata={"option": Option(spelled, help, default, **settings)})
+def option(spelled: str, **settings: Any) -> Callable[[str], Any]:
+    """Return the function that takes the help of an option and returns its field, which holds the entry
+    `Option(spelled, help, **settings)`.
+    """
+    of_flags: dict[str, Any] = {"default": False, "kind": kinds.FLAG}
+    one = Option(spelled, "", **(of_flags if spelled.split()[-1].startswith("-") else {}) | settings)
+    return lambda help: field(default=one.default, metadata={"option": replace(one, help=" ".join(help.split()))})
 
 
-def console(*entry: Any, **settings: Any) -> Any:
-    """Return the field of an option that only the command line has."""
-    return option(*entry, keyword="", **settings)
+def console(spelled: str, **settings: Any) -> Callable[[str], Any]:
+    """Return the same for an option that only the command line has."""
+    return option(spelled, keyword="", **settings)
+
+
+def argument(spelled: str, brief: str, default: Any = None) -> Any:
+    """Return the field of an argument, which the text of the command describes."""
+    return console(spelled, brief=brief, default=default)("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,134 +160,77 @@ class Request:
     `written` are the names of the fields that were given on the command line.
     """
 
-    files: list[str] | None = console("FILE", brief=f"{LISTING} equiv heads fmt")
-    file: str | None = console("FILE", brief="compile export")
-    words: list[str] | None = console("WORD", brief="eval trace")
-    name: str | None = console("NAME", brief="examples")
-    folder: str | None = console("DIR", brief="replay")
-    certificates: Sequence[str] = console("FILE...", default=(), brief="verify")
-    to: str | None = console(
-        "--to NAME",
-        "The format to write: torch, onnx or safetensors. torch is a folder with model.safetensors, config.json and a "
-        "model.py that runs them; safetensors is the folder without model.py; onnx is one file.",
-        brief="export",
-        values=("torch", "onnx", "safetensors"),
-    )
-    output: str | None = console(
-        "-o --output PATH",
-        "The file or directory to write. `compile` writes a file ('-' is standard output), `report` a directory, "
-        "`export` a directory, or for onnx a file. A directory is new or empty.",
-        brief="compile export report",
-    )
-    expression: str | None = console(
-        "-e TEXT",
-        "A formula instead of a file. Without --alphabet and --props its symbols are the alphabet, if there are two or "
-        "more.",
-        brief="eval words trace",
-        also="check prove verify show compile export precision bound report",
-    )
-    expressions: list[str] | None = console(
-        "-e TEXT",
-        "A formula instead of a file; twice: of both. Without --alphabet and --props it is over the alphabet of the "
-        "file, or, if no file declares one, over the symbols of both.",
-        brief="equiv",
-    )
-    alphabet: str | None = console(
-        "--alphabet SYMBOLS",
-        "The symbols, such as 'a b'. Separate them by spaces; quote a symbol that has blanks. For -e, and for "
-        "formulas, C-RASP programs and regular expressions that declare none.",
-        brief="eval words",
-        also="check prove verify trace equiv show compile export precision bound report",
-    )
-    props: str | None = console(
-        "--props NAMES|auto",
-        "The propositions, such as 'p q', or auto. A position has a set of them. For -e, and for formulas and regular "
-        "expressions that declare neither propositions nor symbols. With auto they are those that the text mentions.",
-        brief="eval words",
-        also="check prove verify trace equiv show compile export precision bound report",
-    )
-    dialect: str | None = console(
-        "--dialect NAME",
-        "Meaning of a bare X in a formula: strong-next (the default) or weak-next, as in Spot, pylogics, lydia and "
-        "TLSF.",
-        also=f"{ASKING} verify equiv",
-        values=("strong-next", "weak-next"),
-    )
-    lines: bool = console(
-        "--lines",
-        "Read each line of a file as a formula. Each is an input of its own, FILE:LINE; header lines at the top hold "
-        "for all of them.",
-        False,
-        also=LISTING,
-    )
-    at: str | None = option(
-        "--at first|last",
-        "Position at which the formula is read (default: the file's own, or last).",
-        also=f"{ASKING} verify equiv",
-        kind=kinds.AT,
+    files: list[str] | None = argument("FILE", brief=f"{LISTING} equiv heads fmt")
+    file: str | None = argument("FILE", brief="compile export")
+    words: list[str] | None = argument("WORD", brief="eval trace")
+    name: str | None = argument("NAME", brief="examples")
+    folder: str | None = argument("DIR", brief="replay")
+    certificates: Sequence[str] = argument("FILE...", default=(), brief="verify")
+    to: str | None = console("--to NAME", brief="export", values=("torch", "onnx", "safetensors"))("""
+        The format to write: torch, onnx or safetensors. torch is a folder with model.safetensors, config.json and a
+        model.py that runs them; safetensors is the folder without model.py; onnx is one file.""")
+    output: str | None = console("-o --output PATH", brief="compile export report")("""
+        The file or directory to write. `compile` writes a file ('-' is standard output), `report` a directory, `export`
+        a directory, or for onnx a file. A directory is new or empty.""")
+    expression: str | None = console("-e TEXT", brief="eval words trace", also=SOURCE)("""
+        A formula instead of a file. Without --alphabet and --props its symbols are the alphabet, if there are two or
+        more.""")
+    expressions: list[str] | None = console("-e TEXT", brief="equiv")("""
+        A formula instead of a file; twice: of both. Without --alphabet and --props it is over the alphabet of the file,
+        or, if no file declares one, over the symbols of both.""")
+    alphabet: str | None = console("--alphabet SYMBOLS", brief="eval words", also=f"{SOURCE} trace equiv")("""
+        The symbols, such as 'a b'. Separate them by spaces; quote a symbol that has blanks. For -e, and for formulas,
+        C-RASP programs and regular expressions that declare none.""")
+    props: str | None = console("--props NAMES|auto", brief="eval words", also=f"{SOURCE} trace equiv")("""
+        The propositions, such as 'p q', or auto. A position has a set of them. For -e, and for formulas and regular
+        expressions that declare neither propositions nor symbols. With auto they are those that the text mentions.""")
+    dialect: str | None = console("--dialect NAME", also=f"{ASKING} verify equiv", values=DIALECTS)("""
+        Meaning of a bare X in a formula: strong-next (the default) or weak-next, as in Spot, pylogics, lydia and
+        TLSF.""")
+    lines: bool = console("--lines", also=LISTING)("""
+        Read each line of a file as a formula. Each is an input of its own, FILE:LINE; header lines at the top hold for
+        all of them.""")
+    at: str | None = option("--at first|last", also=f"{ASKING} verify equiv", kind=kinds.AT)(
+        "Position at which the formula is read (default: the file's own, or last)."
     )
     regime: str | None = option(
         "--regime R",
-        "How softmax is made sharp; all means every way. The ways are temperature (the default), position, "
-        "causal-temperature and causal-position; none is plain softmax, right up to a length that grows with beta.",
         brief="check prove eval show trace compile export precision report",
         also="words bound",
         values=("temperature", "position", "causal-temperature", "causal-position", "none", ALL),
+    )("""
+        How softmax is made sharp; all means every way. The ways are temperature (the default), position,
+        causal-temperature and causal-position; none is plain softmax, right up to a length that grows with beta.""")
+    beta: Fraction | None = option("--beta B", also=ASKING, kind=kinds.BETA)("""
+        Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, or more if a comparison adds
+        up many look-ups; proved sharp enough).""")
+    tau: str | None = option("--tau EXPR", also=ASKING, kind=kinds.TAU)(
+        "Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own)."
     )
-    beta: Fraction | None = option(
-        "--beta B",
-        "Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, or more if a comparison "
-        "adds up many look-ups; proved sharp enough).",
-        also=ASKING,
-        kind=kinds.BETA,
+    epsilon: Fraction | None = option("--epsilon E", also=ASKING, kind=kinds.EPSILON)("""
+        For hard-attention models and programs: the error for which Theorem 26 gives the temperature (default: half the
+        least distance of an output from the threshold, at most 1/4).""")
+    single_head: bool = option("--single-head", also=ASKING)(
+        "One head per layer, as in the paper, instead of heads that share layers."
     )
-    tau: str | None = option(
-        "--tau EXPR",
-        "Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own).",
-        also=ASKING,
-        kind=kinds.TAU,
+    counting: str | None = option("--counting lookup|sign", also=ASKING, kind=kinds.METHOD)("""
+        How comparisons of counts are decided: lookup looks up each count; sign tests the sign of the sum, which needs
+        counts of one kind (default: lookup, or sign in the regimes without look-ups).""")
+    hard: bool = option("--hard", brief="compile")(
+        "Write the hard-attention model instead. Its format is that of .ahat.json."
     )
-    epsilon: Fraction | None = option(
-        "--epsilon E",
-        "For hard-attention models and programs: the error for which Theorem 26 gives the temperature (default: half "
-        "the least distance of an output from the threshold, at most 1/4).",
-        also=ASKING,
-        kind=kinds.EPSILON,
+    engine: str = option("--engine NAME", default="auto", also=COMPUTING, values=ENGINES)("""
+        The arithmetic of the softmax network: auto (float64 with rigorous error bounds, ball arithmetic where that is
+        not enough), float64, ball, or mpmath, which has no error bounds.""")
+    dps: int | None = option("--dps D", also=COMPUTING, kind=kinds.DIGITS)(
+        "Decimal digits of mpmath, or digits with which balls begin (default: as many as are needed)."
     )
-    single_head: bool = option(
-        "--single-head", "One head per layer, as in the paper, instead of heads that share layers.", False, also=ASKING
-    )
-    counting: str | None = option(
-        "--counting lookup|sign",
-        "How comparisons of counts are decided: lookup looks up each count; sign tests the sign of the sum, which "
-        "needs counts of one kind (default: lookup, or sign in the regimes without look-ups).",
-        also=ASKING,
-        kind=kinds.METHOD,
-    )
-    hard: bool = option(
-        "--hard", "Write the hard-attention model instead. Its format is that of .ahat.json.", False, brief="compile"
-    )
-    engine: str = option(
-        "--engine NAME",
-        "The arithmetic of the softmax network: auto (float64 with rigorous error bounds, ball arithmetic where that "
-        "is not enough), float64, ball, or mpmath, which has no error bounds.",
-        "auto",
-        also=COMPUTING,
-        values=("auto", "float64", "ball", "mpmath"),
-    )
-    dps: int | None = option(
-        "--dps D",
-        "Decimal digits of mpmath, or digits with which balls begin (default: as many as are needed).",
-        also=COMPUTING,
-        kind=kinds.DIGITS,
-    )
-    by: Judge = option(
-        "--by oracle|hard|soft", "Whose answer counts.", "oracle", brief="words", kind=one_of(get_args(Judge), "Judge")
+    by: Judge = option("--by oracle|hard|soft", default="oracle", brief="words", kind=one_of(get_args(Judge), "Judge"))(
+        "Whose answer counts."
     )
     max_n: int = option(
         "--max-n N",
-        f"Largest length. It is from 1 to {LARGEST_LENGTH}.",
-        8,
+        default=8,
         brief=f"{LISTING} export equiv heads",
         also="compile",
         kind=kinds.LENGTH,
@@ -285,204 +241,123 @@ class Request:
             "export": (64, ", as no words are tried"),
             "precision": (4096, ", as most need no words"),
         },
+    )(f"Largest length. It is from 1 to {LARGEST_LENGTH}.")
+    min_n: int = option("--min-n N", default=1, brief="prove", kind=kinds.LENGTH)(
+        "Smallest length. For a single length, give --max-n the same number."
     )
-    min_n: int = option(
-        "--min-n N",
-        "Smallest length. For a single length, give --max-n the same number.",
-        1,
-        brief="prove",
-        kind=kinds.LENGTH,
-    )
-    all_n: bool = option(
-        "--all-n",
-        "Prove every length. The argument can be checked by hand; the lengths up to --max-n are proved by other means, "
-        "too.",
-        False,
-        brief="prove report",
-    )
-    heads_only: bool = option(
-        "--heads-only",
-        "Prove only that the network does what its heads' specification says, without a formula.",
-        False,
-        also="prove",
+    all_n: bool = option("--all-n", brief="prove report")("""
+        Prove every length. The argument can be checked by hand; the lengths up to --max-n are proved by other means,
+        too.""")
+    heads_only: bool = option("--heads-only", also="prove")(
+        "Prove only that the network does what its heads' specification says, without a formula."
     )
     exhaustive: int = option(
         "--exhaustive M",
-        "Try every word of a length that has at most M words; of other lengths a sample.",
-        1024,
+        default=1024,
         also=f"{TRYING} equiv precision words",
         kind=kinds.COUNT,
         own={
             "bound": (256, ", as each word is run at many temperatures"),
             "equiv": (2**16, ", as no network is run"),
             "precision": (2**16, ", as other lengths have no sample"),
-            "words": (100_000, " in all lengths together, as more are refused"),
+            "words": (100000, " in all lengths together, as more are refused"),
         },
+    )("Try every word of a length that has at most M words; of other lengths a sample.")
+    search: int = option("--search M", default=2000, also="prove", kind=kinds.COUNT)(
+        "If there is no proof, try every word of the short lengths that have at most M words together."
     )
-    search: int = option(
-        "--search M",
-        "If there is no proof, try every word of the short lengths that have at most M words together.",
-        2000,
-        also="prove",
-        kind=kinds.COUNT,
+    samples: int | None = option("--samples K", also=f"{TRYING} equiv", kind=kinds.SAMPLE)("""
+        Random words per length that is not tried in full, besides structured ones (default: 20 up to length 16, 4
+        beyond); for external networks all words that a search of the length tries (default: 400).""")
+    seed: int = option("--seed S", default=0, also=f"{TRYING} equiv precision export", kind=kinds.SEED)(
+        "Seed of the random words: any integer."
     )
-    samples: int | None = option(
-        "--samples K",
-        "Random words per length that is not tried in full, besides structured ones (default: 20 up to length 16, 4 "
-        "beyond); for external networks all words that a search of the length tries (default: 400).",
-        also=f"{TRYING} equiv",
-        kind=kinds.SAMPLE,
+    workers: int | None = option("--workers W", also="check prove bound report replay", kind=kinds.WORKERS)("""
+        Processes that share the words; the result does not depend on their number (default: one for a quick check,
+        otherwise one per processor; on a cluster all).""")
+    backend: str = option("--backend NAME", default="local", also="check bound", values=("local", "dask", "ray"))("""
+        Where the processes run: local (this machine), dask (with --scheduler), or ray (the cluster of RAY_ADDRESS, or
+        one that is started here); the result does not depend on it.""")
+    scheduler: str | None = option("--scheduler ADDRESS", also="check bound")(
+        "The dask scheduler of --backend dask, such as tcp://host:8786."
     )
-    seed: int = option(
-        "--seed S",
-        "Seed of the random words: any integer.",
-        0,
-        also=f"{TRYING} equiv precision export",
-        kind=kinds.SEED,
+    gap: bool = option("--gap", brief="bound")(
+        "Report score gaps only. The report is short, for continuous integration."
     )
-    workers: int | None = option(
-        "--workers W",
-        "Processes that share the words; the result does not depend on their number (default: one for a quick check, "
-        "otherwise one per processor; on a cluster all).",
-        also="check prove bound report replay",
-        kind=kinds.WORKERS,
+    critical: bool = console("--critical", brief="bound")("""
+        Report how small beta may be. For all words of a length, and for every length; for programs with --tau, length
+        by length.""")
+    require: str | None = console("--require proved|certified", brief="check")("Exit with code 3 for a weaker verdict.")
+    tables: bool | None = console("--tables/--no-tables", default=None, also="check prove bound")(
+        "Print the rows for lengths and heads (default: for a single input)."
     )
-    backend: str = option(
-        "--backend NAME",
-        "Where the processes run: local (this machine), dask (with --scheduler), or ray (the cluster of RAY_ADDRESS, "
-        "or one that is started here); the result does not depend on it.",
-        "local",
-        also="check bound",
-        values=("local", "dask", "ray"),
+    all_lengths: bool = console("--all-lengths", also="check bound")(
+        "Print a row for every length, instead of one for several lengths."
     )
-    scheduler: str | None = option(
-        "--scheduler ADDRESS", "The dask scheduler of --backend dask, such as tcp://host:8786.", also="check bound"
+    resume: str | None = option("--resume FILE", also="check", kind=kinds.PATH)("""
+        Keep results in FILE, and continue from there if it exists: the same command, stopped at any moment, ends with
+        the same report.""")
+    plot: str | None = option("--plot PATH", brief="trace bound", kind=kinds.PATH, keyword="trace")("""
+        Draw a picture: .svg, .png or .pdf, for `trace` also .html. Of `bound` it shows the results against n; of
+        `trace` attention maps, hard beside soft, and the .html is a page to step through. All but .html need
+        matplotlib, the extra plot.""")
+    head: list[str] | None = console("--head NAME", brief="trace")(
+        "Show one head only, position by position. There may be several."
     )
-    gap: bool = option(
-        "--gap", "Report score gaps only. The report is short, for continuous integration.", False, brief="bound"
+    certificate: str | None = option("--certificate PATH", brief="prove", kind=kinds.PATH)(
+        "Write the proof for `hardsim verify`. '-' is standard output. The certificate is checked first."
     )
-    critical: bool = console(
-        "--critical",
-        "Report how small beta may be. For all words of a length, and for every length; for programs with --tau, "
-        "length by length.",
-        False,
-        brief="bound",
-    )
-    require: str | None = console("--require proved|certified", "Exit with code 3 for a weaker verdict.", brief="check")
-    tables: bool | None = console(
-        "--tables/--no-tables",
-        "Print the rows for lengths and heads (default: for a single input).",
-        also="check prove bound",
-    )
-    all_lengths: bool = console(
-        "--all-lengths", "Print a row for every length, instead of one for several lengths.", False, also="check bound"
-    )
-    resume: str | None = option(
-        "--resume FILE",
-        "Keep results in FILE, and continue from there if it exists: the same command, stopped at any moment, ends "
-        "with the same report.",
-        also="check",
-        kind=kinds.PATH,
-    )
-    plot: str | None = option(
-        "--plot PATH",
-        "Draw a picture: .svg, .png or .pdf, for `trace` also .html. Of `bound` it shows the results against n; of "
-        "`trace` attention maps, hard beside soft, and the .html is a page to step through. All but .html need "
-        "matplotlib, the extra plot.",
-        brief="trace bound",
-        kind=kinds.PATH,
-        keyword="trace",
-    )
-    head: list[str] | None = console(
-        "--head NAME", "Show one head only, position by position. There may be several.", brief="trace"
-    )
-    certificate: str | None = option(
-        "--certificate PATH",
-        "Write the proof for `hardsim verify`. '-' is standard output. The certificate is checked first.",
-        brief="prove",
-        kind=kinds.PATH,
-    )
-    smt: str | None = option(
-        "--smt PATH",
-        "Write the steps of --all-n for an SMT solver. Each query denies one of them, so every answer must be unsat. "
-        "Needs --all-n. '-' is standard output.",
-        also="prove",
-        kind=kinds.PATH,
-    )
+    smt: str | None = option("--smt PATH", also="prove", kind=kinds.PATH)("""
+        Write the steps of --all-n for an SMT solver. Each query denies one of them, so every answer must be unsat.
+        Needs --all-n. '-' is standard output.""")
     dtype: str | None = option(
         "--dtype NAME",
-        "The number format to check, or of an ONNX file. `precision` checks it alone: float32, bfloat16, float16 or "
-        "float8_e4m3 (default: all); its exit code is then 1 if a word is wrong, and 3 if not all lengths are safe. An "
-        "ONNX file computes in it: float64 (the default) or float32.",
         brief="precision",
         also="export",
         values=("float64", "float32", "bfloat16", "float16", "float8_e4m3"),
         aliases="--arith",
         keyword="export",
+    )("""
+        The number format to check, or of an ONNX file. `precision` checks it alone: float32, bfloat16, float16 or
+        float8_e4m3 (default: all); its exit code is then 1 if a word is wrong, and 3 if not all lengths are safe. An
+        ONNX file computes in it: float64 (the default) or float32.""")
+    accumulate: str | None = option("--accumulate float32", brief="precision")(
+        "Accumulate sums in float32. They are rounded at their end."
     )
-    accumulate: str | None = option(
-        "--accumulate float32", "Accumulate sums in float32. They are rounded at their end.", brief="precision"
+    length: int | None = option("--length N", also="export", kind=kinds.LENGTH)(
+        "Write an ONNX file for words of N symbols alone."
     )
-    length: int | None = option(
-        "--length N", "Write an ONNX file for words of N symbols alone.", also="export", kind=kinds.LENGTH
+    formula: str | None = console("--formula FILE", brief="verify")(
+        "The .ltl file of the formula that it must be about."
     )
-    formula: str | None = console(
-        "--formula FILE", "The .ltl file of the formula that it must be about.", brief="verify"
-    )
-    model: str | None = console("--model FILE", "The compiled model that it must be about.", brief="verify")
-    against: str | None = console(
-        "--against FILE",
-        "Compare with FILE instead of the input's own formula or program. FILE is a formula (.ltl), a program (.srasp, "
-        ".cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the position "
-        "that it names itself, whatever --at says, and nothing is proved about it.",
-        also="check prove eval trace",
-        kind=kinds.PATH,
-    )
+    model: str | None = console("--model FILE", brief="verify")("The compiled model that it must be about.")
+    against: str | None = console("--against FILE", also="check prove eval trace", kind=kinds.PATH)("""
+        Compare with FILE instead of the input's own formula or program. FILE is a formula (.ltl), a program (.srasp,
+        .cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the position
+        that it names itself, whatever --at says, and nothing is proved about it.""")
     json: str | None = console(
         "--json PATH",
-        "Also write everything as JSON. '-' is standard output, which then has nothing else.",
         brief="check prove verify eval equiv show heads trace precision bound examples fmt",
         also="words compile export",
-    )
+    )("Also write everything as JSON. '-' is standard output, which then has nothing else.")
     format: str = console(
-        "--format NAME",
-        "Print text, json, junit, github or sarif. json is --json -; for other programs there are JUnit XML, "
-        "annotations of GitHub Actions, and SARIF 2.1.0.",
-        "text",
-        also=f"{JUDGING} equiv",
-        kind=one_of(FORMATS),
-        values=FORMATS,
+        "--format NAME", default="text", also=f"{JUDGING} equiv", kind=one_of(FORMATS), values=FORMATS
+    )("""
+        Print text, json, junit, github or sarif. json is --json -; for other programs there are JUnit XML, annotations
+        of GitHub Actions, and SARIF 2.1.0.""")
+    quiet: bool = console("-q --quiet", also=f"{JUDGING} equiv report replay")("Print verdicts and failures only.")
+    fail_fast: bool = console("--fail-fast", also=JUDGING)("""
+        Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require
+        asks for.""")
+    pin: bool = console("--pin", brief="check", also="prove")(
+        "Write a failing word into the file. It becomes an example of one .ltl, .srasp or .cr file."
     )
-    quiet: bool = console(
-        "-q --quiet", "Print verdicts and failures only.", False, also=f"{JUDGING} equiv report replay"
+    check: bool = console("--check", brief="fmt")(
+        "Only show what would change. The exit code is 1 if a file is not in its canonical form."
     )
-    fail_fast: bool = console(
-        "--fail-fast",
-        "Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require "
-        "asks for.",
-        False,
-        also=JUDGING,
-    )
-    pin: bool = console(
-        "--pin",
-        "Write a failing word into the file. It becomes an example of one .ltl, .srasp or .cr file.",
-        False,
-        brief="check",
-        also="prove",
-    )
-    check: bool = console(
-        "--check",
-        "Only show what would change. The exit code is 1 if a file is not in its canonical form.",
-        False,
-        brief="fmt",
-    )
-    write: bool = console(
-        "-w --write",
-        "Rewrite the files. Each is replaced as a whole; a file that has a mistake, or would not change, is left "
-        "alone.",
-        False,
-        brief="fmt",
-    )
+    write: bool = console("-w --write", brief="fmt")("""
+        Rewrite the files. Each is replaced as a whole; a file that has a mistake, or would not change, is left
+        alone.""")
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:
@@ -492,19 +367,14 @@ class Request:
             InputError: if the regime, the position, the counting or the engine is unknown.
             SourceError: if the temperature is no expression.
         """
-        from hardsim.campaign.result import ENGINES
         from hardsim.lang.arith import parse_arith
         from hardsim.program.regimes import PROVEN, REGIMES
         from hardsim.targets.base import ModelOptions
 
         if self.regime is not None and self.regime not in (ALL, *REGIMES):
             raise unknown("regime", self.regime, (*REGIMES, ALL), f"; '{ALL}' means {', '.join(PROVEN)}")
-        for name, one, other in (
-            ("at", "first", "last"),
-            ("counting", "lookup", "sign"),
-            ("dialect", "strong-next", "weak-next"),
-        ):
-            value = getattr(self, name)
+        for name in ("at", "counting", "dialect"):
+            value, (one, other) = getattr(self, name), OPTIONS[name].choices
             if value not in (None, one, other):
                 near = did_you_mean(value, (one, other))
                 hint = f"Write --{name} {one} or --{name} {other}{'; ' * bool(near)}{near or '.'}"

@@ -15,6 +15,7 @@ from hardsim.campaign.workers import BACKENDS
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import options_of
+from hardsim.lang.vocabulary import DIALECTS
 from hardsim.measuring.export import GOALS
 from hardsim.precision.safe_lengths import ARITHS
 from hardsim.targets.base import At
@@ -28,14 +29,13 @@ class LongerRequest(Request):
 
     turns: int = option(
         "-t --turns K",
-        "Turns. There are a few.",
-        3,
+        default=3,
         brief="check",
         also="words prove",
         kind=COUNT,
         own={"prove": (5, ", as a proof turns more")},
         aliases="--rounds",
-    )
+    )("Turns. There are a few.")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_number_format_has_one_name(hardsim: Any) -> None:
 def test_values_are_those_that_there_are() -> None:
     known = {
         "regime": (*REGIMES, ALL), "engine": ENGINES, "to": GOALS, "backend": BACKENDS, "format": FORMATS,
-        "at": get_args(At), "dtype": dict.fromkeys((*DTYPES, *ARITHS)),
+        "at": get_args(At), "dialect": DIALECTS, "dtype": dict.fromkeys((*DTYPES, *ARITHS)),
     }  # fmt: skip
     for name, values in known.items():
         assert tuple(OPTIONS[name].choices) == tuple(values)
