@@ -211,17 +211,23 @@ class Arith:
 EXACT: Final = "log, sqrt and exp are allowed only in temperatures (--tau) and in the encodings of softmax networks"
 
 
+def operands(tree: Expression) -> tuple[Expression, ...]:
+    """Return the operands of an expression, from left to right."""
+    match tree:
+        case Negation(arg) | Complement(arg) | Indicator(arg) | Application(_, arg):
+            return (arg,)
+        case Operation(_, left, right):
+            return left, right
+        case Constant() | Variable():
+            return ()
+
+
 def applications(tree: Expression) -> Iterator[Application]:
     """Yield the function applications in an expression, from left to right, each before those in its argument."""
-    match tree:
-        case Application(_, arg):
-            yield tree
-            yield from applications(arg)
-        case Negation(arg) | Complement(arg) | Indicator(arg):
-            yield from applications(arg)
-        case Operation(_, left, right):
-            yield from applications(left)
-            yield from applications(right)
+    if isinstance(tree, Application):
+        yield tree
+    for part in operands(tree):
+        yield from applications(part)
 
 
 def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = "<expression>") -> Arith:
@@ -517,15 +523,7 @@ class _NoValueError(Exception):
 
 def names_in(tree: Expression) -> set[str]:
     """Return the variable names in an expression."""
-    match tree:
-        case Constant():
-            return set()
-        case Variable(name):
-            return {name}
-        case Negation(arg) | Complement(arg) | Indicator(arg) | Application(_, arg):
-            return names_in(arg)
-        case Operation(_, left, right):
-            return names_in(left) | names_in(right)
+    return {tree.name} if isinstance(tree, Variable) else set[str]().union(*map(names_in, operands(tree)))
 
 
 _Binary: TypeAlias = Callable[[Any, Any], Any]
@@ -697,11 +695,10 @@ class Valuing:
                     value = inner(values)
                     try:
                         return apply(name, value)
-                    except ValueError as wrong:
-                        error = _NoValueError(str(wrong), "a function must have a value at every position and length")
+                    except (ValueError, SignUnknown) as wrong:
+                        advice = "a function must have a value at every position and length"
+                        error = wrong if isinstance(wrong, SignUnknown) else _NoValueError(str(wrong), advice)
                         raise self._refusal(error, span, _application(name, value), values) from None
-                    except SignUnknown as unknown:
-                        raise self._refusal(unknown, span, _application(name, value), values) from None
 
                 return applied
             case Operation():

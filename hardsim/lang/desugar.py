@@ -186,13 +186,10 @@ class _Desugarer(CoreBuilder):
         phi, psi = args[0] if len(args) > 1 else self.true, ~args[-1] if dual else args[-1]
         found = psi
         for left in range(node.most, 0, -1):
-            found = self.both([phi, self._stepped(node, where, found)])
+            found = self.both([phi, self.mention(self.step(where, found), node.op, node.span, node)])
             if left > node.least:
                 found = self.either([psi, found])
         return self.mention(~found if dual else found, node.op, node.span, node)
-
-    def _stepped(self, node: ast.Bounded, where: Literal["X", "Y"], arg: Lit) -> Lit:
-        return self.mention(self.step(where, arg), node.op, node.span, node)
 
     @property
     def _position(self) -> CountOf:

@@ -75,9 +75,8 @@ class Layout(Cited, ABC):
         """Process a line: its place without the indentation shared by all lines, and its text without any
         indentation."""
 
-    @abstractmethod
     def _take(self, span: Span) -> None:
-        """Process a definition or statement together with its continuation lines."""
+        """Process a definition or statement together with its continuation lines; some languages have none."""
 
     def _require_readable(self, line: Span, text: str) -> None:
         """Raise SourceError if the line is a comment in the syntax of another language."""

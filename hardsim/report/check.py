@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from os.path import basename
-from typing import Protocol
 
 from rich.cells import cell_len
 
@@ -39,11 +38,13 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
-from hardsim.measuring.bound import BoundHead, BoundResult
+from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
+from hardsim.measuring.critical import CriticalResult
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.report.network import print_judged, print_margins
 from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text
 from hardsim.report.screen import GAP, Screen, columns
+from hardsim.targets.subject import SubjectRecord
 from hardsim.visible import visible
 
 STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
@@ -148,19 +149,7 @@ def named(name: str, regime: str | None) -> str:
     return name if regime in (None, DEFAULT_REGIME) else f"{name}, regime {regime}"
 
 
-class Titled(Protocol):
-    """A result that has a formula or a title."""
-
-    @property
-    def formula(self) -> str | None:
-        """Text of the formula."""
-
-    @property
-    def title(self) -> str | None:
-        """Title that the file gives itself."""
-
-
-def titles(result: Titled) -> list[tuple[str, str | None]]:
+def titles(result: CheckResult | CriticalResult | SubjectRecord) -> list[tuple[str, str | None]]:
     """Return the labelled text of a formula, and the labelled title of a file. A title is an unconfirmed claim of the
     file."""
     return [("formula", result.formula or None), (FILE_SAYS, result.title or None)]
@@ -243,19 +232,7 @@ def length_row(span: str, length: LengthResult) -> list[str | None]:
     ]
 
 
-class ErrorRow(Protocol):
-    """A table row with a measured error and its bound."""
-
-    @property
-    def bound(self) -> Fraction:
-        """Bound of the error from theory."""
-
-    @property
-    def void(self) -> bool:
-        """True if the bound is void: it rests on an earlier head that failed, and claims nothing."""
-
-
-def bound_text(row: ErrorRow) -> str:
+def bound_text(row: LengthResult | HeadResult | BoundLength | BoundHead) -> str:
     """Return a bound as text for a table; a void bound has no number, because it claims nothing."""
     return VOID if row.void else short(row.bound)
 

@@ -510,15 +510,7 @@ class ProgramChecker(ShareSigns):
         """Return True if a form at the keys of a place is known to lie within the ends of a span, and on its
         lattice."""
         low, high = ends_of(terms)
-        return self._between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
-
-    def _between(self, low: Value, high: Value, sight: VisibleKeys, claimed: NumberSpan) -> bool:
-        for own, limit, sign in ((low, claimed.low, 1), (high, claimed.high, -1)):
-            if not self.nonnegative(sign * (own - limit), sight.domains):
-                least = self.floor(sign * own, sight)
-                if not self.nonnegative(least - sign * limit, sight.domains):
-                    return False
-        return True
+        return self.between(low, high, sight, claimed) and self.on_lattice(terms, 0, claimed)
 
     def _mean(self, form: Form, seen: Sights, query: Place, count: Value, claimed: NumberSpan) -> bool:
         """Return True if the mean over all visible keys is known to lie in a span."""
@@ -527,7 +519,7 @@ class ProgramChecker(ShareSigns):
         over = of(1) / count
         terms = [(self._terms(form, key), sight) for key, sight in seen]
         # A mean lies between the least and the largest value; or else the sum of the ends at all places is divided.
-        inside = all(self._between(*ends_of(some), sight, claimed) for some, sight in terms)
+        inside = all(self.between(*ends_of(some), sight, claimed) for some, sight in terms)
         if not inside:
             total: list[Value] = [0, 0]
             for some, sight in terms:

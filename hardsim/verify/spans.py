@@ -345,13 +345,18 @@ class Signs(Costs):
         # The usual case, without any work.
         if inner == outer and not any(has(part, 2) for part in inner.functions):
             return True
-        ends = ((inner.low, outer.low, 1), (inner.high, outer.high, -1))
-        for own, limit, sign in ends:
-            if self.nonnegative(sign * (own - limit), sight.domains):
-                continue
-            if not self.nonnegative(self.floor(sign * own, sight) - sign * limit, sight.domains):
-                return False
-        return self.on_lattice(((1, inner),), 0, outer) and outer.most is None
+        fine = self.between(inner.low, inner.high, sight, outer) and self.on_lattice(((1, inner),), 0, outer)
+        return fine and outer.most is None
+
+    def between(self, low: Value, high: Value, sight: VisibleKeys, outer: NumberSpan) -> bool:
+        """Return True if all numbers from `low` to `high`, at every visible key, are known to lie within the ends of
+        the span `outer`."""
+        for own, limit, sign in ((low, outer.low, 1), (high, outer.high, -1)):
+            if not self.nonnegative(sign * (own - limit), sight.domains):
+                least = self.floor(sign * own, sight)
+                if not self.nonnegative(least - sign * limit, sight.domains):
+                    return False
+        return True
 
     def on_lattice(self, parts: Iterable[tuple[Rational, NumberSpan]], bias: Value, outer: NumberSpan) -> bool:
         """Return True if a sum of factors times numbers of spans, plus a bias, is known to be on the lattice of

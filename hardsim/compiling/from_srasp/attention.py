@@ -93,7 +93,7 @@ class Evaluator(NetworkBuilder):
                 return self.known[vector]
             case ast.Conditional(test, then, otherwise):
                 holds = self.of(Boolean, test, f"{name}.0" if node.sort is ast.Sort.BOOL else f"{name}?")
-                return self.selected(holds, *self._both(then, otherwise, name), name)
+                return self.selected(holds, self.value(then, f"{name}.1"), self.value(otherwise, f"{name}.2"), name)
             case ast.Truth(truth):
                 return self.true if truth else self.false
             case ast.HasSymbol(symbol):
@@ -132,9 +132,6 @@ class Evaluator(NetworkBuilder):
                 return self.of(ScaledInteger, arg, name).scaled(factor)
             case _:
                 raise AssertionError(f"{node} reads more than one position")
-
-    def _both(self, left: ast.Expression, right: ast.Expression, name: str) -> tuple[Value, Value]:
-        return self.value(left, f"{name}.1"), self.value(right, f"{name}.2")
 
     def _arrow(self, op: ast.ArrowOp, left: ast.Expression, right: ast.Expression, name: str) -> Boolean:
         one, two = self.of(Boolean, left, f"{name}.1"), self.of(Boolean, right, f"{name}.2")

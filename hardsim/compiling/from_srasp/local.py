@@ -156,12 +156,11 @@ class LocalReader:
             return known[feature]
         if feature.kind == "sign":
             return frozenset((-1, 0, 1))
-        if feature.kind == "symbol" or self._is_symbol(feature):
+        vectors = self.program.vectors
+        is_vector = feature.kind == "vector"
+        if feature.kind == "symbol" or (is_vector and vectors[str(feature.what)].sort is ast.Sort.SYMBOL):
             return frozenset(self.program.symbols)
         return frozenset((False, True))
-
-    def _is_symbol(self, feature: Feature) -> bool:
-        return feature.kind == "vector" and self.program.vectors[str(feature.what)].sort is ast.Sort.SYMBOL
 
     def decide_feature(self, feature: Feature, allowed: Values, known: Type) -> bool:
         """Return True if a feature has one of the `allowed` values. Raises Split if the type does not decide it."""

@@ -36,15 +36,6 @@ def _replaced(tree: arith.Expression, by: dict[str, arith.Variable] | dict[str, 
     return _changed(tree, lambda part: _replaced(part, by))
 
 
-def _parts(tree: arith.Expression) -> tuple[arith.Expression, ...]:
-    match tree:
-        case arith.Negation(arg) | arith.Complement(arg) | arith.Indicator(arg):
-            return (arg,)
-        case arith.Operation(_, left, right):
-            return left, right
-    return ()
-
-
 def _changed(tree: arith.Expression, change: Callable[[arith.Expression], arith.Expression]) -> arith.Expression:
     """Return the tree with each operand replaced by its image under `change`."""
     match tree:
@@ -64,7 +55,7 @@ def atoms(tree: arith.Expression) -> Iterator[arith.Expression]:
     if _atomic(tree):
         yield tree
     else:
-        for part in _parts(tree):
+        for part in arith.operands(tree):
             yield from atoms(part)
 
 
@@ -130,7 +121,7 @@ def period(tree: arith.Expression) -> int | None:
         case arith.Operation("mod", left, right) if _polynomial(left):
             # a polynomial of i modulo m depends on i modulo m only
             return abs(_constant(right) or 0) or None
-    parts = [period(part) for part in _parts(tree)]
+    parts = [period(part) for part in arith.operands(tree)]
     known = [part for part in parts if part is not None]
     # one part without a period leaves the whole without one
     return lcm(*known) if len(known) == len(parts) else None
@@ -139,7 +130,7 @@ def period(tree: arith.Expression) -> int | None:
 def _polynomial(tree: arith.Expression) -> bool:
     if isinstance(tree, arith.Operation) and tree.op not in ("+", "-", "*"):
         return False
-    return not isinstance(tree, arith.Complement) and all(map(_polynomial, _parts(tree)))
+    return not isinstance(tree, arith.Complement) and all(map(_polynomial, arith.operands(tree)))
 
 
 def _constant(tree: arith.Expression) -> int | None:

@@ -21,7 +21,8 @@ from hardsim.errors import Undecided
 from hardsim.lang.valuations import Alphabet, Numbering
 
 Word: TypeAlias = tuple[str, ...]
-Moves: TypeAlias = tuple[tuple[int, ...], ...]
+Row: TypeAlias = tuple[int, ...]
+Moves: TypeAlias = tuple[Row, ...]
 """The next state, by state and letter; words begin in state 0."""
 State = TypeVar("State", bound=Hashable)
 
@@ -313,8 +314,20 @@ def explored(
 ) -> Automaton:
     """Return the minimal automaton of the states reachable from a first state, given the successors of a state by
     letter and whether it accepts. Raises TooManyStates if more than MAX_STATES states are reachable."""
+    numbers, moves = _reached(first, following)
+    accepting = {number for state, number in numbers.items() if accepted(state)}
+    of = _refined(moves, accepting, len(letters.firsts))
+    # the states of the result are the classes of states; any state of a class shows its moves
+    one = {number: state for state, number in enumerate(of)}
+    order, rows = _reached(of[0], lambda number: [of[target] for target in moves[one[number]]])
+    return Automaton(letters, tuple(rows), frozenset(order[of[state]] for state in accepting))
+
+
+def _reached(first: State, following: Callable[[State], Sequence[State]]) -> tuple[dict[State, int], list[Row]]:
+    """Number the states reachable from a first one in the order of discovery, and return the numbers of the successors
+    of each."""
     numbers: dict[State, int] = {first: 0}
-    moves: list[tuple[int, ...]] = []
+    moves: list[Row] = []
     waiting = deque([first])
     while waiting:
         row = []
@@ -326,8 +339,7 @@ def explored(
                 waiting.append(state)
             row.append(numbers[state])
         moves.append(tuple(row))
-    accepting = {number for state, number in numbers.items() if accepted(state)}
-    return _quotient(letters, moves, accepting, _refined(moves, accepting, len(letters.firsts)))
+    return numbers, moves
 
 
 def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -> list[int]:
@@ -361,22 +373,3 @@ def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -
                 waiting.add(len(blocks))
                 blocks.append(small)
     return of
-
-
-def _quotient(
-    letters: SymbolClasses, moves: Sequence[tuple[int, ...]], accepting: set[int], of: Sequence[int]
-) -> Automaton:
-    """Return the automaton whose states are the classes of states, in the order of discovery."""
-    one = {number: state for state, number in enumerate(of)}
-    order: dict[int, int] = {of[0]: 0}
-    rows: list[list[int]] = []
-    waiting = deque([of[0]])
-    while waiting:
-        row = [of[target] for target in moves[one[waiting.popleft()]]]
-        for number in row:
-            if number not in order:
-                order[number] = len(order)
-                waiting.append(number)
-        rows.append([order[number] for number in row])
-    kept = frozenset(order[of[state]] for state in accepting)
-    return Automaton(letters, tuple(map(tuple, rows)), kept)

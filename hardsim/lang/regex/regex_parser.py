@@ -133,9 +133,6 @@ class RegexLayout(Layout):
                 raise wrong
             self.expression = line
 
-    def _take(self, span: Span) -> None:
-        """Do nothing: only the expression can be continued, and `_line` extends it."""
-
 
 @dataclass(frozen=True)
 class RegexText:

@@ -68,9 +68,6 @@ class SpecLayout(Layout):
         else:
             raise self._colon(line, text) or self._stray(line, text)
 
-    def _take(self, span: Span) -> None:
-        """Do nothing: no line of a specification can be continued."""
-
     def _add_named(self, start: int, match: re.Match[str]) -> None:
         """Add a line about a named output. Raises SourceError if the output has such a line already."""
         lines = self.outputs if match["key"] == OUTPUT else self.values
