@@ -9,11 +9,11 @@ compare expressions: equal expressions denote the same number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
+from math import inf, isqrt
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
@@ -105,14 +105,21 @@ RealNumber: TypeAlias = int | Fraction | Real
 def _ball(value: Real, bits: int) -> arb:
     from flint import ctx
 
-    work = bits + GUARD_BITS
-    while True:
-        # Double the working precision until the result has the accuracy that was requested.
+    for work in precisions(bits + GUARD_BITS):
         with ctx.workprec(work):
             found = _enclosure(value)
         if found.rel_accuracy_bits() >= bits or work > bits + LIMIT_BITS:
-            return found
-        work *= 2
+            break
+    return found
+
+
+def precisions(bits: int, limit: float = inf) -> Iterator[int]:
+    """Yield the precisions at which something is computed until it is settled: `bits`, then twice as many each time,
+    and `limit` as the last."""
+    yield bits
+    while bits < limit:
+        bits = int(min(2 * bits, limit))
+        yield bits
 
 
 def _enclosure(value: RealNumber) -> arb:
@@ -168,17 +175,16 @@ def sign(value: RealNumber, beside: int | Fraction = 0) -> int:
     LIMIT_BITS of precision do not show the sign of the difference."""
     if not isinstance(value, Real):
         return (value > beside) - (value < beside)
-    difference, bits = value + -beside, 64
+    difference = value + -beside
     if not isinstance(difference, Real):
         return sign(difference)
-    while bits <= LIMIT_BITS:
+    for bits in precisions(64, LIMIT_BITS):
         found = difference.ball(bits)
         # A ball compares as `> 0` only if all its points are positive, so both tests can fail.
         if found > 0:
             return 1
         if found < 0:
             return -1
-        bits *= 2
     raise SignUnknown
 
 

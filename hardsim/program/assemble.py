@@ -77,16 +77,16 @@ def _forms(forms: Iterable[Affine], index: Mapping[str, int]) -> Matrix:
     return Matrix.of(len(rows), len(index), entries)
 
 
-def _terms(form: Affine, index: Mapping[str, int]) -> Terms:
-    return tuple(sorted((index[name], value) for name, value in form.terms))
+def _terms(terms: Iterable[tuple[str, Rational]], index: Mapping[str, int]) -> Terms:
+    return tuple(sorted((index[name], value) for name, value in terms if value))
 
 
 def _ffn(layer: ProgramLayer, index: Mapping[str, int]) -> FeedForward:
     """Return the feed-forward layer, with the same hidden units: a unit's constant term becomes its bias."""
     units: list[HiddenUnit] = []
     for unit in layer.units:
-        bias = dict(unit.pre.terms).get(ONE, 0)
-        form, outs = _terms(unit.pre - Affine.constant(bias), index), _terms(Affine.of(unit.outs), index)
+        form, outs = dict(unit.pre.terms), _terms(unit.outs, index)
+        bias = form.pop(ONE, 0)
         if outs:
-            units.append(HiddenUnit(form, bias, outs, unit.clip))
-    return FeedForward(tuple(units), _terms(Affine.of(layer.biases), index))
+            units.append(HiddenUnit(_terms(form.items(), index), bias, outs, unit.clip))
+    return FeedForward(tuple(units), _terms(Affine.of(layer.biases).terms, index))

@@ -73,14 +73,14 @@ class Arithmetic(Protocol[T]):
 class Column:
     """One coordinate at all positions, never changed once made.
 
-    `exact` is True if every entry is a Rational, `static` if the column is the same for every word of the length, and
-    `kept` if it stays in memory, so that its identity can stand for its values.
+    `exact` is True if every entry is a Rational, and `static` if the column is the same for every word of the length.
+    Columns with the same `serial` number have the same values.
     """
 
     values: list[Value]
     exact: bool = True
     static: bool = False
-    kept: bool = False
+    serial: int | None = None
 
 
 def is_exact(value: Value) -> TypeGuard[Rational]:

@@ -8,11 +8,15 @@ the arithmetic's `precision()`, since python-flint has one precision for the who
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from hardsim.errors import Undecided
-from hardsim.lang.reals import RealNumber
+from hardsim.lang.reals import RealNumber, precisions
 from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.run.arithmetic import Arithmetic
@@ -51,21 +55,40 @@ class DenseForward:
 
     def __init__(self, network: Network, arithmetic: DenseArithmetic) -> None:
         self.network, self.arithmetic = network, arithmetic
-        self._matrices: dict[int, Any] = {}
+
+    @cached_property
+    def _numbers(self) -> Network:
+        """The network with numbers of the arithmetic in place of its arrays, except the embedding and the table of
+        positions: matrices for `product`, and rows. Made at the arithmetic's precision.
+        """
+        parts = ("layers", "final", "unembedding", "unembedding_bias")
+        return replace(self.network, **{name: self._in_numbers(getattr(self.network, name)) for name in parts})
+
+    def _in_numbers(self, part: Any) -> Any:
+        if isinstance(part, np.ndarray):
+            if part.ndim == 1:
+                return list(map(self._number, part.tolist()))
+            # Floats are exact as they are.
+            return self.arithmetic.matrix(self._exact(part) if part.dtype == object else part.tolist())
+        if isinstance(part, tuple):
+            return tuple(map(self._in_numbers, part))
+        if not isinstance(part, NetworkLayer | NetworkHead | Mlp | Norm):
+            return part
+        return replace(part, **{one.name: self._in_numbers(getattr(part, one.name)) for one in fields(part)})
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
         """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
         with those around the word, are `tokens`.
         """
         with self.arithmetic.precision():
-            x = self._embedded(n, tokens)
-            last = len(self.network.layers) - 1
-            for number, layer in enumerate(self.network.layers):
+            x, network = self._embedded(n, tokens), self._numbers
+            last = len(network.layers) - 1
+            for number, layer in enumerate(network.layers):
                 x = self._layer(layer, x, places if number == last else range(len(x)))
             if last < 0:
                 x = [x[place] for place in places]
-            x = self._normed(self.network.final, x)
-            return self._linear(x, self.network.unembedding, self.network.unembedding_bias)
+            x = self._normed(network.final, x)
+            return self._linear(x, network.unembedding, network.unembedding_bias)
 
     def attention(self, n: int, tokens: Sequence[int]) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
         """Yield for each head the number of its layer (from 0), the head, and by query the scaled logits of all keys;
@@ -74,14 +97,14 @@ class DenseForward:
         with self.arithmetic.precision():
             # The precision is set only while a head is computed: it is global, and between two results other code
             # runs.
-            x = self._embedded(n, tokens)
-        for number, layer in enumerate(self.network.layers):
-            for head in layer.heads:
+            x, layers = self._embedded(n, tokens), self._numbers.layers
+        for number, layer in enumerate(layers):
+            for head, given in zip(layer.heads, self.network.layers[number].heads, strict=True):
                 with self.arithmetic.precision():
                     y = x if layer.post else self._normed(layer.norm_1, x)
                     found = self._logits(head, y, range(len(y)))
-                yield number, head, found
-            if number + 1 < len(self.network.layers):
+                yield number, given, found
+            if number + 1 < len(layers):
                 with self.arithmetic.precision():
                     x = self._layer(layer, x, range(len(x)))
 
@@ -112,7 +135,7 @@ class DenseForward:
         return x
 
     def _attended(self, layer: NetworkLayer, y: list[Row], places: Sequence[int]) -> list[Row]:
-        start = [self._number(0)] * self.network.dimension if layer.b_o is None else self._exact(layer.b_o[None, :])[0]
+        start: Any = [self._number(0)] * self.network.dimension if layer.b_o is None else layer.b_o
         found = [start for _ in places]
         for head in layer.heads:
             weights = [self.shares(row) for row in self._logits(head, y, places)]
@@ -168,7 +191,6 @@ class DenseForward:
         if norm is None:
             return x
         arithmetic, d, epsilon = self.arithmetic, self._number(self.network.dimension), self._number(norm.epsilon)
-        weight, bias = (None if part is None else self._exact(part[None, :])[0] for part in (norm.weight, norm.bias))
         found = []
         for row in x:
             if norm.kind == "layer":
@@ -176,20 +198,14 @@ class DenseForward:
                 row = [value - mean for value in row]
             root = arithmetic.sqrt(arithmetic.total([value * value for value in row]) / d + epsilon)
             row = [value / root for value in row]
-            row = row if weight is None else [a * b for a, b in zip(row, weight, strict=True)]
-            found.append(row if bias is None else _plus(row, bias))
+            row = row if norm.weight is None else [a * b for a, b in zip(row, norm.weight, strict=True)]
+            found.append(row if norm.bias is None else _plus(row, norm.bias))
         return found
 
-    def _linear(self, x: list[Row], weight: Dense, bias: Dense | None) -> list[Row]:
-        # By identity: the network keeps its arrays, so their ids stay valid.
-        if id(weight) not in self._matrices:
-            entries = self._exact(weight) if weight.dtype == object else weight.tolist()  # floats are exact as they are
-            self._matrices[id(weight)] = self.arithmetic.matrix(entries)
-        found = self.arithmetic.product(self.arithmetic.matrix(x), self._matrices[id(weight)])
-        if bias is None:
-            return found
-        added = self._exact(bias[None, :])[0]
-        return [_plus(row, added) for row in found]
+    def _linear(self, x: list[Row], weight: Any, bias: Any) -> list[Row]:
+        """Return `x weight + bias` for parameters of `_numbers`."""
+        found = self.arithmetic.product(self.arithmetic.matrix(x), weight)
+        return found if bias is None else [_plus(row, bias) for row in found]
 
     def _exact(self, array: Dense) -> list[Row]:
         """Return the rows of an array of weights as numbers of the arithmetic."""
@@ -230,14 +246,12 @@ class DenseBalls:
         self, n: int, tokens: Sequence[int], places: Sequence[int], settled: Callable[[list[Row]], bool]
     ) -> tuple[list[Row], int]:
         """Return the outputs, by position in `places` and output, and the number of bits used. `settled` is called
-        with these
-        outputs, at the precision of the pass.
+        with these outputs, at the precision of the pass.
 
         Raises:
             Undecided: if `settled` is still False at the limit.
         """
-        bits = min(self.least, self.limit)
-        while True:
+        for bits in precisions(min(self.least, self.limit), self.limit):
             if bits not in self._passes:
                 self._passes[bits] = DenseForward(self.network, BallArithmetic(bits))
             forward = self._passes[bits]
@@ -245,9 +259,7 @@ class DenseBalls:
             with forward.arithmetic.precision():
                 if settled(rows):
                     return rows, bits
-            if bits >= self.limit:
-                raise Undecided(self._message(tokens))
-            bits = min(2 * bits, self.limit)
+        raise Undecided(self._message(tokens))
 
     def _message(self, tokens: Sequence[int]) -> str:
         named = [str(self.network.tokens[token]) for token in tokens]

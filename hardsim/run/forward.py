@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import count
 from operator import add
 from typing import Any, Generic, TypeVar
 
@@ -86,7 +87,8 @@ class Forward(Generic[T]):
         self._length = 0
         self._base: list[Column] = []
         self._heads: list[list[WordHead[T]]] = []
-        self._memo: dict[Hashable, tuple[Any, list[Column]]] = {}
+        self._memo: dict[Hashable, Any] = {}
+        self._serials = count(1)
 
     def run(self, word: Sequence[str]) -> Trace[T]:
         """Run the network on a non-empty word over its alphabet."""
@@ -139,18 +141,17 @@ class Forward(Generic[T]):
     def _remembered(self, what: Hashable, reads: Iterable[int], columns: Sequence[Column], made: Callable[[], M]) -> M:
         """Return the result that a part of the network makes from the columns `reads`, from the cache if possible.
 
-        The cache key consists of the columns' values, or of their identity if the column is kept. (An entry refers to
-        these columns, so that no other object can get the same identity.)
+        The cache key consists of the columns' values, or of their serial numbers.
         """
         inputs = [columns[index] for index in reads if not columns[index].static]
-        if self._length > MEMO_LENGTH or not all(column.exact or column.kept for column in inputs):
+        if self._length > MEMO_LENGTH or not all(column.exact or column.serial for column in inputs):
             return made()
-        key = (what, *(tuple(column.values) if column.exact else id(column) for column in inputs))
+        key = (what, *(tuple(column.values) if column.exact else column.serial for column in inputs))
         if key not in self._memo:
             if len(self._memo) >= MEMO_SIZE:
                 self._memo.clear()
-            self._memo[key] = made(), inputs
-        found: M = self._memo[key][0]
+            self._memo[key] = made()
+        found: M = self._memo[key]
         return found
 
     def _attention(self, number: int, layer: Layer, heads: Sequence[WordHead[T]], trace: Trace[T]) -> None:
@@ -166,7 +167,7 @@ class Forward(Generic[T]):
     def _means(self, head: AttentionHead, means: WordHead[T], columns: Sequence[Column]) -> list[Column]:
         """Return the output columns of a head."""
         attended = means.attend(columns, [linear(self.arithmetic, form, columns) for _, form in head.values])
-        return [replace(column, kept=self._length <= MEMO_LENGTH) for column in attended]
+        return [replace(column, serial=next(self._serials)) for column in attended]
 
     def _feed_forward(self, number: int, layer: FeedForward, trace: Trace[T]) -> None:
         arithmetic, n = self.arithmetic, len(trace.columns[0].values)
@@ -191,7 +192,7 @@ class Forward(Generic[T]):
         """Return the result of a hidden unit at every position, with its margin if it rounds."""
         entering = linear(self.arithmetic, unit.form, columns, unit.bias)
         values = [self._activate(unit, value) for value in entering.values]
-        column = Column(values, all(is_exact(value) for value in values), kept=self._length <= MEMO_LENGTH)
+        column = Column(values, all(is_exact(value) for value in values), serial=next(self._serials))
         if not self.model.rounds(unit):
             return Hidden(column, entering.values[-1], None, 0)
         number, soft = self.arithmetic.number, [value for value in entering.values if not is_exact(value)]

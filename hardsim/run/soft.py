@@ -21,6 +21,7 @@ from math import ceil
 from typing import Any, Literal
 
 from hardsim.errors import Undecided
+from hardsim.lang.reals import precisions
 from hardsim.network.transformer import Transformer
 from hardsim.run.arithmetic import Value, is_exact
 from hardsim.run.ball import BallArithmetic, lower, upper
@@ -118,16 +119,13 @@ class SoftModel:
             elif self.engine == "mpmath":
                 # From digits to bits, rounded up: 0.301 < log10(2).
                 self._first = max(2 * self._first, choose_digits(self.model, len(word), None) * 1000 // 301 + 1)
-        bits = self._first
-        while True:
+        for bits in precisions(self._first, self.limit):
             forward = self._passes.get(bits) or self._make(bits)
             with forward.arithmetic.precision():
                 found = SoftTrace(forward.run(word), forward, bits)
                 if self.engine == "mpmath" or (settled(found.trace) if settled else self._settled(found)):
                     return found
-            if bits >= self.limit:
-                raise Undecided(self._message(word))
-            bits = min(2 * bits, self.limit)
+        raise Undecided(self._message(word))
 
     def _make(self, bits: int) -> Forward[Any]:
         arithmetic: Any = BallArithmetic(bits)
