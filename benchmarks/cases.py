@@ -20,7 +20,7 @@ from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
 from hardsim.targets.base import ModelOptions
-from hardsim.targets.open import read_input
+from hardsim.targets.opening import read_input
 from hardsim.targets.subject import Subject
 
 ROOT = Path(__file__).resolve().parents[1]

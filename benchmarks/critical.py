@@ -28,7 +28,7 @@ from hardsim.measuring.critical import beta_text, critical
 from hardsim.program.regimes import PROVEN
 from hardsim.report.bound import brief
 from hardsim.targets.base import ModelOptions
-from hardsim.targets.open import compile_formula
+from hardsim.targets.compiled import compile_formula
 from hardsim.targets.subject import Subject
 
 ROOT = Path(__file__).resolve().parents[1]

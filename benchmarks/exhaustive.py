@@ -18,7 +18,7 @@ from hardsim.hard.lanes import Booleans
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.semantics import Oracle
 from hardsim.targets.base import ModelOptions
-from hardsim.targets.open import read_input
+from hardsim.targets.opening import read_input
 
 GROUP = "exhaustive"
 BINARY = "benchmarks/flipflop_bits.ltl"

@@ -34,7 +34,7 @@ from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.result import CheckResult, Verdict, Word
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import External
-from hardsim.targets.open import read_input
+from hardsim.targets.opening import read_input
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"

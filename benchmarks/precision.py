@@ -28,7 +28,7 @@ from hardsim.precision.safe_lengths import ARITHS, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import runs_of
 from hardsim.targets.base import ModelOptions
-from hardsim.targets.open import read_input
+from hardsim.targets.opening import read_input
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMULAS = ROOT / "formulas"

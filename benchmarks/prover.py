@@ -15,7 +15,8 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.program.regimes import PROVEN
 from hardsim.proving.prove import prove_subject
 from hardsim.targets.base import ModelOptions
-from hardsim.targets.open import compile_formula, read_input
+from hardsim.targets.compiled import compile_formula
+from hardsim.targets.opening import read_input
 
 GROUP = "prover"
 FILE = "formulas/flipflop.ltl"

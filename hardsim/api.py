@@ -110,25 +110,12 @@ from hardsim.report.unused_options import equiv_unused, options_given, require_f
 from hardsim.run.float_trust import reasons
 from hardsim.targets.base import At, ModelOptions, Target, digest
 from hardsim.targets.external import External, NetworkJudge
+from hardsim.targets.inputs.base import KINDS, Input, reference_of_input, semantics_of
 from hardsim.targets.labels import SAYS
-from hardsim.targets.open import (
-    KINDS,
-    REGEX,
-    SUFFIXES,
-    Input,
-    Semantics,
-    about_alphabet,
-    expand_paths,
-    of_document,
-    of_formula,
-    of_network,
-    of_stored,
-    read_expression,
-    read_input,
-    read_with,
-    reference_of_input,
-)
+from hardsim.targets.opening import of_document, of_formula, of_network, of_stored, read_expression, read_input
+from hardsim.targets.paths import REGEX, SUFFIXES, expand_paths, read_with
 from hardsim.targets.python_reference import PythonReference
+from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.specification import SPEC
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
@@ -553,7 +540,7 @@ class Model:
                 call.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if report_progress is None else lambda n, done, total: report_progress(done, total)
-            return compare(Semantics.of(self._input, where), Semantics.of(given, beside), options, update)
+            return compare(semantics_of(self._input, where), semantics_of(given, beside), options, update)
 
     @overload
     def bound(

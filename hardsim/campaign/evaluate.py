@@ -17,7 +17,7 @@ from hardsim.campaign.tally import Tally, settle_answer
 from hardsim.campaign.theorem26 import Preparation, plan_length, prepare_words
 from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.transformer import LengthTable
-from hardsim.targets.open import store_program, store_text
+from hardsim.targets.stored import store_program, store_text
 from hardsim.targets.subject import Subject
 
 BATCH, TOGETHER = 256, 2**15

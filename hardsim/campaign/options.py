@@ -21,7 +21,7 @@ from hardsim.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from hardsim.targets.base import ModelOptions
-    from hardsim.targets.open import Input
+    from hardsim.targets.inputs.base import Input
 
 ALL = "all"
 ENGINES = ("auto", "float64", "ball", "mpmath")

@@ -15,7 +15,7 @@ from hardsim.files import Sink, is_directory
 from hardsim.reading.tensors import is_network_folder
 from hardsim.report.check import model_line
 from hardsim.targets.base import digest
-from hardsim.targets.open import read_expression, read_input
+from hardsim.targets.opening import read_expression, read_input
 from hardsim.targets.subject import Subject
 
 

@@ -14,7 +14,8 @@ from hardsim.errors import InputError
 from hardsim.measuring.equiv import EquivOptions, compare
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
 from hardsim.report.unused_options import equiv_unused
-from hardsim.targets.open import Semantics
+from hardsim.targets.inputs.base import semantics_of
+from hardsim.targets.semantics import Semantics
 
 
 def command(request: Request) -> None:
@@ -34,7 +35,7 @@ def command(request: Request) -> None:
         sides: list[Semantics] = []
         for one in given:
             with current.guard(one.name):
-                sides.append(Semantics.of(one, at))
+                sides.append(semantics_of(one, at))
         if len(sides) == len(given):
             _compare(current, *sides)
 

@@ -32,7 +32,8 @@ from hardsim.lang.words import parse_word
 from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, print_evaluations, print_oracle_words
 from hardsim.report.network import print_outputs
 from hardsim.targets.external import External, NetworkJudge
-from hardsim.targets.open import Input, about_alphabet
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.subject import Subject
 
 STDIN = "-"

@@ -9,7 +9,8 @@ from hardsim.cli.session import Session, session
 from hardsim.examples import ExampleResult, example_file, example_files, example_name, example_path
 from hardsim.report.notices import InputRead
 from hardsim.report.screen import Field, columns
-from hardsim.targets.open import Input, read_input
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.opening import read_input
 
 
 def command(request: Request) -> None:

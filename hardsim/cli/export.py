@@ -34,7 +34,7 @@ from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.report.numbers import plural
 from hardsim.targets.base import digest
-from hardsim.targets.open import Input
+from hardsim.targets.inputs.base import Input
 from hardsim.writing.onnx import DTYPES, require_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 

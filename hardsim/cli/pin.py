@@ -19,7 +19,9 @@ from hardsim.lang.corpus import line_of
 from hardsim.lang.pin import example_line, read_file, with_example
 from hardsim.lang.valuations import MENTIONED
 from hardsim.targets.base import digest
-from hardsim.targets.open import Accepts, Input, expand_paths
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.paths import expand_paths
+from hardsim.targets.semantics import Accepts
 
 OPTION = "--pin"
 SUFFIXES = (".ltl", ".srasp", ".cr")

@@ -15,7 +15,7 @@ from hardsim.precision.safe_lengths import PrecisionResult, Report, ariths_of, p
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 from hardsim.targets.base import ModelOptions
-from hardsim.targets.open import Input
+from hardsim.targets.inputs.base import Input
 
 SLOW = "this takes long: lengths are checked one by one, format by format"
 SHORT = 64

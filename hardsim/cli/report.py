@@ -43,7 +43,8 @@ from hardsim.report.parts import Making, Part
 from hardsim.report.plot import require_drawable
 from hardsim.report.screen import Screen
 from hardsim.targets.external import External
-from hardsim.targets.open import expand_paths, read_input, read_with
+from hardsim.targets.opening import read_input
+from hardsim.targets.paths import expand_paths, read_with
 from hardsim.targets.subject import Subject
 from hardsim.version import __version__
 

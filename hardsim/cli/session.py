@@ -37,16 +37,10 @@ from hardsim.report.summary import RunSummary, counted
 from hardsim.report.unused_options import options_given, unused, unused_by
 from hardsim.run.float_trust import reasons
 from hardsim.targets.external import External
-from hardsim.targets.open import (
-    GivenReference,
-    Input,
-    declares,
-    expand_paths,
-    read_expression,
-    read_input,
-    read_with,
-    reference_of_input,
-)
+from hardsim.targets.inputs.base import Input, reference_of_input
+from hardsim.targets.opening import declares, read_expression, read_input
+from hardsim.targets.paths import expand_paths, read_with
+from hardsim.targets.reference import Reference
 from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"
@@ -219,7 +213,7 @@ class Session:
         """
         request = self.request
         check_source(request)
-        against: GivenReference | None = None
+        against: Reference | None = None
         if request.against is not None:
             declared = True
             self.spare(request.against)
@@ -294,13 +288,13 @@ class Session:
         self._once(None, f"{TAKEN_OF_BOTH}: {joined_names(mentioned)}; {TAKEN_HINT}", warn)
         return mentioned
 
-    def _limited(self, given: Input, against: GivenReference | None) -> Input:
+    def _limited(self, given: Input, against: Reference | None) -> Input:
         """Return an input with the reference that --against gives; the reference may take the alphabet of the input."""
         if against is None and self.request.against is not None:
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
 
-    def _semantics(self, name: str, beside: Alphabet | None = None) -> GivenReference:
+    def _semantics(self, name: str, beside: Alphabet | None = None) -> Reference:
         """Return the meaning of the file of --against, over the alphabet `beside` if the file declares none."""
         with patient(_slow(name)):
             found = read_input(name, beside=beside, alone=True)

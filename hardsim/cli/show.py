@@ -13,7 +13,7 @@ from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model_report import describe, print_model
 from hardsim.report.network import describe_network, print_network
 from hardsim.targets.external import External
-from hardsim.targets.open import Input
+from hardsim.targets.inputs.base import Input
 from hardsim.targets.subject import Subject
 
 SHORT_LENGTH = 8

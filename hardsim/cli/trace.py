@@ -18,7 +18,7 @@ from hardsim.measuring.trace import TraceResult, trace_network, trace_of
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
 from hardsim.targets.external import External
-from hardsim.targets.open import about_alphabet
+from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.subject import Subject
 
 

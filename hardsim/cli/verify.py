@@ -27,7 +27,7 @@ from hardsim.proving.certificate import (
 from hardsim.proving.program_certificate import check_network
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
-from hardsim.targets.open import read_expression, read_input
+from hardsim.targets.opening import read_expression, read_input
 from hardsim.targets.subject import Subject
 from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, read, rejection
 from hardsim.verify import verify as verify_document

@@ -12,7 +12,7 @@ from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.lang.words import written_word
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
-from hardsim.targets.open import Input
+from hardsim.targets.inputs.base import Input
 from hardsim.targets.subject import Subject
 
 

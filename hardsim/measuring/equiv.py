@@ -28,7 +28,7 @@ from hardsim.campaign.words import Effort, count_words, count_words_upto, plan_w
 from hardsim.errors import Undecided
 from hardsim.lang.valuations import Numbering
 from hardsim.records import Natural, Record
-from hardsim.targets.open import Members, Semantics
+from hardsim.targets.semantics import Members, Semantics
 
 Report = Callable[[int, int, int], None]
 """A callback with the current length, the number of words done, and the number of all words."""

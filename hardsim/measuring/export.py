@@ -27,7 +27,8 @@ from hardsim.run.soft import SoftModel, bounds
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.exported import config_json, layout_of, transformer_of
 from hardsim.targets.external import External
-from hardsim.targets.open import Input, of_document
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.opening import of_document
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float

@@ -56,7 +56,7 @@ from hardsim.run.dense_float import FLOOR, DenseFloat, visible
 from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamma, growth, outward
 from hardsim.run.float_trust import distrust
 from hardsim.targets.external import External
-from hardsim.targets.open import KINDS, Input
+from hardsim.targets.inputs.base import KINDS, Input
 
 CELLS = 2**19
 """Most numbers in an array of a batch of words: four megabytes."""

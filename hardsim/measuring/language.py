@@ -15,7 +15,8 @@ from hardsim.campaign.words import enumerate_words
 from hardsim.errors import InputError
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
-from hardsim.targets.open import Input, Members
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.semantics import Members
 from hardsim.targets.subject import Subject
 
 

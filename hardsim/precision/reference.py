@@ -31,7 +31,7 @@ SAMPLES = 40
 """The number of random words of a language to try at each length."""
 
 
-class Reference(Protocol):
+class WordReference(Protocol):
     """A reference: the source of the expected answers for the words of a network."""
 
     @property
@@ -61,7 +61,7 @@ class Reference(Protocol):
         """Return True if the exact network answers a word wrongly."""
 
 
-def reference_of(made: Export) -> Reference:
+def reference_of(made: Export) -> WordReference:
     """Return the reference for a network's words: its formula or its specification if it has one, and else the exact
     network."""
     if isinstance(made.target, External) and made.target.oracle is not None:

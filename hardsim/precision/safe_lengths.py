@@ -31,7 +31,7 @@ from hardsim.precision.evaluated import COMPUTED, LayoutValues
 from hardsim.precision.lengths import NotEnclosed
 from hardsim.precision.numbers import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.precision.passes import Emulated, Enclosed, FormatPass
-from hardsim.precision.reference import NAMES, Reference, reference_of
+from hardsim.precision.reference import NAMES, WordReference, reference_of
 from hardsim.precision.structure import Structure, structure_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Natural, Positive, Record, one_of
@@ -202,7 +202,7 @@ class _InFormat:
     """A function that returns the network compiled with a multiple of its inverse-temperature constant, given the
     factor."""
     work: float = WORK
-    reference: Reference = field(init=False)
+    reference: WordReference = field(init=False)
     judged: dict[int, int] = field(default_factory=dict)
     """The number of judged words by length, if all words of the length were enclosed one by one."""
     doubtful: list[Word] = field(default_factory=list)

@@ -13,7 +13,8 @@ from hardsim.report.check import FILE_SAYS
 from hardsim.report.model_report import alphabet_line
 from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
-from hardsim.targets.open import Input, Members
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.semantics import Members
 
 OTHERS = "any other"
 """The name, in tables, of the class of symbols that the expression does not mention."""

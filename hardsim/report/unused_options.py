@@ -13,7 +13,8 @@ from hardsim.campaign.options import ASKING, COMPILED, OPTIONS, TRYING, Request
 from hardsim.campaign.result import FLOAT64
 from hardsim.errors import HardsimError, InputError
 from hardsim.proving.proof_files import WRITTEN
-from hardsim.targets.open import Input, declares
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.opening import declares
 from hardsim.targets.subject import Subject
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 

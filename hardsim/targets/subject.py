@@ -1,7 +1,7 @@
 """Targets with hard attention: the common base of formulas, programs and weights.
 
 A subject is hard attention, the softmax network made of it, and the semantics that gives the expected answers, if
-there is one. `targets.open` makes them.
+there is one. `targets.compiled` and `targets.stored` make them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hardsim.campaign.check import judge, shortest, words_tried
 from hardsim.campaign.result import JudgedLength, LeastMargin
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.targets.external import judging
-from hardsim.targets.open import of_network
+from hardsim.targets.opening import of_network
 from tests.support.check import CheckOptions, CheckResult, External, Mismatch, Verdict, check_subject
 from tests.support.external import falling, mean_of_a, model_of
 from tests.support.language import parse_regex

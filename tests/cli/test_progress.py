@@ -31,7 +31,7 @@ from hardsim.cli.estimate import (
 )
 from hardsim.measuring.bound import BoundOptions, bound_subject
 from hardsim.targets.external import judging
-from hardsim.targets.open import of_network
+from hardsim.targets.opening import of_network
 from tests.cli.conftest import Cli
 from tests.support.check import CheckOptions, External, ModelOptions, Progress, Subject, Tally, read_input
 from tests.support.external import mean_of_a

@@ -331,7 +331,7 @@ def test_undecided_exits_with_3(hardsim: Cli, tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_interruption_leaves_a_partial_report(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.targets.open.Runs.many", after=2)
+    interrupt(monkeypatch, "hardsim.targets.semantics.Runs.many", after=2)
     outcome = hardsim("equiv", "ab_plus", "ab_plus.srasp", "--json", "-")
     assert (outcome.code, outcome.result["partial"], len(outcome.result["lengths"])) == (130, True, 2)
     outcome.says("interrupted: the comparison is partial")

@@ -22,7 +22,8 @@ import pytest
 from hardsim import parse
 from hardsim.cli.app import run
 from hardsim.lang.srasp.batch_program import BatchProgram
-from hardsim.targets.open import compile_srasp, store_program
+from hardsim.targets.compiled import compile_srasp
+from hardsim.targets.stored import store_program
 from hardsim.verify import verify
 from tests.mutants import programs
 from tests.mutants.judge import Answer, Judge, matrix

@@ -34,7 +34,7 @@ from hardsim.precision.reference import reference_of
 from hardsim.precision.safe_lengths import FormatRow, precision_of, structure_known
 from hardsim.precision.structure import ExactSum, Structure
 from hardsim.proof.formulas.sites import Classes
-from hardsim.targets.open import of_document
+from hardsim.targets.opening import of_document
 from hardsim.writing.running import encoded_word, torch_runner
 from tests.precision.test_passes import NOTHING
 from tests.support.check import Export, ModelOptions, Subject, export_of, read_expression, read_input

@@ -10,7 +10,7 @@ import pytest
 
 import hardsim
 from hardsim.reading.training import is_state
-from hardsim.targets.open import expand_paths
+from hardsim.targets.paths import expand_paths
 from tests.reading.folders import DATA
 from tests.support.check import read_input
 from tests.support.language import InputError

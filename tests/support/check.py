@@ -21,8 +21,8 @@ from hardsim.proving.proof_before_words import check_with_proof as check_with_pr
 from hardsim.proving.prove import prove_attention as prove_attention
 from hardsim.proving.prove import prove_subject as prove_subject
 from hardsim.targets.base import ModelOptions as ModelOptions
+from hardsim.targets.compiled import compile_formula as compile_formula
 from hardsim.targets.external import External as External
-from hardsim.targets.open import compile_formula as compile_formula
-from hardsim.targets.open import read_expression as read_expression
-from hardsim.targets.open import read_input as read_input
+from hardsim.targets.opening import read_expression as read_expression
+from hardsim.targets.opening import read_input as read_input
 from hardsim.targets.subject import Subject as Subject

@@ -13,7 +13,7 @@ from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.result import AUTO, MPMATH, Evaluation
 from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.shared.result import Proof
-from hardsim.targets.open import Accepts
+from hardsim.targets.semantics import Accepts
 from hardsim.targets.subject import own_predicates
 from tests.support.attention_models import Document, write
 from tests.support.check import CheckOptions, ModelOptions, Subject, Word, compile_formula, prove, read_input

@@ -11,7 +11,7 @@ import pytest
 
 from hardsim.campaign.engines import HardRunner
 from hardsim.proving.prove import confirmed
-from hardsim.targets.open import store_program
+from hardsim.targets.stored import store_program
 from tests.support.check import (
     CheckOptions,
     CheckResult,

@@ -15,7 +15,7 @@ from hardsim.measuring.export import folder_files
 from hardsim.reading.network_json import network_json
 from hardsim.targets.base import Target
 from hardsim.targets.exported import layout_of, transformer_of
-from hardsim.targets.open import Input
+from hardsim.targets.inputs.base import Input
 from tests.cli.conftest import written
 from tests.support.attention_models import majority, sided, some_a, write
 from tests.support.check import Export, External, ModelOptions, Subject, export_of, read_input

@@ -14,7 +14,9 @@ import pytest
 from hardsim.campaign.result import Opened
 from hardsim.measuring.bound import bound_subject
 from hardsim.measuring.critical import critical
-from hardsim.targets.open import KINDS, OTHER, expand_paths, store_program, store_text
+from hardsim.targets.inputs.base import KINDS, OTHER
+from hardsim.targets.paths import expand_paths
+from hardsim.targets.stored import store_program, store_text
 from tests.support.check import CheckOptions, ModelOptions, Subject, Verdict, check_subject, read_expression, read_input
 from tests.support.language import HardsimError, InputError, parse_arith
 from tests.support.model import PROVEN, Kind

@@ -17,7 +17,7 @@ import pytest
 import hardsim
 from hardsim.targets.expected import UNKNOWN
 from hardsim.targets.external import judging
-from hardsim.targets.open import expand_paths
+from hardsim.targets.paths import expand_paths
 from hardsim.targets.specification import read_specification
 from tests.cli.conftest import written
 from tests.support.check import CheckOptions, External, Verdict, Word, check_subject, read_input

@@ -18,7 +18,7 @@ from hardsim.proving.certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import check_network, program_certificate
 from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import plan_proof
-from hardsim.targets.open import of_document
+from hardsim.targets.opening import of_document
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, ONE, Rejected, above, falls, worst, worst_of_all
 from tests.support.certificate_definitions import false_on

@@ -15,7 +15,8 @@ from hardsim.campaign.words import sample_words
 from hardsim.lang import ast
 from hardsim.lang.core import Letters
 from hardsim.lang.valuations import Valuations, everything
-from hardsim.targets.open import of_document, store_program, store_text
+from hardsim.targets.opening import of_document
+from hardsim.targets.stored import store_program, store_text
 from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
 from tests.support.check import ModelOptions, Subject, compile_formula
 from tests.support.language import FormulaFile, InputError, Unsupported, desugar, parse_expression, parse_text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hardsim.lang import ast
 from hardsim.lang.srasp import batch_program
 from hardsim.lang.srasp.batch_program import BatchProgram
-from hardsim.targets.open import Runs
+from hardsim.targets.semantics import Runs
 from tests.support.language import InputError, ProgramOracle, parse_program
 from tests.support.mistakes import raised
 from tests.support.srasp_strategies import programs

@@ -1,0 +1,1 @@
+"""Inputs of commands: a module for each kind of input."""

@@ -1,0 +1,115 @@
+"""The files that paths stand for: directories, and files with a formula on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hardsim.errors import InputError
+from hardsim.examples import example_names, located
+from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, read_head
+from hardsim.lang.corpus import OTHERS, line_of, read_corpus
+from hardsim.lang.unread_files import ENOUGH, unread_format_error
+from hardsim.reading.tensors import (
+    CONFIGS,
+    WHOLE,
+    is_network_folder,
+    is_weights_name,
+    parts_of,
+    unread_folder,
+)
+from hardsim.targets.specification import SPEC, named_files
+
+PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
+SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json", SPEC)
+"""The suffixes of the files that a directory stands for: everything that can be checked, so no regular expressions."""
+_LOOKED_AT = 20
+"""The largest number of files to inspect in a directory that has nothing to check."""
+
+
+def read_with(path: str) -> list[str]:
+    """Return all files that reading a path involves: the file itself, the files that a specification names, and the
+    files of a network.
+    """
+    line = line_of(path)
+    place = located(path) if line is None else line[0]
+    found = [place, *(named_files(place) if place.endswith(SPEC) else [])]
+    networks = [one for one in found if is_directory(one) or is_weights_name(one)]
+    with suppress(InputError):
+        return found + [part for one in networks for part in parts_of(one)]
+    return found
+
+
+def _corpora(path: str) -> list[str]:
+    """Return the files with a formula on each line that a path stands for: the path itself, or the *.ltl and *.txt
+    files of a directory, sorted by name.
+    """
+    if not is_directory(path) or is_network_folder(path):
+        return [path]
+    found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith((".ltl", ".txt")))
+    if not found:
+        raise InputError(f"{path} has no *.ltl or *.txt file", "--lines reads files with a formula on each line.")
+    return found
+
+
+def _numbers(path: str) -> list[int]:
+    """Return the line numbers of the formulas in a file with a formula on each line."""
+    if line_of(path) is not None:
+        raise InputError(f"{path} is one line already", "Leave out --lines, or name the file.")
+    if path.endswith(OTHERS) or is_directory(path):
+        message = f"{path} is no file of formulas, and --lines reads a formula on each line"
+        raise InputError(message, "Leave out --lines, or name the file alone.")
+    place = located(path)
+    data = read_bytes(place, LARGEST_TEXT, others=example_names)
+    if known := unread_format_error(path, place, data, sure=True):
+        raise known
+    corpus = read_corpus(data, path)
+    if place != path:
+        raise InputError(f"--lines reads files, and {path} is shipped", f"`hardsim examples {path}` prints it.")
+    return [*corpus.formulas]
+
+
+def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
+    """Return the files that these paths stand for: a directory stands for its formulas, programs and models, sorted by
+    name. With `lines`, a file stands for its formulas, one on each line, and a directory for such files.
+
+    Raises:
+        InputError: if a directory has none, or cannot be read; if a file has no formula on a line.
+    """
+    if lines:
+        return [f"{path}:{number}" for one in paths for path in _corpora(one) for number in _numbers(path)]
+    result: list[str] = []
+    for path in paths:
+        if not is_directory(path) or is_network_folder(path):
+            result.append(path)
+            continue
+        names, found = names_in(path), files_in(path)
+        if not found and (unread := unread_folder(path)) is not None:
+            raise unread
+        if not found:
+            half = any(name in CONFIGS or is_weights_name(name) for name in names)
+            lacking = f"no weights ({WHOLE}, say)" if any(name in CONFIGS for name in names) else f"no {CONFIGS[0]}"
+            network = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
+            raise InputError(
+                f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file",
+                network if half else _unread_file_among(path, names) or "Name the files one by one.",
+            )
+        result.extend(found)
+    return result
+
+
+def files_in(folder: str) -> list[str]:
+    """Return the paths of the files that a directory stands for, without its subfolders: those that end in one of
+    SUFFIXES, sorted by name.
+    """
+    return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
+
+
+def _unread_file_among(folder: str, names: Iterable[str]) -> str:
+    """Return a message on the first file of a folder in a format of another tool, with a hint; "" if there is none."""
+    for name in sorted(names)[:_LOOKED_AT]:
+        place = str(Path(folder, name))
+        if found := unread_format_error(name, place, read_head(place, ENOUGH)):
+            return f"{found.message}. {found.hint}"
+    return ""
