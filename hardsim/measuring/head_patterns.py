@@ -364,32 +364,33 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
 
 
 class Alike:
-    """The search for keys that certainly have the same logit from a query, in three cases. Queries or keys are zero:
-    all logits are equal. At the first layer, without a norm before it: keys whose tokens and positions add the same
-    terms to the logit, in rationals. At later layers, or where that is too much work: equal tokens at equal positions,
-    if every earlier head sees every position, so that equal vectors stay equal."""
+    """The search for keys of a head that certainly have the same logit from a query, in three cases. Queries or keys
+    are zero: all logits are equal. At the first layer, without a norm before it: keys whose tokens and positions add
+    the same terms to the logit, in rationals. At later layers, or where that is too much work: equal tokens at equal
+    positions, if every earlier head sees every position, so that equal vectors stay equal."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, network: Network, layer: int, head: NetworkHead) -> None:
+        self.network, self.layer, self.head = network, layer, head
         readout = network.readout
         named = (*readout.before, *network.symbols, *readout.after)
         self.used = np.array(sorted({network.ids[str(token)] for token in named}), dtype=np.int64)
         """The token ids of all words."""
-        self._known: dict[tuple[int, int], tuple[Integers, Integers] | None] = {}
+        self._known: tuple[int, tuple[Integers, Integers] | None] = 0, None
+        """A length, and its tables: lengths come in order, and tables are large."""
 
-    def kinds(self, layer: int, head: NetworkHead, n: int, tokens: Integers) -> Integers | None:
+    def kinds(self, n: int, tokens: Integers) -> Integers | None:
         """Return numbers (words, queries, keys), or with one query for all: equal numbers in a row mean equal logits.
         Return None if nothing is known."""
-        network, m = self.network, tokens.shape[1]
+        network, head, m = self.network, self.head, tokens.shape[1]
         # Zero queries or keys: every logit is the same.
         asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
         if not (asks and head.w_k.any()):
             return np.zeros((len(tokens), 1, m), dtype=np.int64)
-        earlier = [other for one in network.layers[:layer] for other in one.heads]
+        earlier = [other for one in network.layers[: self.layer] for other in one.heads]
         if any(other.mask is not Mask.NONE for other in earlier):
             return None
-        here = network.layers[layer]
-        tables = self._tables(head, n, m) if layer == 0 and (here.post or here.norm_1 is None) else None
+        here = network.layers[self.layer]
+        tables = self._tables(n, m) if self.layer == 0 and (here.post or here.norm_1 is None) else None
         if tables is not None:
             own, places = tables
             which = np.searchsorted(self.used, tokens)
@@ -402,20 +403,16 @@ class Alike:
         alike: Integers = own * m + (0 if encoding is None else classes(encoding))
         return alike[:, None, :]
 
-    def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
+    def _tables(self, n: int, m: int) -> tuple[Integers, Integers] | None:
         """Return the terms that tokens, and that positions, add to the logit, by the query's token and position:
         (tokens, m, tokens) and (tokens, m, m), with equal numbers for equal terms. Return None if that is too much
         work, or not in rationals."""
-        key = id(head), n
-        if key not in self._known:
-            # Tables of one length only: lengths come in order, and tables are large.
-            if any(length != n for _, length in self._known):
-                self._known.clear()
-            self._known[key] = self._made(head, n, m)
-        return self._known[key]
+        if self._known[0] != n:
+            self._known = n, self._made(n, m)
+        return self._known[1]
 
-    def _made(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
-        size, width = len(self.used), head.w_k.shape[1]
+    def _made(self, n: int, m: int) -> tuple[Integers, Integers] | None:
+        head, size, width = self.head, len(self.used), self.head.w_k.shape[1]
         if (size + m) * max(self.network.dimension * width, (size + m) * width, size * m) > MOST_PRODUCTS:
             return None
         encoding = self.network.encoding(n)
@@ -598,7 +595,7 @@ class _Heads:
     def __init__(self, subject: External, options: CheckOptions, progress: Report | None) -> None:
         self.subject, self.options, self.progress = subject, options, progress
         network = subject.network
-        self.floats, self.alike = DenseFloat(network), Alike(network)
+        self.floats, self.alike = DenseFloat(network), list[Alike]()
         self.start, self.tallies = len(network.readout.before), list[HeadTally]()
         for number, layer in enumerate(network.layers):
             for head in layer.heads:
@@ -606,6 +603,7 @@ class _Heads:
                 hidden = (*HIDDEN[head.mask], *([] if self.start else [FIRST_SYMBOL]), NONE)
                 usable = tuple(one for one in PATTERNS if one not in hidden)
                 self.tallies.append(HeadTally(number, head, len(network.tokens), usable))
+                self.alike.append(Alike(network, number, head))
         self.tried: dict[int, HeadsLength] = {}
         self.kept: list[_Kept] | None = []
         self.room = REMEMBERED
@@ -630,19 +628,19 @@ class _Heads:
         tokens = np.array([network.read(word) for word in words], dtype=np.int64)
         places = np.arange(tokens.shape[1])
         found: list[tuple[HeadTally, HeadRows, Booleans, Integers | None]] = []
-        for tally, (layer, head, logits, slip) in zip(self.tallies, self.floats.attention(n, tokens), strict=True):
+        run = self.floats.attention(n, tokens)
+        for tally, alike, (_, head, logits, slip) in zip(self.tallies, self.alike, run, strict=True):
             seen = visible(head.mask, places, places)
             counted = seen.sum(axis=1) > 1
             one = rows(logits, slip, seen)
             # Exact comparisons are slow: they run only where float64 leaves a tie.
             loose = bool((~one.certain & counted).any())
-            alike = self.alike.kinds(layer, head, n, tokens) if loose else None
-            found.append((tally, one, counted, alike))
+            found.append((tally, one, counted, alike.kinds(n, tokens) if loose else None))
         # An interruption must not count a batch for some heads only.
         with uninterrupted():
             said = []
-            for tally, one, counted, alike in found:
-                tally.add(n, words, one, counted, alike)
+            for tally, one, counted, kinds in found:
+                tally.add(n, words, one, counted, kinds)
                 said.append(np.where(one.certain & counted, one.argmax, -1))
             self._remember(_Kept(tokens, said))
             before = self.tried[n]
