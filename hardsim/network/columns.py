@@ -28,25 +28,19 @@ Defined: TypeAlias = Mapping[str, ast.UserPredicate]
 
 class PositionFunction(Protocol):
     """A function of the position i and the length n that gives one coordinate of a position encoding. `str` of the
-    function is its canonical text.
-    """
+    function is its canonical text."""
 
     @property
     def variables(self) -> frozenset[str]:
         """The variables among i and n that the function depends on."""
 
     def evaluate(self, **values: int) -> Fraction:
-        """Return the value at position i of a word of length n.
-
-        Raises:
-            SourceError: if the value is not rational.
-        """
+        """Return the value at position i of a word of length n. Raises SourceError if the value is not rational."""
 
 
 def real_value(function: PositionFunction, i: int, n: int) -> Fraction | Real:
     """Return the value of the function at position i of a word of length n: a Fraction, or a Real if it is
-    irrational.
-    """
+    irrational."""
     return function.real(i=i, n=n) if isinstance(function, Arith) else function.evaluate(i=i, n=n)
 
 
@@ -70,8 +64,7 @@ class PredicateColumn:
     @property
     def variables(self) -> frozenset[str]:
         """The variables among i and n that the column depends on. A user's predicate may read n whatever its argument
-        is.
-        """
+        is."""
         # A user's predicate receives n as its second argument, so its value may change with n even if the term does
         # not.
         own = {"n"} if self.user is not None else set()
@@ -79,8 +72,7 @@ class PredicateColumn:
 
     def evaluate(self, **values: int) -> Fraction:
         """Return 0 or 1 at position i of a word of length n. `values` must contain each variable that the column
-        depends on.
-        """
+        depends on."""
         n = int(values.get("n", 0))
         value = self.of_i * int(values.get("i", 0)) + self.of_n * n + self.offset
         if self.user is not None:
@@ -101,8 +93,7 @@ def _term(value: int, name: str) -> str:
 
 def _is_prime(value: int, params: tuple[int, ...]) -> bool:
     """Return True if the value is prime, by trial division with odd numbers: the arguments are small multiples of
-    positions.
-    """
+    positions."""
     if value > LARGEST_PRIME:
         raise OutOfRange(
             f"PRIME({value}) is too large to compile", f"Use smaller factors: PRIME goes up to {LARGEST_PRIME}."
@@ -151,10 +142,8 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name
     Returns:
         The column, or None if the text is not a known predicate with brackets.
 
-    Raises:
-        SourceError: if the parameters are wrong, or the argument is not a sum of integer multiples of i and n
-        and an integer.
-    """
+    Raises SourceError if the parameters are wrong, or the argument is not a sum of integer multiples of i and n and an
+    integer."""
     found = CALL.fullmatch(text)
     if found is None or (found[1] not in BUILT_IN and found[1] not in users):
         return None

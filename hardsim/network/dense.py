@@ -61,8 +61,7 @@ class Activation(StrEnum):
 class Norm:
     """A normalization over the coordinates: `(x - mean) / sqrt(var + epsilon) * weight + bias` (`layer`; the variance
     has divisor d), or `x / sqrt(mean of x^2 + epsilon) * weight + bias` (`rms`). A weight of None is 1, a bias of
-    None is 0.
-    """
+    None is 0."""
 
     kind: Literal["layer", "rms"]
     epsilon: Fraction
@@ -114,8 +113,7 @@ _SCALE = re.compile(
 
 def parse_scale(text: str) -> RootScale | None:
     """Parse a positive number `p`, `p/q` or `p.q`, one of these followed by `/sqrt(k)`, or `sqrt(k)`; return None for
-    any other text.
-    """
+    any other text."""
     found = _SCALE.fullmatch(text)
     if found is None:
         return None
@@ -127,8 +125,7 @@ def parse_scale(text: str) -> RootScale | None:
 @dataclass(frozen=True)
 class NetworkHead:
     """One head with keys of width k and values of width v: w_q and w_k (d, k), w_v (d, v), w_o (v, d); biases (k,),
-    (k,), (v,). A bias of None is 0.
-    """
+    (k,), (v,). A bias of None is 0."""
 
     name: str
     mask: Mask
@@ -194,8 +191,7 @@ class NetworkLayer:
 
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
 """The positions whose outputs are compared with the expected ones: the last position read, the first symbol of the
-word, or every symbol.
-"""
+word, or every symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +205,7 @@ class Readout:
     at: JudgedAt = "last"
     decide: Literal["above", "argmax", "value"] = "above"
     """`above`: the answer says of each output whether it is above `level`. `argmax`: the answer is the largest of the
-    outputs `among`. `value`: the answer is the output number itself, which may be off by up to `level`.
-    """
+    outputs `among`. `value`: the answer is the output number itself, which may be off by up to `level`."""
     level: Fraction = Fraction(0)
     among: tuple[Token, ...] | None = None
     """Outputs that take part in an argmax; None means all."""
@@ -254,8 +249,7 @@ class Network:
     readout: Readout = Readout()
     embedding_scale: RootScale = RootScale()
     """The factor of the embedding's rows. It is applied before the position encoding is added, and not to the
-    unembedding.
-    """
+    unembedding."""
 
     @property
     def dimension(self) -> int:
@@ -323,8 +317,7 @@ class Network:
 
     def encoding(self, n: int) -> Dense | None:
         """Return the position encoding of a word of n symbols, shape (tokens read, d); None if there is none. Without
-        a table its entries are objects, possibly Reals.
-        """
+        a table its entries are objects, possibly Reals."""
         size = self.readout.length(n)
         if isinstance(self.positions, np.ndarray):
             return self.positions[:size]

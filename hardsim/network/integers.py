@@ -26,8 +26,7 @@ SAFE = 1 << 62
 LARGE_UNIT = 1 << 16
 LARGEST_COLUMN = 3 << 26
 """The greatest number of bytes that the exact means of one coordinate may take. About six such columns are held at
-once.
-"""
+once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,7 @@ class Exact:
     @staticmethod
     def of(whole: Integers, unit: int = 1, large: int = LARGE_UNIT) -> Exact:
         """Make columns from integers over a unit, with their measured size. If the unit is at least `large`, cancel
-        the common divisor of all numbers and the unit; columns of zeros then have the unit 1.
-        """
+        the common divisor of all numbers and the unit; columns of zeros then have the unit 1."""
         size = largest(whole)
         if unit >= large and (common := gcd(unit, int(np.gcd.reduce(whole, axis=None)))) > 1:
             # Of zeros the whole unit is cancelled, which need not be a machine integer.
@@ -137,8 +135,7 @@ def distinct(columns: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArr
 
 def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: tuple[int, int]) -> Exact:
     """Return the sum of the columns times their coefficients, plus the constant `bias`. If all columns repeat one row
-    in memory, the sum is computed for that row only.
-    """
+    in memory, the sum is computed for that row only."""
     parts = [(column, coefficient) for column, coefficient in terms if column.size]
     if len(parts) == 1 and parts[0][1] == 1 and not bias:
         column = parts[0][0]
@@ -157,11 +154,8 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
 
 
 def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
-    """Return `totals / (counts * over)` over one common unit. The unit has about 1.44 bits for every position.
-
-    Raises:
-        InputError: if the columns would take more than `most` bytes.
-    """
+    """Return `totals / (counts * over)` over one common unit. The unit has about 1.44 bits for every position. Raises
+    InputError if the columns would take more than `most` bytes."""
     unit = 1
     for count in np.unique(counts) if counts.size and counts.max() > 1 else ():
         unit = lcm(unit, int(count))

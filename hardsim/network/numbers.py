@@ -36,8 +36,7 @@ class Mask(StrEnum):
 
     def visible(self, i: int, n: int) -> range:
         """Return the positions (from 1) that a query at position i of a word of length n sees, without the
-        beginning-of-sequence position.
-        """
+        beginning-of-sequence position."""
         low = {Mask.PAST: i, Mask.STRICT_PAST: i + 1}.get(self, 1)
         high = {Mask.FUTURE: i, Mask.STRICT_FUTURE: i - 1}.get(self, n)
         return range(low, high + 1)

@@ -24,8 +24,7 @@ ADVICE = "Correct the file, or make it again with `hardsim compile`."
 
 class Decimal(float):
     """A number of JSON with a point or a power of ten, together with its text. A reader of exact numbers takes 0.1 as
-    1/10.
-    """
+    1/10."""
 
     text: str
 
@@ -38,8 +37,7 @@ class Decimal(float):
 
 def exact_number(value: Any) -> Rational | None:
     """Return the exact number that an integer, a decimal, or a rational as text stands for; None for any other
-    value.
-    """
+    value."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and RATIONAL.fullmatch(value):
@@ -72,8 +70,7 @@ def shown(value: Any) -> str:
 @dataclass(frozen=True, slots=True)
 class Reader:
     """A value inside a document. `path` is its place, such as `layers[2].heads[0].w_q`; `name` is the document's
-    name.
-    """
+    name."""
 
     value: Any
     name: str
@@ -83,8 +80,7 @@ class Reader:
 
     def error(self, expected: str, question: str = "") -> InputError:
         """Return the error "expected ..., found ..." for this place. `question` is a hint that suggests a
-        correction.
-        """
+        correction."""
         return self.refusal(f"expected {expected}, found {shown(self.value)}", question)
 
     def refusal(self, reason: str, question: str = "") -> InputError:
@@ -96,8 +92,7 @@ class Reader:
 
     def refusals(self) -> Iterator[InputError]:
         """Yield an error for each placeholder of an invalid value (`Refused`) in the document, in the order of the
-        text.
-        """
+        text."""
         waiting = [self]
         while waiting:
             place = waiting.pop()
@@ -110,11 +105,8 @@ class Reader:
                 waiting.extend(reversed(list(place.items())))
 
     def field(self, key: str) -> Reader:
-        """Return the required member `key` of an object.
-
-        Raises:
-            InputError: if this is not an object, or has no such member.
-        """
+        """Return the required member `key` of an object. Raises InputError if this is not an object, or has no such
+        member."""
         if not isinstance(self.value, dict):
             raise self.error("an object")
         if key not in self.value:
@@ -127,11 +119,8 @@ class Reader:
 
     def only(self, *keys: str) -> Reader:
         """Return the same reader if the object has no members other than `keys`. A misspelt key would otherwise be
-        ignored.
-
-        Raises:
-            InputError: if this is not an object, or naming the first member that is not among `keys`.
-        """
+        ignored. Raises InputError if this is not an object, or has a member that is not among `keys` (the error names
+        the first)."""
         if not isinstance(self.value, dict):
             raise self.error("an object")
         for key in self.value:
@@ -161,8 +150,7 @@ class Reader:
 
     def choice(self, make: Callable[[str], V], options: str) -> V:
         """Return `make` of the string here. `make` raises ValueError or KeyError for a string that is not one of
-        `options`.
-        """
+        `options`."""
         try:
             return make(self.text())
         except (ValueError, KeyError):

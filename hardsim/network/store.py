@@ -58,12 +58,8 @@ def matrix_json(matrix: Matrix) -> dict[str, Any]:
 
 
 def read_matrix(data: Reader, rows: Names | int | None, columns: Names | int) -> Matrix:
-    """Read a matrix in any of its forms. `rows` and `columns` are names or a number; `rows` of None allows any
-    number.
-
-    Raises:
-        InputError: naming the place, what was expected and what was found.
-    """
+    """Read a matrix in any of its forms. `rows` and `columns` are names or a number; `rows` of None allows any number.
+    Raises InputError, naming the place, what was expected and what was found."""
     height = len(rows) if isinstance(rows, Mapping) else rows
     width = len(columns) if isinstance(columns, Mapping) else columns
     if isinstance(data.value, dict) and "entries" in data.value and "shape" in data.value:
@@ -83,8 +79,7 @@ def _members(
 ) -> list[tuple[int, Reader]]:
     """Return the index and the reader of each item of an array of `count` items, or of each member of an object with
     keys among `names`. `named` and `unnamed` say in errors what was expected if there are names and if there are
-    none.
-    """
+    none."""
     if not isinstance(data.value, dict):
         return list(enumerate(data.items(count)))
     if not isinstance(names, Mapping):
@@ -112,8 +107,7 @@ def _sparse(data: Reader, height: int | None, width: int) -> Matrix:
 
 def encoding_json(value: PositionFunction) -> Any:
     """Return a position encoding as JSON: an expression or a predicate as text, a table of positions as an object, a
-    table of lengths as an array.
-    """
+    table of lengths as an array."""
     if isinstance(value, PositionTable):
         return {
             "start": value.start,
@@ -128,11 +122,8 @@ def read_encoding(data: Reader, users: Users | None = None) -> PositionFunction:
     are the predicates that the file defines.
 
     A table of lengths is an array with a value for each length from 1. Compiled models have such a table where ties
-    were broken by gaps that were measured.
-
-    Raises:
-        InputError: naming the place, what was expected and what was found.
-    """
+    were broken by gaps that were measured. Raises InputError, naming the place, what was expected and what was
+    found."""
     if isinstance(data.value, dict):
         data.only("start", "values", "otherwise")
         start = data.field("start").integer(-LARGEST_START, LARGEST_START) if data.has("start") else 1
@@ -145,8 +136,7 @@ def read_encoding(data: Reader, users: Users | None = None) -> PositionFunction:
 
 def schedule_json(value: PositionFunction) -> Any:
     """Return a temperature as JSON: an expression as text, or a table as the array of its values at lengths 1, 2,
-    ...
-    """
+    ..."""
     return [str(entry) for entry in value.values] if isinstance(value, LengthTable) else str(value)
 
 
@@ -188,11 +178,8 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
 
 
 def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
-    """Read a network, with softmax in every head. (`program.file` reads the other weightings.)
-
-    Raises:
-        InputError: naming the place, what was expected and what was found.
-    """
+    """Read a network, with softmax in every head. (`program.file` reads the other weightings.) Raises InputError,
+    naming the place, what was expected and what was found."""
     alphabet, bos = read_alphabet(data), read_bos(data)
     coordinates = read_names(data.field("coordinates"))
     names = _places(coordinates)
@@ -340,8 +327,7 @@ def read_mask(data: Reader, bos: bool) -> Mask:
 
 class Relus(NamedTuple):
     """The feed-forward layer `y = c + w2 relu(w1 c + b1) + b2`, as files state it: with m relus, w1 is m x d and w2 is
-    d x m, and a clip is two relus.
-    """
+    d x m, and a clip is two relus."""
 
     w1: Matrix
     b1: tuple[Rational, ...]
@@ -360,8 +346,7 @@ class Relus(NamedTuple):
 
     def layer(self) -> FeedForward:
         """Return the layer. A pair of relus that adds `relu(z) - relu(z - 1)` times output weights is a clip of it;
-        relus that write nothing are left out.
-        """
+        relus that write nothing are left out."""
         columns: list[dict[int, Rational]] = [{} for _ in self.b1]
         for row, column, value in self.w2.entries:
             columns[column][row] = value

@@ -63,8 +63,7 @@ class PositionTable:
 @dataclass(frozen=True, slots=True)
 class LengthTable:
     """A function of the length n: `values[n - 1]` at length n, undefined at greater lengths. `what` names it in
-    errors.
-    """
+    errors."""
 
     values: tuple[Fraction, ...]
     what: str = "temperature"
@@ -75,11 +74,7 @@ class LengthTable:
         return frozenset({"n"})
 
     def evaluate(self, **given: int) -> Fraction:
-        """Return the value at length n.
-
-        Raises:
-            OutOfRange: if the table has no value for length n.
-        """
+        """Return the value at length n. Raises OutOfRange if the table has no value for length n."""
         n = given["n"]
         if not 1 <= n <= len(self.values):
             raise OutOfRange(
@@ -95,8 +90,7 @@ class LengthTable:
 
 HOTTEST, COLDEST = 2**1023, Fraction(1, 2**4096)
 """The largest and the least temperature. No float64 network divides by more than the largest. Below the least, the
-logits have so many digits that they would cost more time than the words.
-"""
+logits have so many digits that they would cost more time than the words."""
 Entry = tuple[int, int, Rational]
 Schedule = Arith | LengthTable
 """A temperature, as a function of n (or i)."""
@@ -144,8 +138,7 @@ class AttentionHead:
     @cached_property
     def scores(self) -> tuple[tuple[Terms, Terms], ...]:
         """Pairs of a row of W_Q and the same row of W_K, in which neither is 0. A score is the sum of their
-        products.
-        """
+        products."""
         pairs = zip(self.w_q.rows(), self.w_k.rows(), strict=True)
         return tuple((tuple(query.items()), tuple(key.items())) for query, key in pairs if query and key)
 
@@ -164,8 +157,7 @@ class AttentionHead:
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
     """A hidden unit that adds `weight * f(form + bias)` to each coordinate of `outs`; f is a clip to [0, 1], or
-    relu. Form and outs are sorted by coordinate, without zeros.
-    """
+    relu. Form and outs are sorted by coordinate, without zeros."""
 
     form: Terms
     bias: Rational
@@ -184,8 +176,7 @@ class HiddenUnit:
 @dataclass(frozen=True, slots=True)
 class FeedForward:
     """A feed-forward layer: hidden units, each of which writes something, and the numbers other than 0 that are added
-    to coordinates, sorted by coordinate. (`store` writes and reads it as relus alone.)
-    """
+    to coordinates, sorted by coordinate. (`store` writes and reads it as relus alone.)"""
 
     units: tuple[HiddenUnit, ...] = ()
     biases: Terms = ()
@@ -245,11 +236,7 @@ class Entering:
     @staticmethod
     def of_propositions(alphabet: Valuations, held: Sequence[Rational]) -> Entering:
         """Make the values from the number that each proposition adds where it holds (`held`, in the order of the
-        propositions).
-
-        Raises:
-            InputError: if more than MOST_MIXED propositions add a number other than 0.
-        """
+        propositions). Raises InputError if more than MOST_MIXED propositions add a number other than 0."""
         parts = [(name, value) for name, value in zip(alphabet.props, held, strict=True) if value]
         if len(parts) > MOST_MIXED:
             message = f"a coordinate of the word embedding is a sum of {len(parts)} propositions"
@@ -281,8 +268,7 @@ class Transformer(Placed):
     embedding: Matrix
     """The word embedding, |alphabet| x d: one row per symbol, and with `bos` a last row for position 0. Over sets of
     k propositions, (k + 1) x d: a row per proposition, and a last row for all positions, `{}` included. There the sum
-    of the rows of the propositions that hold, and of the last row, enters at a position.
-    """
+    of the rows of the propositions that hold, and of the last row, enters at a position."""
     encodings: tuple[tuple[int, PositionFunction], ...]
     """The position encoding: pairs of a coordinate's index and its value, an expression in i and n."""
     layers: tuple[Layer, ...]
@@ -310,15 +296,13 @@ class Transformer(Placed):
 
     def rounds(self, unit: HiddenUnit) -> bool:
         """Return True if the unit is a clip that reads a coordinate written by attention: there a soft value is
-        rounded.
-        """
+        rounded."""
         return unit.clip and any(coordinate in self.attended for coordinate, _ in unit.form)
 
     @property
     def parameters(self) -> int:
         """The number of non-zero parameters: embedding, W_Q, W_K, W_V, and the forms, biases and output weights of
-        hidden units, where a clip counts as two relus.
-        """
+        hidden units, where a clip counts as two relus."""
         count = len(self.embedding.entries)
         for layer in self.layers:
             count += sum(len(m.entries) for head in layer.heads for m in (head.w_q, head.w_k, head.w_v))
@@ -341,8 +325,7 @@ class Transformer(Placed):
 
     def entering(self, n: int) -> tuple[list[list[RealNumber]], dict[int, Entering]]:
         """Return the input of the first layer for words of length n: by coordinate, the values at the positions that
-        are the same for every word; and, for the coordinates where symbols differ, the values that the symbols add.
-        """
+        are the same for every word; and, for the coordinates where symbols differ, the values that the symbols add."""
         positions = range(self.first, n + 1)
         values: list[list[RealNumber]] = [[0] * len(positions) for _ in range(self.dimension)]
         for index, encoding in self.encodings:
@@ -366,23 +349,15 @@ class Transformer(Placed):
         return values, letters
 
     def inverse_temperatures(self, n: int) -> list[Fraction | Real]:
-        """Return 1/tau at every query position of words of length n.
-
-        Raises:
-            InputError: as `inverse_temperature`.
-        """
+        """Return 1/tau at every query position of words of length n. Raises InputError as `inverse_temperature`."""
         positions = range(self.first, n + 1)
         if "i" not in self.temperature.variables:
             return [self.inverse_temperature(self.first, n)] * len(positions)
         return [self.inverse_temperature(i, n) for i in positions]
 
     def inverse_temperature(self, i: int, n: int) -> Fraction | Real:
-        """Return 1/tau at query position i of words of length n.
-
-        Raises:
-            InputError: if tau has no value there, is zero or negative, or cannot be shown to be positive.
-            OutOfRange: if tau is beyond HOTTEST or COLDEST.
-        """
+        """Return 1/tau at query position i of words of length n. Raises InputError if tau has no value there, is zero
+        or negative, or cannot be shown to be positive; OutOfRange if tau is beyond HOTTEST or COLDEST."""
         tau, where = real_value(self.temperature, i, n), f"at i = {i}, n = {n}"
         positive = "A temperature must be positive at every position of every length tried."
         try:

@@ -101,13 +101,9 @@ def schema() -> dict[str, Any]:
 
 
 def read_json(data: bytes, path: str, advice: str = "") -> Reader:
-    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not
-    a model.
-
-    Raises:
-        InputError: if the data is not UTF-8 or not JSON (NaN and Infinity are not), or an object has an empty
-        key or the same key twice.
-    """
+    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not a
+    model. Raises InputError if the data is not UTF-8 or not JSON (NaN and Infinity are not), or an object has an empty
+    key or the same key twice."""
     # The parser's hooks do not know the place of a value. They leave `Refused` there, and `refusals` finds the places
     # later.
     refused: list[Refused] = []
@@ -154,11 +150,8 @@ def read_json(data: bytes, path: str, advice: str = "") -> Reader:
 
 
 def read_ahat(document: Reader) -> AhatFile:
-    """Return the program that a document describes.
-
-    Raises:
-        InputError: naming the place inside the document, what was expected and what was found.
-    """
+    """Return the program that a document describes. Raises InputError, naming the place inside the document, what was
+    expected and what was found."""
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     version = document.field("schema_version").integer(1, SCHEMA_VERSION)
     document.only(*KEYS[version])
@@ -284,12 +277,8 @@ def _terms_json(terms: Iterable[tuple[str, Rational]]) -> dict[str, str]:
 def read_program(data: Reader, users: store.Users | None = None, once: bool = True) -> Program:
     """Read a program from JSON data.
 
-    With `once`, each coordinate is written in one place only and read only after it, so that its name has one
-    meaning. Compilers write such programs.
-
-    Raises:
-        InputError: naming the place, what was expected and what was found.
-    """
+    With `once`, each coordinate is written in one place only and read only after it, so that its name has one meaning.
+    Compilers write such programs. Raises InputError, naming the place, what was expected and what was found."""
     data.only("regime", "alphabet", "bos", "coordinates", "temperature", "letters", "encodings", "layers", "output",
               "threshold", "reading", "outputs", "integers", "meanings")  # fmt: skip
     if data.has("temperature"):
@@ -324,8 +313,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
 @dataclass
 class _Reading:
     """The state of reading a program: `known` are the coordinates that may be read so far, `names` all coordinates
-    (None: any name).
-    """
+    (None: any name)."""
 
     alphabet: Alphabet
     bos: bool
@@ -337,8 +325,7 @@ class _Reading:
 
     def new(self, data: Reader, again: Iterable[str] = ()) -> str:
         """Return the name of a coordinate that is written at this place. With `once`, it must not have been written
-        before, unless it is in `again`.
-        """
+        before, unless it is in `again`."""
         name = data.text()
         if name == ONE and not self.once:
             raise data.error("a coordinate that is not the constant 1")
@@ -395,8 +382,7 @@ class _Reading:
 
     def layer(self, data: Reader) -> ProgramLayer:
         """Read one layer. The heads' outputs become known to the layer's hidden units, and all outputs to later
-        layers.
-        """
+        layers."""
         members = ("clips", "ones") if data.has("clips") else ("units", "biases")
         data.only("heads", *members)
         before = frozenset(self.known)
@@ -519,11 +505,8 @@ def _writing(units: Iterable[Unit]) -> tuple[Unit, ...]:
 
 def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]:
     """Read version 1: return the program that the matrices stand for, and True if they are those of a softmax model.
-
-    Raises:
-        InputError: also if softmax heads and hard heads are mixed, since there is then no hard attention to
-        compare with.
-    """
+    Raises InputError if the document has mistakes, or softmax heads and hard heads are mixed, since there is then no
+    hard attention to compare with."""
     network = store.read_transformer(document, users)
     encodings = document.field("encodings").items() if network.encodings else ()
     for (_, encoding), place in zip(network.encodings, encodings, strict=True):
@@ -603,8 +586,7 @@ def program_of(
 
 def _letters(network: Transformer, names: tuple[str, ...]) -> tuple[Letter, ...]:
     """Return the coordinates that the word embedding writes, apart from the constant 1: one `Letter` per coordinate
-    and value. Over sets of propositions, whose rows add up, one per coordinate and row.
-    """
+    and value. Over sets of propositions, whose rows add up, one per coordinate and row."""
     entries = [entry for entry in network.embedding.entries if names[entry[1]] != ONE]
     if isinstance(network.alphabet, Valuations):
         held = [*map(network.alphabet.holding, network.alphabet.props), everything(network.alphabet)]

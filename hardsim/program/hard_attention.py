@@ -41,8 +41,7 @@ class Kind(StrEnum):
 
 class Weighting(StrEnum):
     """The rule by which a head's scores become attention weights: softmax, the mean over all maxima, or the leftmost
-    or rightmost maximum.
-    """
+    or rightmost maximum."""
 
     SOFTMAX = "softmax"
     AVERAGE = "average"
@@ -59,8 +58,7 @@ class Affine:
     @staticmethod
     def of(terms: Mapping[str, Rational] | Iterable[tuple[str, Rational]]) -> Affine:
         """Return the form with these coefficients: repeated coordinates are added up, zeros dropped, and terms
-        sorted.
-        """
+        sorted."""
         total: dict[str, Rational] = {}
         for name, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
             total[name] = total.get(name, 0) + coefficient
@@ -98,8 +96,7 @@ class Affine:
 @dataclass(frozen=True, slots=True)
 class Letter:
     """A coordinate of the word embedding: `value` on these symbols, 0 on the others. The symbol `BOS` is position 0.
-    Over sets of propositions, `symbols` are the sets that contain one proposition, or all sets.
-    """
+    Over sets of propositions, `symbols` are the sets that contain one proposition, or all sets."""
 
     name: str
     symbols: Symbols
@@ -137,8 +134,7 @@ class Head:
     """The declared score gap of a row where there is no decay: the largest score minus the next smaller one."""
     shares: bool = False
     """True if several keys of a row may have the largest score and share its weight. Where a head claims a gap
-    without `shares`, the compiler promises that a single key has it.
-    """
+    without `shares`, the compiler promises that a single key has it."""
     kind: Kind | None = None
     """The purpose of the head; None for heads without claims other than a gap."""
     weight: int = 1
@@ -176,11 +172,8 @@ class Head:
         return self.decay or self.gap
 
     def promised(self, n: int, first: int = 1) -> list[Fraction] | None:
-        """Return the declared score gap at positions `first` to n; None if nothing is declared.
-
-        Raises:
-            InputError: if the gap is not positive at some position. With a gap of 0, no score would be the largest.
-        """
+        """Return the declared score gap at positions `first` to n; None if nothing is declared. Raises InputError if
+        the gap is not positive at some position. With a gap of 0, no score would be the largest."""
         promise = self.promise
         if promise is None:
             return None
@@ -223,8 +216,7 @@ class Unit:
 @dataclass(frozen=True, slots=True)
 class ProgramLayer:
     """Heads that work in parallel, then hidden units, which may read the heads' outputs. The `biases` are added to
-    coordinates: a clip of weight -1 and a bias of 1 write a negation.
-    """
+    coordinates: a clip of weight -1 and a bias of 1 write a negation."""
 
     heads: tuple[Head, ...] = ()
     units: tuple[Unit, ...] = ()
@@ -293,8 +285,7 @@ class Program(Placed):
 
     def last_heads(self, output: str) -> tuple[str, ...]:
         """Return the names of the last heads that determine a coordinate, directly or through hidden units: all such
-        heads of the last layer that has any.
-        """
+        heads of the last layer that has any."""
         needed = {output}
         for layer in reversed(self.layers):
             # Units come after the heads of their layer, so their inputs are added first.
@@ -317,16 +308,14 @@ class Program(Placed):
 
     def clearance(self, value: Rational, n: int) -> Fraction:
         """Return the distance of an output from the nearest number at which the answer changes. Integers k/n are at
-        most 1/(2n) from it.
-        """
+        most 1/(2n) from it."""
         if self.integers:
             return Fraction(1, 2 * n) - abs(value - Fraction(round(value * n), n))
         return abs(value - Fraction(1, 2) if self.threshold is None else Fraction(value) - self.threshold)
 
     def verdict(self, output: Rational) -> bool | None:
         """Return True for an output that means accepted, False for rejected, and None for an output equal to the
-        threshold (or, without a threshold, other than 0 and 1).
-        """
+        threshold (or, without a threshold, other than 0 and 1)."""
         if self.threshold is None:
             return bool(output) if output in (0, 1) else None
         return None if output == self.threshold else output > self.threshold

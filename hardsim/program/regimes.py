@@ -69,8 +69,7 @@ class Regime:
     """The key coordinates for j and j^2 of a count's look-up; empty if the regime has no look-up."""
     look_up_rate: str = "1"
     """The factor of the look-up's keys. The look-up's decay per position is this divided by the number of positions
-    counted.
-    """
+    counted."""
     sign_key: str = PARITY
     """The key coordinate of the sign test."""
     sign_rate: str = "1"
@@ -163,11 +162,7 @@ DEFAULT_REGIME = "temperature"
 
 
 def regime_named(name: str) -> Regime:
-    """Return the regime with this name.
-
-    Raises:
-        InputError: if there is no such regime.
-    """
+    """Return the regime with this name. Raises InputError if there is no such regime."""
     if name not in REGIMES:
         raise InputError(f"unknown regime '{name}'", hint=f"The regimes are: {', '.join(REGIMES)}.")
     return REGIMES[name]

@@ -35,8 +35,7 @@ class Budget:
 
     def scaled(self, program: Program) -> Program:
         """Return the program with the scores (and gaps) of each head multiplied by its own beta over this budget's, so
-        that softmax at 1/beta of the budget's temperature is the compiled network.
-        """
+        that softmax at 1/beta of the budget's temperature is the compiled network."""
 
         def head(old: Head) -> Head:
             factor = Fraction(1) if old.uniform else self.beta_of(old) / self.beta
@@ -51,16 +50,14 @@ class Budget:
 
     def beta_of(self, head: Head) -> Fraction:
         """Return the beta of one head. Uniform heads need none (1); a look-up needs more if a comparison sums many of
-        them.
-        """
+        them."""
         if head.uniform:
             return Fraction(1)
         return self.beta if self.fixed or head.kind is not Kind.LOOKUP else max(self.beta, look_up_beta(head.weight))
 
     def rate(self, head: Head, i: int, n: int) -> Fraction | None:
         """Return g of a head at query i of a word of length n, in nats per position; a rational just below g if g is
-        irrational. None for uniform heads, which are exact.
-        """
+        irrational. None for uniform heads, which are exact."""
         if head.promise is None:
             return None
         return lower(self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.real(i=i, n=n))
@@ -77,8 +74,7 @@ class Budget:
 
     def paper_bound(self, head: Head, n: int, context: NumberContext) -> Any:
         """Return Lemma 7's bound as the paper states it, twice our bound, for look-ups of counts; None for other
-        heads.
-        """
+        heads."""
         rate = self.least_rate(head, n)
         return lemmas.look_up_error(rate, context) if rate is not None and head.kind is Kind.LOOKUP else None
 
@@ -92,11 +88,8 @@ class Budget:
 
 def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = None) -> Budget:
     """Return the budget of a program: the regime's temperature and the default beta, unless `beta` or `tau` is given.
-
-    Raises:
-        InputError: if beta is not positive, if tau is given but the regime fixes the temperature, or if tau
-        depends on a variable that the regime does not have.
-    """
+    Raises InputError if beta is not positive, if tau is given but the regime fixes the temperature, or if tau depends
+    on a variable that the regime does not have."""
     regime = REGIMES[program.regime]
     if beta is not None and beta <= 0:
         raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {DEFAULT_BETA}.")

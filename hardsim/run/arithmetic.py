@@ -45,8 +45,7 @@ class Arithmetic(Protocol[T]):
 
     def approximate(self, value: T) -> tuple[float, float]:
         """Return a float64 midpoint and a radius of the value (or of its enclosure); they are not finite if the value
-        is beyond float64.
-        """
+        is beyond float64."""
 
     def exp(self, logit: Rational | T) -> T:
         """Return e^logit."""
@@ -65,8 +64,7 @@ class Arithmetic(Protocol[T]):
 
     def widened(self, mean: T, dropped: int, spread: Rational) -> T:
         """Return a weighted mean corrected for `dropped` negligible weights that were left out, over values at most
-        `spread` apart.
-        """
+        `spread` apart."""
 
 
 @dataclass(slots=True)
@@ -85,8 +83,7 @@ class Column:
 
 def is_exact(value: Value) -> TypeGuard[Rational]:
     """Return True if a value is a Rational. (`isinstance` would test the abstract base classes of Fraction, which
-    takes ten times as long.)
-    """
+    takes ten times as long.)"""
     return type(value) in (int, Fraction)
 
 
@@ -98,8 +95,7 @@ def lift(arithmetic: Arithmetic[T], value: Value) -> T:
 
 def linear(arithmetic: Arithmetic[T], form: Terms, columns: Sequence[Column], bias: Rational = 0) -> Column:
     """Return the column of a linear form plus a bias. It is exact if all coordinates that it reads are, and exact at
-    a position if their values there are.
-    """
+    a position if their values there are."""
     exact: list[Value] = [bias] * len(columns[0].values)
     soft: list[Value] = []
     for index, coefficient in form:

@@ -68,8 +68,7 @@ def exponentials(arithmetic: Arithmetic[T]) -> Callable[[Whole, Whole], T]:
 @dataclass(frozen=True)
 class Forms(Generic[T]):
     """The vectors W_Q x_i / tau_i or W_K x_j at every position: as `wholes` (rationals) if all values are exact, and
-    otherwise as `numbers` of the arithmetic.
-    """
+    otherwise as `numbers` of the arithmetic."""
 
     arithmetic: Arithmetic[T]
     values: list[tuple[Value, ...]]
@@ -126,8 +125,7 @@ class WordHead(Generic[T]):
 
     def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
         """Return for each column of `values` the column of attended values by query position. Uniform means of
-        exact values are exact.
-        """
+        exact values are exact."""
         if not self.head.scores:
             seen = [np.flatnonzero(row).tolist() for row in self.seen]
             return [
@@ -145,8 +143,7 @@ class WordHead(Generic[T]):
 
     def shares(self, columns: Sequence[Column]) -> list[list[Value]]:
         """Return the weight of every key by query: 0 if the key is not visible, and a rational where the weight is
-        known exactly.
-        """
+        known exactly."""
         if not self.head.scores:
             counts = self.seen.sum(axis=1).tolist()
             return [
@@ -196,8 +193,7 @@ class WordHead(Generic[T]):
 
     def _forms(self, side: int, columns: Sequence[Column]) -> Forms[T]:
         """Return the queries' forms divided by tau (side 0) or the keys' forms (side 1). They are kept if they are
-        the same for every word.
-        """
+        the same for every word."""
         if side in self._static:
             return self._static[side]
         forms = [pair[side] for pair in self.head.scores]

@@ -51,14 +51,12 @@ class BallArithmetic:
     @property
     def negligible(self) -> int:
         """The distance in nats from which a weight is less than 2^-(bits + 16) of the largest: e^7 > 2^10. Such weights
-        are left out, and enclosed by `widened`.
-        """
+        are left out, and enclosed by `widened`."""
         return 7 * (self.bits + 16) // 10 + 1
 
     def approximate(self, value: arb) -> tuple[float, float]:
         """Return a float64 midpoint and a radius of the ball. The conversions are off by 2^-53 (midpoint) and 2^-29
-        (radius).
-        """
+        (radius)."""
         middle, radius = float(value.mid()), float(value.rad())
         if not (isfinite(middle) and isfinite(radius)):
             return 0.0, inf
@@ -139,20 +137,14 @@ def ball(value: RealNumber) -> arb:
 
 
 def lower(value: Value) -> Fraction:
-    """Return the lower end of a ball as an exact rational (see TINY), or the value itself if it is a rational.
-
-    Raises:
-        Undecided: if the ball is not bounded.
-    """
+    """Return the lower end of a ball as an exact rational (see TINY), or the value itself if it is a rational. Raises
+    Undecided if the ball is not bounded."""
     return _end(value, -1)
 
 
 def upper(value: Value) -> Fraction:
-    """Return the upper end of a ball as an exact rational (see TINY), or the value itself if it is a rational.
-
-    Raises:
-        Undecided: if the ball is not bounded.
-    """
+    """Return the upper end of a ball as an exact rational (see TINY), or the value itself if it is a rational. Raises
+    Undecided if the ball is not bounded."""
     return _end(value, 1)
 
 
@@ -167,11 +159,8 @@ def _end(value: Value, side: int) -> Fraction:
 
 
 def dyadic(mantissa: int, exponent: int, side: int, unbounded: str) -> Fraction:
-    """Return `mantissa 2^exponent`. A number below 2^-TINY in size is moved up (side 1), down (-1) or to 0 (0).
-
-    Raises:
-        Undecided: with the message `unbounded`, if the number is beyond 2^LARGEST_EXPONENT.
-    """
+    """Return `mantissa 2^exponent`. A number below 2^-TINY in size is moved up (side 1), down (-1) or to 0 (0). Raises
+    Undecided with the message `unbounded` if the number is beyond 2^LARGEST_EXPONENT."""
     size = exponent + mantissa.bit_length()
     if size > LARGEST_EXPONENT:
         raise Undecided(unbounded)
@@ -186,12 +175,8 @@ LEMMA_BALLS = SimpleNamespace(mpf=arb, exp=arb.exp, sqrt=arb.sqrt, dps=LEMMA_BIT
 
 
 def bound_of(lemma: Callable[..., Any], *arguments: Any) -> Fraction | None:
-    """Return a rational that is at least `lemma(*arguments, context)` and above it by rounding alone; None if the
-    lemma returns None.
-
-    Raises:
-        Undecided: if the ball is not bounded.
-    """
+    """Return a rational that is at least `lemma(*arguments, context)` and above it by rounding alone; None if the lemma
+    returns None. Raises Undecided if the ball is not bounded."""
     with ctx.workprec(LEMMA_BITS):
         found = lemma(*arguments, LEMMA_BALLS)
         return None if found is None else upper(found)

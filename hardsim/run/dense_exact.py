@@ -59,8 +59,7 @@ class DenseForward:
     @cached_property
     def _numbers(self) -> Network:
         """The network with numbers of the arithmetic in place of its arrays, except the embedding and the table of
-        positions: matrices for `product`, and rows. Made at the arithmetic's precision.
-        """
+        positions: matrices for `product`, and rows. Made at the arithmetic's precision."""
         parts = ("layers", "final", "unembedding", "unembedding_bias")
         return replace(self.network, **{name: self._in_numbers(getattr(self.network, name)) for name in parts})
 
@@ -78,8 +77,7 @@ class DenseForward:
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
         """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
-        with those around the word, are `tokens`.
-        """
+        with those around the word, are `tokens`."""
         with self.arithmetic.precision():
             x, network = self._embedded(n, tokens), self._numbers
             last = len(network.layers) - 1
@@ -92,8 +90,7 @@ class DenseForward:
 
     def attention(self, n: int, tokens: Sequence[int]) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
         """Yield for each head the number of its layer (from 0), the head, and by query the scaled logits of all keys;
-        None for a key that is not visible.
-        """
+        None for a key that is not visible."""
         with self.arithmetic.precision():
             # The precision is set only while a head is computed: it is global, and between two results other code
             # runs.
@@ -220,8 +217,7 @@ class DenseForward:
 
 def sees(mask: Mask, query: int, key: int) -> bool:
     """Return True if the query at one position sees the key at another. Every query sees its own position; FUTURE
-    hides the later keys, PAST the earlier ones, NONE no key.
-    """
+    hides the later keys, PAST the earlier ones, NONE no key."""
     return mask is Mask.NONE or query == key or (key < query) == (mask is Mask.FUTURE)
 
 
@@ -245,12 +241,8 @@ class DenseBalls:
     def run(
         self, n: int, tokens: Sequence[int], places: Sequence[int], settled: Callable[[list[Row]], bool]
     ) -> tuple[list[Row], int]:
-        """Return the outputs, by position in `places` and output, and the number of bits used. `settled` is called
-        with these outputs, at the precision of the pass.
-
-        Raises:
-            Undecided: if `settled` is still False at the limit.
-        """
+        """Return the outputs, by position in `places` and output, and the number of bits used. `settled` is called with
+        these outputs, at the precision of the pass. Raises Undecided if `settled` is still False at the limit."""
         for bits in precisions(min(self.least, self.limit), self.limit):
             if bits not in self._passes:
                 self._passes[bits] = DenseForward(self.network, BallArithmetic(bits))

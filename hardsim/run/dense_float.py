@@ -107,24 +107,21 @@ from hardsim.run.enclosure import (
 
 FLOOR = -100.0
 """Distances from the largest logit below this are replaced by it: numpy's exp is ten times as slow where it
-underflows, and at -inf.
-"""
+underflows, and at -inf."""
 LEFT_OUT = 2.0**-110
 LEAST_VARIANCE = 2.0**-900
 LEAST_LENGTH = 2.0**-500
 """A bound of what a length loses because squares underflow."""
 SQUARINGS = 5
 """The number of squarings of a matrix by which its largest singular value is bounded: with n columns the bound is too
-large by at most the 64th root of n.
-"""
+large by at most the 64th root of n."""
 STEEPEST = {Activation.RELU: 1.0, Activation.SILU: 1.101, Activation.GELU: 1.13, Activation.GELU_NEW: 1.131}
 """For each activation a number that is at least the largest slope plus 2^-10 (relu: 1)."""
 CELLS = 2**16
 """The count of numbers in an array of a batch: half a megabyte, so that some arrays stay in the cache."""
 ROWS = 64
 """The number of queries whose scores are computed at once. Under a mask, keys that none of these queries sees are
-left out.
-"""
+left out."""
 KEPT = 4
 """The number of lengths whose position encodings are kept."""
 PIECES, TERMS = 70, 10
@@ -190,8 +187,7 @@ def slack(x: Floats, rad: Floats) -> Floats:
 
 def lengths(x: Floats) -> Floats:
     """Return an upper bound of the Euclidean length of each vector, along the last axis, which becomes 1. (The
-    constant covers squares that underflow.)
-    """
+    constant covers squares that underflow.)"""
     found: Floats = np.sqrt(np.einsum("...i,...i->...", x, x))[..., None]
     found *= GROW
     found += LEAST_LENGTH
@@ -255,14 +251,12 @@ class LinearMap:
 
     def length(self, length: Floats, size: Floats) -> Floats:
         """Return a bound of the length of the error, for vectors of length at most `size` with errors of length at
-        most `length`.
-        """
+        most `length`."""
         return length * self._stretch + size * self._share + self._base
 
     def columns(self, length: Floats, size: Floats) -> Floats:
         """Return the radii of all coordinates, for vectors of length at most `size` with errors of length at most
-        `length`.
-        """
+        `length`."""
         found = length * self._column
         found += size * self._own
         found += self.base
@@ -270,8 +264,7 @@ class LinearMap:
 
     def radius(self, x: Floats, loose: Floats) -> Floats:
         """Return the radii of all coordinates from the slack of vectors x. Both may be the largest absolute values
-        over several vectors.
-        """
+        over several vectors."""
         assert self.size is not None
         found = mapped(loose, self.size, None)
         if self.off is not None:
@@ -431,8 +424,7 @@ A_NEW, B_NEW = 1.5957691216057308, 0.07135481627260025
 
 def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
     """Apply an activation to vectors of length at most `size`, with radii of at least ETA. Their arrays are
-    overwritten. The result is at most `size` long, up to a factor 1 + 2^-40.
-    """
+    overwritten. The result is at most `size` long, up to a factor 1 + 2^-40."""
     x = given.mid
     if not isfinite(float(x.sum())):
         x[~np.isfinite(x)] = np.nan  # otherwise an overflow would be taken for a large number
@@ -479,8 +471,7 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
 
 def scale_of(scale: RootScale) -> tuple[float, float]:
     """Return the float nearest to the real number, and a bound of its relative error: infinite if float64 has no such
-    number at full precision.
-    """
+    number at full precision."""
     root = isqrt(scale.root)
     exact = root * root == scale.root
     value = scale.factor / (root if exact else Fraction(isqrt(scale.root << 400), 1 << 200))
@@ -493,8 +484,7 @@ def scale_of(scale: RootScale) -> tuple[float, float]:
 @dataclass(frozen=True, slots=True)
 class Look:
     """Some of the queries, and the keys that they see. `hidden` is added to their scores: -inf where a key is not
-    visible; None if all are.
-    """
+    visible; None if all are."""
 
     rows: slice
     keys: slice
@@ -528,8 +518,7 @@ def visible(mask: Mask, queries: Integers, keys: Integers) -> Booleans:
 
 class FloatHead:
     """One head: the columns of its queries, keys and values among those of its layer, the maps that make them, and
-    its scale.
-    """
+    its scale."""
 
     def __init__(self, head: NetworkHead, query: int, key: int, fine: bool) -> None:
         self.head = head
@@ -566,8 +555,7 @@ class Entered:
 
     def coordinates(self, part: LinearMap, columns: slice) -> tuple[Floats, Floats, Floats]:
         """Return, by word and coordinate of keys or values, the largest absolute value, the largest radius, and the
-        distance between the largest and the smallest.
-        """
+        distance between the largest and the smallest."""
         assert self.loose is not None
         found = self.columns[:, :, columns]
         high, low = found.max(axis=1), found.min(axis=1)
@@ -640,8 +628,7 @@ class FloatAttention:
 
     def __call__(self, y: Vectors, places: Integers | None) -> Vectors:
         """Return the vectors that the heads add at the positions `places` (None: all), (words, places, d), from
-        vectors at all positions.
-        """
+        vectors at all positions."""
         words, m, d = y.mid.shape
         queries = np.arange(m) if places is None else places
         at = (slice(None), slice(None) if places is None else places)
@@ -689,8 +676,7 @@ class FloatAttention:
 
     def _ways(self, values: slice, size: Floats, radius: Floats, apart: Floats, m: int) -> tuple[Floats, Floats]:
         """Return the numbers that a head's factors are multiplied by, and the numbers that are added, by word and
-        coordinate of the output.
-        """
+        coordinate of the output."""
         assert self.out.size is not None
         columns = self.out.size[values]
         # A value is at most `size`, an attended one a share of u larger: its slack for W_O.
@@ -703,8 +689,7 @@ class FloatAttention:
 
 def mean_factor(slip: Floats) -> Floats:
     """Return the factor by which the spread of the values bounds the error of their mean, by query, from rho; 1 if
-    rho allows no better bound.
-    """
+    rho allows no better bound."""
     grown = growth(slip + 2 * U * -FLOOR)
     tau = outward(grown + EXP_ERROR * (1 + grown)) + LEFT_OUT
     return np.where(tau < 0.5, outward(tau / np.maximum(1 - tau, U)) * 0.5 + LEFT_OUT, 1.0)
@@ -722,8 +707,7 @@ def exponentials(logits: Floats, hidden: Floats | None) -> Floats:
 
 def beside(parts: Sequence[tuple[Dense, Dense | None]]) -> tuple[Floats, Floats | None]:
     """Return the midpoints of matrices joined side by side, and of their biases: 0 for a matrix without a bias,
-    None if no matrix has one.
-    """
+    None if no matrix has one."""
     if not parts:
         return np.zeros((0, 0)), None
     weight = np.concatenate([enclosed(weight)[0] for weight, _ in parts], axis=1)
@@ -794,8 +778,7 @@ def summed(x: Vectors, added: Vectors) -> Vectors:
 
 def is_sparse(network: Network) -> bool:
     """Return True if less than half of the entries of a network's matrices are non-zero, as in compiled networks.
-    Radii of single coordinates are then worth their cost.
-    """
+    Radii of single coordinates are then worth their cost."""
     matrices = [array for layer in network.layers for array in layer.arrays if array is not None and array.ndim == 2]
     return 2 * sum(map(entries, matrices)) < sum(array.size for array in matrices)
 

@@ -75,8 +75,7 @@ def growth(x: Floats) -> Floats:
 @dataclass(frozen=True, slots=True, eq=False)
 class Code:
     """Integers from 0 to `kinds` - 1 for each position, stored as floats, (words or 1, n). Codes of the same `name`
-    have the same meaning in every batch of a length.
-    """
+    have the same meaning in every batch of a length."""
 
     name: Hashable
     numbers: Floats
@@ -144,8 +143,7 @@ def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
 
 def fixed(values: Sequence[RealNumber]) -> Block:
     """Return a block of values that are the same for every word, shape (1, n); it is exact if all values are
-    rational.
-    """
+    rational."""
     rationals = [value for value in values if not isinstance(value, Real)]
     if len(rationals) == len(values):
         return known(Exact.row(rationals, 1))
@@ -172,8 +170,7 @@ def bits(values: Floats, name: Hashable = None) -> Block:
 
 def codes_of(blocks: Iterable[Block]) -> tuple[Code, ...] | None:
     """Return the codes that a function of these blocks depends on besides the position; None if they are not known,
-    or too many.
-    """
+    or too many."""
     found: dict[Hashable, Code] = {}
     for block in blocks:
         if block.static is None:
@@ -263,8 +260,7 @@ def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
 def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
     """Return `rounded` of one row of numbers, (1, n), as arrays of shape (n,). The floats are nearest also if
     numerators or unit are too large for float64. The true numbers may differ from the given ones by a relative error
-    of up to `share`.
-    """
+    of up to `share`."""
     exact = max(values.size, values.unit) < LARGEST_EXACT
     mid, rad = quotients(values.whole if exact else values.whole.astype(object), values.unit)
     if share:
@@ -274,8 +270,7 @@ def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
 
 def near_row(values: Sequence[RealNumber]) -> tuple[Exact, float]:
     """Return rationals next to positive numbers, (1, n), and a bound of the relative error of each. It is 0 if all
-    numbers are rational. Products of the rationals with other rationals have the same relative error.
-    """
+    numbers are rational. Products of the rationals with other rationals have the same relative error."""
     rationals = [value for value in values if not isinstance(value, Real)]
     if len(rationals) == len(values):
         return Exact.row(rationals, 1), 0.0

@@ -97,8 +97,7 @@ class BatchTrace:
 
 class FloatForward:
     """A network prepared to run batches in certified float64. Results that depend only on the length are kept until
-    the length changes.
-    """
+    the length changes."""
 
     def __init__(self, model: Transformer) -> None:
         self.model = model
@@ -109,8 +108,7 @@ class FloatForward:
 
     def batch_size(self, n: int) -> int:
         """Return the number of words of length n to run at once: BATCH symbols, or fewer if the columns would take
-        more than WORK bytes.
-        """
+        more than WORK bytes."""
         return max(1, min(BATCH, WORK // self._bytes) // (n + self.model.bos))
 
     def passes(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[BatchTrace, Integers]]:
@@ -151,8 +149,7 @@ class FloatForward:
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Integers:
         """Return words of one length as rows of symbol numbers, (words, n). The beginning of the sequence has the
-        last number.
-        """
+        last number."""
         n, index = len(words[0]), self.model.symbol_index
         flat = np.fromiter(map(index.__getitem__, chain.from_iterable(words)), np.int64, len(words) * n)
         symbols = flat.reshape(len(words), n)
@@ -230,8 +227,7 @@ class Prepared:
 class Stage:
     """One batch on its way through the layers, from the position where its words fork. Earlier positions are read
     from a stage of the distinct prefixes, made by the same rule. `continued` is True if other words will continue
-    this stage.
-    """
+    this stage."""
 
     def __init__(
         self, at: Prepared, symbols: Integers, where: Fork | None = None, soft: bool = False, continued: bool = False
@@ -291,8 +287,7 @@ class Stage:
 
     def _same_for_all(self, place: Place, make: Callable[[], Block]) -> Block:
         """Return a block that is the same for every word of a length, at the positions of this stage; `make` makes it
-        once.
-        """
+        once."""
         found = self.at.found
         if place not in found:
             if not self.whole:
@@ -391,8 +386,7 @@ class Stage:
 
     def _clip(self, place: Place, z: Block, decides: bool) -> Block:
         """Return the clipped block: 0 or 1 where that is certain; elsewhere an enclosure if `soft`, and otherwise the
-        word becomes undecided.
-        """
+        word becomes undecided."""
         low, high = clipped(z.mid, z.radius)
         settled = low | high
         if not self.soft or np.all(settled):
@@ -418,8 +412,7 @@ class Stage:
 
     def _at_reading(self, block: Block) -> Block:
         """Return a column at the reading position, (words or 1, 1). In stages of prefixes this is their last
-        position.
-        """
+        position."""
         place = min(self.at.reading, self.start + self.width - 1) - self.start
         rad = None if block.rad is None else block.rad[:, place, None]
         return Block(block.mid[:, place, None], rad, partly=block.partly)

@@ -73,8 +73,7 @@ BLOCK_CELLS = 2**19
 """The greatest number of entries in a block of a table at greater lengths: four megabytes."""
 DIRECT = 2**19
 """The greatest number of pairs of position and code for which a look-up keeps the values: 8 megabytes for each
-value.
-"""
+value."""
 
 Operands = tuple[list[Block], list[Block], list[Block]]
 """Query factors, key factors and values."""
@@ -119,8 +118,7 @@ class ExpTable:
 
     def block(self, rows: Integers) -> tuple[int, int, Floats]:
         """Return the range of keys (first, and end) that these consecutive queries see, and the transposed part of
-        the table, (keys, rows).
-        """
+        the table, (keys, rows)."""
         low, high = self.views.span(rows)
         if self._kept is not None:
             return low, high, self._kept[low:high, rows[0] : rows[-1] + 1]
@@ -179,8 +177,7 @@ class HeadPass:
     """The keys and values, if they are the same for every word."""
     _found: dict[Hashable, tuple[Booleans, Floats, Floats]] = field(default_factory=dict)
     """By the codes' names and sizes: which pairs of position and code have been looked up, and their values and
-    radii, (values, pairs).
-    """
+    radii, (values, pairs)."""
     _bases: dict[tuple[int, int, int, int], Block] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -245,8 +242,7 @@ class HeadPass:
         self, rows: Integers, words: Integers, columns: Integers, factors: Sequence[Block]
     ) -> tuple[Floats, Floats]:
         """Return the values and radii of some pairs, (values, pairs), given their positions, ascending, and for each
-        pair a word and a column of the batch that have it.
-        """
+        pair a word and a column of the batch that have it."""
         assert self._static is not None
         queries = []
         for factor in factors:
@@ -343,8 +339,7 @@ class HeadPass:
 
     def _references(self, parts: Sequence[_Part], present: Sequence[int], place: slice) -> Floats:
         """Return the largest rounded number that a class of visible keys adds to the logits of a query: (words or 1,
-        queries).
-        """
+        queries)."""
         if len(present) == 1:
             return self._classes[present[0]][0][None, place]
         best = np.full((1, place.stop - place.start), -np.inf)
@@ -359,8 +354,7 @@ class HeadPass:
 
     def _factors(self, side: int, blocks: Sequence[Block], start: int) -> list[Block]:
         """Return the factors of the scores (side 0: the queries', 1: the keys') at the positions from `start` on.
-        Their static parts are exact, and kept; the rest is enclosed.
-        """
+        Their static parts are exact, and kept; the rest is enclosed."""
         found: list[Block] = []
         for number, pair in enumerate(self.head.scores):
             form = pair[side]
@@ -374,8 +368,7 @@ class HeadPass:
 
     def _operands(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix) -> Operands:
         """Return the query factors at the positions of the step, and the key factors and values at all positions so
-        far.
-        """
+        far."""
         whole = list(blocks)
         if step.before is not None:
             for index, old in step.before.inputs.items():
@@ -387,8 +380,7 @@ class HeadPass:
 @dataclass(frozen=True, slots=True)
 class _Part:
     """The keys of some words from position `start` on: the numbers of their classes, (words or 1, keys), and the
-    values. `rows` gives each word's row in these (None: its own).
-    """
+    values. `rows` gives each word's row in these (None: its own)."""
 
     kinds: Integers
     values: Sequence[Block]

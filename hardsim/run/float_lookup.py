@@ -63,8 +63,7 @@ class Lookup:
 
     def read(self, queries: Sequence[Block], rows: Integers) -> list[Block]:
         """Return the attended values, (1, rows), of the queries at positions `rows` with these factors, (1, rows)
-        each.
-        """
+        each."""
         if self._few is None and self._bends is None:
             return softmax_rows(queries, self.keys, self.values, self.views, self.scale, rows)
         scaled = Scaled.of(queries, self.scale, rows, *self._reach)
@@ -97,8 +96,7 @@ class Lookup:
 
     def _quotients(self, values: Sequence[Block], weights: Floats, total: Floats, error: Floats) -> list[Block]:
         """Return the means of the values, (words, keys), under weights (words, rows, keys) with these sums, (words,
-        rows).
-        """
+        rows)."""
         found = []
         for value, ends in zip(values, self._ends, strict=True):
             sums = Sums(value, *total.shape)
@@ -108,8 +106,7 @@ class Lookup:
 
     def _start(self, query: Floats) -> Integers:
         """Return the start of each row's window: around the largest logit, found by bisection as if the logits were
-        concave.
-        """
+        concave."""
         steps = np.diff(self._right[0], axis=1)
         low = np.zeros(query.shape[1], dtype=np.int64)
         high = np.full_like(low, steps.shape[1])
@@ -147,8 +144,7 @@ def _at(value: Block, places: Integers) -> Block:
 
 def _bends(keys: Sequence[Block]) -> list[int] | None:
     """Return the bend of each factor, exactly: 0 if it is linear in the index, 1 if no second difference is negative,
-    -1 if none is positive. Return None if some factor bends both ways.
-    """
+    -1 if none is positive. Return None if some factor bends both ways."""
     found = []
     for key in keys:
         if key.static is None:

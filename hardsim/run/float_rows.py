@@ -55,20 +55,16 @@ CHUNK = 2**17
 """Number of logits computed at a time: one megabyte for each array of them."""
 AT_ONCE = 64
 """Number of queries that are run together under a mask. With more, most of them would see far fewer keys than all of
-them together.
-"""
+them together."""
 SURE = 2.0**-10
 """If the relative errors of all weights are below this, the enclosures of means are narrower than the range of the
-values.
-"""
+values."""
 LOWEST, LOWEST_BESIDE_1 = -707.0, -100.0
 """e^-707 lies between 2^-1020 and 2^-1019: about the least number that is not subnormal. Where one weight is 1,
-weights below e^-100 < 2^-144 add as little; and their products with values are not subnormal, which would be slow.
-"""
+weights below e^-100 < 2^-144 add as little; and their products with values are not subnormal, which would be slow."""
 DEEPEST = 750.0
 """e^-750 is below 2^-1080: a distance beyond it may have any relative error, since its exponential, also as computed,
-is 0 up to the error that the bounds allow for underflow.
-"""
+is 0 up to the error that the bounds allow for underflow."""
 
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
@@ -80,8 +76,7 @@ Scale = tuple[Floats, Floats]
 @dataclass(frozen=True)
 class Views:
     """The keys that each query of `size` positions sees: from `starts` up to but not including `stops` (indices from
-    0), and with `bos` also the key at index 0.
-    """
+    0), and with `bos` also the key at index 0."""
 
     mask: Mask
     size: int
@@ -100,8 +95,7 @@ class Views:
 
     def visible(self, rows: Integers, low: int = 0, high: int | None = None) -> Booleans:
         """Return which of the keys from `low` up to but not including `high` the queries at these positions see,
-        (rows, keys).
-        """
+        (rows, keys)."""
         keys = np.arange(low, self.size if high is None else high)[None, :]
         seen = (keys >= self.starts[rows][:, None]) & (keys < self.stops[rows][:, None])
         return seen | (keys == 0) if self.bos else seen
@@ -133,8 +127,7 @@ class Views:
 
 def _running(operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
     """Return `operation.accumulate` along the last axis. For Booleans, it is found from the first position that
-    decides, which is faster.
-    """
+    decides, which is faster."""
     if values.dtype != np.bool_ or operation not in {np.logical_and, np.logical_or}:
         found: NDArray[Any] = operation.accumulate(values, axis=-1)
         return found
@@ -193,8 +186,7 @@ def _sums(parts: Sequence[Floats], views: Views, rows: Integers) -> Floats:
 
 def lone(found: Block, value: Block, views: Views, old: Block | None = None, rows: Integers = NO_ROWS) -> Block:
     """Mark attended values as exact at the queries that see only one distinct value. `old` and `rows` are as `before`
-    and `rows` in `mean`.
-    """
+    and `rows` in `mean`."""
     parts = [value] if old is None else [value, old]
     if found.static is not None or found.rad is None or not all(part.rad is None or part.partly for part in parts):
         return found
@@ -239,8 +231,7 @@ def slack_of(left: Floats, left_rad: Floats, right: Floats, right_rad: Floats) -
 
 def weight_error(slack: Floats, left: Floats, right: Floats) -> Floats:
     """Return the relative error of e^(l_ij - r_i), if the logits and r_i are off by at most `slack`. The distance is
-    at most twice the largest logit of the row, and is rounded once.
-    """
+    at most twice the largest logit of the row, and is rounded once."""
     distance = np.minimum(2 * (left * right).sum(axis=-2) + slack, DEEPEST)
     drift = growth(outward(slack + 2 * U * distance))
     return outward(drift + EXP_ERROR * (1 + drift))
@@ -313,8 +304,7 @@ def quotient(
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """Queries divided by tau: the k factors (words or 1, k, rows), a bound `slack` of the logits' errors, and the
-    relative error of the weights of each row, (words or 1, rows).
-    """
+    relative error of the weights of each row, (words or 1, rows)."""
 
     query: Floats
     slack: Floats
@@ -324,8 +314,7 @@ class Scaled:
     def of(queries: Sequence[Block], scale: Scale, rows: Integers, reach: Floats, reach_rad: Floats) -> Scaled:
         """Scale the factors `queries` (words or 1, rows) of the queries at positions `rows`. `reach` and `reach_rad`
         are the largest absolute values and radii of the factors of the keys that each row sees, (words or 1, k, rows
-        or 1).
-        """
+        or 1)."""
         left, left_rad = stacked(queries)
         query = left * scale[0][rows]
         far = np.abs(query)
@@ -418,8 +407,7 @@ def exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
 
 def weights_of(distances: Floats, hidden: Booleans | None, lowest: float = LOWEST) -> Floats:
     """Return e^distance, with distances raised to at least `lowest`, and 0 where `hidden` (which may have fewer
-    axes); `distances` is overwritten.
-    """
+    axes); `distances` is overwritten."""
     np.maximum(distances, lowest, out=distances)
     np.exp(distances, out=distances)
     if hidden is not None:

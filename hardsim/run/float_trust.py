@@ -17,8 +17,7 @@ BITS = 90
 """The precision, in bits, of the balls with which exp is compared."""
 HIGHEST, LARGE = 709.7, 2.0**1023
 """The greatest argument at which exp is compared with balls, and a lower bound of its results beyond: e^709.7 lies
-between 2^1023 and 2^1024.
-"""
+between 2^1023 and 2^1024."""
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
 """The lengths of arrays that are tested: numpy runs other code for the remainder of an array after whole vectors."""
 _heard: dict[str, None] = {}
@@ -68,8 +67,7 @@ def arithmetic_fault() -> str | None:
 def _operations_are_rounded_once() -> bool:
     """Return True if sums, products and quotients of some numbers agree with rationals (which Python rounds by
     integer arithmetic alone), and if the square of each square root lies between those of the midpoints to its
-    neighbours.
-    """
+    neighbours."""
     from fractions import Fraction
 
     import numpy as np
@@ -90,8 +88,7 @@ def _operations_are_rounded_once() -> bool:
 
 def exp_fault() -> str | None:
     """Return the fault in numpy's exp; None if there is none. Arguments are as in the passes, in long and short
-    arrays, strided and in place. If the true value is beyond float64, the result may be infinite, or nearly.
-    """
+    arrays, strided and in place. If the true value is beyond float64, the result may be infinite, or nearly."""
     import numpy as np
     from flint import arb, ctx
 
@@ -125,8 +122,7 @@ def exp_fault() -> str | None:
 
 def _points() -> Any:
     """Return some 1,500 arguments: near 0, everywhere down to -745 (where results are subnormal, and where they are
-    0), and up to where results are infinite.
-    """
+    0), and up to where results are infinite."""
     import numpy as np
 
     near = -np.logspace(-18, -1, 120)

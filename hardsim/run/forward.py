@@ -26,8 +26,7 @@ from hardsim.run.float_rows import Views
 HALF = Fraction(1, 2)
 MEMO_LENGTH, MEMO_SIZE = 32, 10_000
 """The greatest length at which the outputs of heads and hidden units are cached by their inputs, since short words
-share most of these; and the greatest number of cached results.
-"""
+share most of these; and the greatest number of cached results."""
 
 M = TypeVar("M")
 
@@ -63,8 +62,7 @@ class Trace(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class Hidden(Generic[T]):
     """The result of a hidden unit: its column, its input at the last position and, if it rounds, its least margin and
-    the number of positions at which it is unsettled.
-    """
+    the number of positions at which it is unsettled."""
 
     column: Column
     last: Value
@@ -110,8 +108,7 @@ class Forward(Generic[T]):
 
     def weights(self, trace: Trace[T]) -> Iterator[tuple[int, AttentionHead, list[list[Value]]]]:
         """Yield the number of the layer (from 0), the head and its attention weights, one row of all positions for
-        each query, for the word that was run last. Small weights are included.
-        """
+        each query, for the word that was run last. Small weights are included."""
         entering = trace.entering
         for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
             for head, means in zip(layer.heads, heads, strict=True):
@@ -215,8 +212,7 @@ class Forward(Generic[T]):
 
 def margin(value: Value, half: Value) -> Value:
     """Return the margin of a clip's input `z = 2x - 1/2`: max(-z, z - 1)/2, in units of x. It is the distance from
-    the nearest threshold, negative in between.
-    """
+    the nearest threshold, negative in between."""
     return (abs(value - half) - half) / 2
 
 

@@ -33,12 +33,8 @@ MOST_DIGITS = 10_000
 
 
 def exact(value: Any) -> Fraction:
-    """Return the rational that equals a number (an mpmath number is a dyadic rational); below 2^-TINY in size it
-    counts as 0.
-
-    Raises:
-        Undecided: if the number is not finite, or beyond 2^LARGEST_EXPONENT.
-    """
+    """Return the rational that equals a number (an mpmath number is a dyadic rational); below 2^-TINY in size it counts
+    as 0. Raises Undecided if the number is not finite, or beyond 2^LARGEST_EXPONENT."""
     if is_exact(value):
         return Fraction(value)
     # Infinity and NaN have no mantissa. Their difference from themselves is NaN, not 0.
@@ -133,8 +129,7 @@ class MpArithmetic:
 
 def amplification(model: Transformer, n: int) -> Fraction:
     """Return a bound, in units of rounding, of the error of every activation, clip input and logit of a word of
-    length n.
-    """
+    length n."""
     inverse, size = largest_inverse(model, n), n + model.bos
     places = range(model.first, n + 1)
     error = [Fraction(0)] * model.dimension
@@ -190,11 +185,7 @@ def digits_needed(model: Transformer, n: int) -> int:
 
 def choose_digits(model: Transformer, n: int, digits_wanted: int | None) -> int:
     """Return the precision for words of length n, in decimal digits: `digits_wanted` unless it is None, otherwise the
-    number needed.
-
-    Raises:
-        InputError: if more than MOST_DIGITS are needed.
-    """
+    number needed. Raises InputError if more than MOST_DIGITS are needed."""
     if digits_wanted is not None:
         return digits_wanted
     needed = digits_needed(model, n)

@@ -20,8 +20,7 @@ from hardsim.run.float_rows import NO_ROWS, carried
 
 STAGE = 4096
 """The fixed cost of another stage, in symbols: a pass over few words takes about as long as running this many
-symbols.
-"""
+symbols."""
 COPY = 0.15
 """The cost of copying one symbol of a prefix, in symbols that are run."""
 WORTH = 0.8
@@ -39,8 +38,7 @@ class Kept:
 @dataclass(frozen=True, slots=True)
 class Suffix:
     """The positions of a run of one head, from `start` (from 0) on. `before` holds the earlier positions, of the
-    prefixes, and `rows` the number of each word's prefix.
-    """
+    prefixes, and `rows` the number of each word's prefix."""
 
     start: int = 0
     before: Kept | None = None
@@ -112,8 +110,7 @@ def causal(model: Transformer) -> bool:
 @dataclass(frozen=True, slots=True)
 class Fork:
     """The fork of a batch: the length of the shared prefixes, the distinct prefixes, and the number of each word's
-    prefix.
-    """
+    prefix."""
 
     length: int
     prefixes: Integers

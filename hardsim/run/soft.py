@@ -31,14 +31,12 @@ from hardsim.run.sizes import largest_logit
 
 Engine = Literal["auto", "float64", "ball", "mpmath"]
 """The engine that runs words. `auto` is certified float64 on batches, with balls for the words that it leaves
-undecided.
-"""
+undecided."""
 
 LOG_2 = Fraction(30103, 100_000)
 BITS, LIMIT_BITS = 96, 1 << 15
 """The number of bits beyond those that the logits of all layers may cost, and the number at which a word is left
-undecided.
-"""
+undecided."""
 LEAST_BITS, ROUNDING_LIMIT = 128, 8192
 """The number of bits of the first attempt and the limit, for a network that rounds; its logits are small."""
 
@@ -104,13 +102,9 @@ class SoftModel:
         return BITS + (len(self.model.layers) + 1) * (logit + 8)
 
     def run(self, word: Sequence[str], settled: Callable[[Trace[Any]], bool] | None = None) -> SoftTrace:
-        """Run the model on a non-empty word until its answer is settled. `settled` decides this; a network that
-        rounds needs no `settled`.
-
-        Raises:
-            Undecided: if the answer is not settled at the limit.
-            InputError: if mpmath would need too many digits.
-        """
+        """Run the model on a non-empty word until its answer is settled. `settled` decides this; a network that rounds
+        needs no `settled`. Raises Undecided if the answer is not settled at the limit; InputError if mpmath would need
+        too many digits."""
         if len(word) != self._length:
             self._length, self._passes = len(word), {}
             self._first = self.bits(len(word))
@@ -137,8 +131,7 @@ class SoftModel:
 
     def _settled(self, found: SoftTrace) -> bool:
         """Return True if more precision would not change the output of a network that rounds, nor the state of its
-        clips.
-        """
+        clips."""
         return output_settled(found.output) and (not found.trace.unsettled or found.bits >= self.limit)
 
     def _message(self, word: Sequence[str]) -> str:
@@ -154,8 +147,7 @@ class SoftModel:
 
 def rounded(value: Value) -> bool | None:
     """Return True for exactly 1, False for exactly 0, and None otherwise; a ball equals a number only if it is
-    exact.
-    """
+    exact."""
     return bool(value == 1) if value in (0, 1) else None
 
 
@@ -168,11 +160,8 @@ def output_settled(value: Value) -> bool:
 
 
 def bounds(value: Value) -> tuple[Fraction, Fraction]:
-    """Return the rational ends of an enclosure; for a number without an enclosure, the number twice.
-
-    Raises:
-        Undecided: if the enclosure is not bounded; with more precision it may be.
-    """
+    """Return the rational ends of an enclosure; for a number without an enclosure, the number twice. Raises Undecided
+    if the enclosure is not bounded; with more precision it may be."""
     if is_exact(value) or callable(value.man_exp):  # a method in balls, a pair in mpmath
         return lower(value), upper(value)
     return exact(value), exact(value)
@@ -190,8 +179,7 @@ def nearest(value: Value, n: int) -> int | None:
 
 def side(value: Value, threshold: Fraction) -> bool | None:
     """Return True if a value is certainly above a threshold, False if it is certainly below, and None if neither is
-    certain.
-    """
+    certain."""
     try:
         low, high = bounds(value)
     except Undecided:

@@ -60,8 +60,7 @@ class ExportLayout:
     arrays: dict[str, Array]
     encoded: Callable[[int], list[tuple[int, list[RealNumber]]]]
     """Returns, for words of length n, the numbers that the position encoding adds to coordinates, row by row. (A
-    table of positions is among the arrays instead.)
-    """
+    table of positions is among the arrays instead.)"""
     encoded_by: Mapping[int, frozenset[str]]
     """The variables among i and n that the position encoding depends on, by coordinate."""
     scaled: Callable[[int], list[list[RealNumber]]]
@@ -81,11 +80,8 @@ class ExportLayout:
 
 
 def nearest_float(value: RealNumber) -> float:
-    """Return the float64 nearest to an exact number; for an irrational number, the nearest or one next to it.
-
-    Raises:
-        OutOfRange: if the number is beyond float64.
-    """
+    """Return the float64 nearest to an exact number; for an irrational number, the nearest or one next to it. Raises
+    OutOfRange if the number is beyond float64."""
     exact = sum(bounds(value), Fraction(0)) / 2 if isinstance(value, Real) else Fraction(value)
     try:
         return float(exact)
@@ -104,8 +100,7 @@ def float_power(value: Fraction) -> str:
 
 def function_json(function: PositionFunction, users: Defined) -> Any:
     """Return a function of i and n as JSON: an expression with Python's operators, in which a condition is 1 or 0; a
-    table of positions `{"start", "values", "otherwise"}`; or an array with a value for each length from 1.
-    """
+    table of positions `{"start", "values", "otherwise"}`; or an array with a value for each length from 1."""
     if isinstance(function, PositionTable):
         values = [str(value) for value in function.values]
         return {"start": function.start, "values": values, "otherwise": str(function.otherwise)}
@@ -136,8 +131,7 @@ def _inverse_json(temperature: Schedule) -> Any:
 @dataclass(frozen=True)
 class Answer:
     """The readout of a compiled network: the names and coordinates of its outputs, the positions, and the rule of the
-    answer.
-    """
+    answer."""
 
     outputs: tuple[tuple[str, int], ...]
     at: str
@@ -145,11 +139,7 @@ class Answer:
 
 
 def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> ExportLayout:
-    """Return the layout of a compiled network.
-
-    Raises:
-        OutOfRange: if a weight is beyond float64.
-    """
+    """Return the layout of a compiled network. Raises OutOfRange if a weight is beyond float64."""
     d, arrays = model.dimension, dict[str, Array]()
     sets = isinstance(model.alphabet, Valuations)
     names = list(rows_of(model.alphabet, model.bos))
@@ -219,8 +209,7 @@ def _matrix(matrix: Matrix) -> Array:
 
 def _head_arrays(head: AttentionHead, d: int) -> dict[str, Array]:
     """Return the arrays of a head. W_Q and W_K have at least one column, so that a uniform head has scores, which are
-    0. W_V computes the values, and W_O moves each to the coordinate that it is added to.
-    """
+    0. W_V computes the values, and W_O moves each to the coordinate that it is added to."""
     k, values = max(1, len(head.scores)), head.values
     w_q, w_k = np.zeros((d, k)), np.zeros((d, k))
     for column, (query, key) in enumerate(head.scores):
@@ -257,11 +246,7 @@ def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
 
 
 def network_layout(network: Network) -> ExportLayout:
-    """Return the layout of an external network.
-
-    Raises:
-        OutOfRange: if a number is beyond float64.
-    """
+    """Return the layout of an external network. Raises OutOfRange if a number is beyond float64."""
     arrays, layers, readout = dict[str, Array](), [], network.readout
     _put(arrays, "", {EMBEDDING: network.scaled_embedding, UNEMBEDDING: network.unembedding})
     _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias})

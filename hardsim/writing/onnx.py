@@ -45,12 +45,9 @@ def require_onnx() -> None:
 
 
 def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None) -> bytes:
-    """Return the file of a layout, for words of up to `max_n` symbols or of exactly `length`.
-
-    Raises:
-        InputError: if the library is not installed, or a table would be too large.
-        OutOfRange: if a number of the network is beyond float64, or has no value at a length.
-    """
+    """Return the file of a layout, for words of up to `max_n` symbols or of exactly `length`. Raises InputError if the
+    library is not installed, or a table would be too large; OutOfRange if a number of the network is beyond float64, or
+    has no value at a length."""
     require_onnx()
     from onnx import TensorProto, helper
 
@@ -75,8 +72,7 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
 @dataclass
 class _Graph:
     """A graph under construction: nodes and constants in order. Each method that adds a node returns the name of its
-    output.
-    """
+    output."""
 
     layout: ExportLayout
     dtype: Any
@@ -106,11 +102,7 @@ class _Graph:
         return self.known[name]
 
     def rounded(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers in the graph's dtype.
-
-        Raises:
-            OutOfRange: if a number is beyond that dtype.
-        """
+        """Return numbers in the graph's dtype. Raises OutOfRange if a number is beyond that dtype."""
         with np.errstate(over="ignore"):
             kept: NDArray[Any] = array.astype(self.dtype)
         lost = array[np.isinf(kept) & np.isfinite(array)]
@@ -154,8 +146,7 @@ class _Graph:
 
     def place(self) -> str:
         """Return the index of the length in tables, n - 1, if the length is dynamic. For an empty word it is the end
-        of the tables, which makes the runtime fail: -1 would select their last row.
-        """
+        of the tables, which makes the runtime fail: -1 would select their last row."""
         self.rows()
 
         def make() -> str:
@@ -170,8 +161,7 @@ class _Graph:
 
     def table(self, name: str, by: frozenset[str], numbers: Callable[[int], list[list[RealNumber]]]) -> str:
         """Return a node (rows, columns) with the values that functions have at the word's length; it has one row if
-        nothing depends on i. `numbers` returns the columns for a length, row by row.
-        """
+        nothing depends on i. `numbers` returns the columns for a length, row by row."""
         longest = self.lengths()[-1]
         whole = "n" in by and self.length is None
         columns = len(numbers(longest))
@@ -225,8 +215,7 @@ class _Graph:
 
     def encoding(self, by: frozenset[str], places: list[int]) -> str:
         """Return the position encoding of the coordinates `places`, whose functions depend on the variables `by`: (m,
-        d).
-        """
+        d)."""
 
         def numbers(n: int) -> list[list[RealNumber]]:
             found = dict(self.layout.encoded(n))
