@@ -28,7 +28,7 @@ ROOMS = (
     "sharpening", "proof", "campaign", "proving", "measuring", "precision", "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-TOOLS = ("version", "visible", "files", "examples", "records")
+TOOLS = ("version", "visible", "files", "examples", "records", "kept")
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {
     "keywords": "report",
     "api": "report",

@@ -105,7 +105,7 @@ def _target_of(request: Request) -> CertifiedTarget:
             given = read_expression(expression or "", symbols, props=props, dialect=dialect)
         else:
             given = read_input(formula, props=props, alphabet=symbols, dialect=dialect)
-        file = replace(given.file, at=options.at or given.file.at)
+        file = given.file.read_at(options.at)
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
         target = CertifiedTarget((file, given.name))

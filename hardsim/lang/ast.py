@@ -22,6 +22,7 @@ from operator import eq
 from typing import Any, ClassVar, Final, Literal, TypeAlias, dataclass_transform
 
 from hardsim.errors import Source, Span
+from hardsim.kept import Keeping
 from hardsim.lang.arith import Arith
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.valuations import Alphabet
@@ -552,7 +553,7 @@ Supplied: TypeAlias = "tuple[Literal['alphabet', 'props'], str] | None"
 
 
 @dataclass(frozen=True)
-class FormulaFile:
+class FormulaFile(Keeping):
     """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms), definitions,
     one formula and examples.
 
@@ -583,6 +584,14 @@ class FormulaFile:
     readings: tuple[str, ...] = field(default=(), compare=False)
     bare_next: bool = field(default=False, compare=False)
     """True if the text has a bare X, which one dialect reads as the strong next and the other as the weak next."""
+
+    def read_at(self, at: Literal["last", "first"] | None) -> FormulaFile:
+        """Return the file with its formula read at a position (None: the file's own)."""
+        return self if at in (None, self.at) else self._read_elsewhere
+
+    @cached_property
+    def _read_elsewhere(self) -> FormulaFile:
+        return replace(self, at="first" if self.at == "last" else "last")
 
     @property
     def definitions(self) -> Mapping[str, Node]:

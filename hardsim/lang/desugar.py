@@ -13,11 +13,12 @@ attention head:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal, cast
 
 from hardsim.errors import Unsupported
+from hardsim.kept import kept
 from hardsim.lang import ast
 from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Node, Numeric, Xor, operands
 from hardsim.lang.deep import Walk, each, walked
@@ -39,13 +40,13 @@ MOST_LEVELS = 3 * MOST_OPERATORS
 precede with a conjunction and a disjunction. Every layer reads all coordinates, and each level has one coordinate."""
 
 
-def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
-    """Return the core of a formula file, read at `at` (by default the position that the file states): a formula f read
-    at the first position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts
-    (other than MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators, or
-    MOST_LEVELS of them above each other."""
+@kept
+def desugar(file: ast.FormulaFile) -> Core:
+    """Return the core of a formula file: a formula f read at the first position is `O(first & f)` at the last. Raises
+    Unsupported for a predicate of a sum of several counts (other than MOD, EVEN and ODD), and for a formula with more
+    than MOST_OPERATORS or MOST_NODES distinct operators, or MOST_LEVELS of them above each other."""
     # `lit` refuses huge formulas while they are built; the exact limits are checked below on the live nodes.
-    builder, file = _Desugarer(file), replace(file, at=at or file.at)
+    builder = _Desugarer(file)
     root = walked(builder.formula(file.formula))
     if file.at == "first":
         root = builder.reach("S", builder.true, builder.both([builder.lit(Edge("first")), root]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from hardsim.kept import kept
 from hardsim.lang.valuations import PropositionSymbols, Valuations
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import (
@@ -26,6 +27,7 @@ from hardsim.program.hard_attention import Affine, Program, ProgramLayer
 from hardsim.program.sharpness import Budget
 
 
+@kept
 def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
     """Return the softmax transformer of a program.
 

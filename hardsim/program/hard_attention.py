@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 from hardsim.errors import InputError
+from hardsim.kept import Keeping
 from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import Alphabet, Symbols
 from hardsim.network.columns import PositionFunction
@@ -231,7 +232,7 @@ class ProgramLayer:
 
 
 @dataclass(frozen=True)
-class Program(Placed):
+class Program(Placed, Keeping):
     """A hard-attention program over exact rational coordinates, at positions 1..n, and 0 with a beginning of sequence
     (`bos`).
 

@@ -40,8 +40,7 @@ def compile_formula(
     """
     if examples_apply(file, options.at):
         check_examples(file, at=options.at)
-    if options.at is not None:
-        file = replace(file, at=options.at)
+    file = file.read_at(options.at)
     regime, own = regime_named(options.regime or DEFAULT_REGIME), own_predicates(file)
     program = lower(desugar(file), regime, options.single_head, options.counting, own)
     budget = choose(program, options.beta, options.tau)

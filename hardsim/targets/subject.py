@@ -299,17 +299,15 @@ class Subject(Target):
     def facts(self) -> ModelFacts:
         """The size of the network and how it was compiled."""
         budget, program = self.sharpness, self.program
-        network = self.stored or assemble(program, parse_arith("1"))
-        temperature = ""
-        if budget is None:
-            found = self.temperature
-            temperature = "that of Theorem 26 at each length" if found is None else str(found)
+        found = self.temperature if budget is None else budget.temperature
+        # The sizes do not depend on the temperature.
+        network = self.stored or assemble(program, found or parse_arith("1"))
         return ModelFacts(
             layers=len(network.layers),
             heads=len(network.heads),
             dimension=network.dimension,
             parameters=network.parameters,
-            temperature=temperature if budget is None else str(budget.temperature),
+            temperature="that of Theorem 26 at each length" if found is None else str(found),
             at=self.reading,
             regime=self.regime,
             beta=None if budget is None else budget.beta,

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TypeAlias
 
+from hardsim.kept import kept
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import ONE as CONSTANT
@@ -178,33 +179,13 @@ class ProgramLaw:
         return (self.one if n == 1 else self.more).facts(n)
 
 
+@kept
 def law_of(program: Program) -> ProgramLaw:
     """Return the facts of a program at every length.
 
     Raises:
         NotProved: naming the head or coordinate about which not enough is known.
     """
-    return _law_of(_Same(program))
-
-
-class _Same:
-    """Cache key of a program, equal only to the key of the same object: targets that differ in their temperature
-    share one program.
-    """
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.program is other.program
-
-    def __hash__(self) -> int:
-        return id(self.program)
-
-
-@lru_cache(maxsize=16)
-def _law_of(same: _Same) -> ProgramLaw:
-    program = same.program
     return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
 
 

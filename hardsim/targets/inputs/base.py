@@ -182,7 +182,7 @@ class Input:
         """
         if self.formula is None:
             return self.oracle
-        return Accepts(self.formula if at is None else replace(self.formula, at=cast(Any, at)))
+        return Accepts(self.formula.read_at(cast(Any, at)))
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -280,7 +280,7 @@ def semantics_of(given: Input, at: At | None = None) -> Semantics:
     if given.regimes:
         if examples_apply(given.file, at):
             check_examples(given.file, at=at)
-        file = given.file if at is None else replace(given.file, at=at)
+        file = given.file.read_at(at)
         oracle, examples = Accepts(file), tuple(example.word for example in file.examples)
     if not isinstance(oracle, Accepts | Runs | Members):
         what = "compiled already" if given.formula is not None else KINDS[given.kind]
