@@ -12,11 +12,10 @@ is 32u. The system's exp function is not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf, nextafter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -27,6 +26,7 @@ from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.ball import ball as ball
 
+N = TypeVar("N", bound=RealNumber)
 Array = NDArray[float64]
 
 EXP_ERROR = 2.0**-48
@@ -153,35 +153,32 @@ def share(wrong: Running, right: Running, error: Array, terms: int) -> Array:
     return np.where(wrong.top == NOTHING, 0.0, np.where(found < 1.0, found, 1.0))
 
 
-class Columns:
-    """Cache of columns of exact numbers converted to arrays, each converted once: heads share encodings, queries
-    and keys.
-    """
+class ExactNumbers(tuple[N, ...]):
+    """Exact numbers, which are converted to arrays once: heads share encodings, queries and keys."""
 
-    def __init__(self) -> None:
-        # A column is kept beside its arrays, so that no other can have its identity.
-        self._known: dict[int, tuple[Sequence[RealNumber], Array, NDArray[int64]]] = {}
+    @cached_property
+    def _found(self) -> tuple[Array, NDArray[int64]]:
+        seen: dict[tuple[int, int] | Real, int] = {}
+        keys = (value if isinstance(value, Real) else value.as_integer_ratio() for value in self)
+        numbers = np.array([seen.setdefault(key, len(seen)) for key in keys], np.int64)
+        found = np.array([next_to(key) if isinstance(key, Real) else key[0] / key[1] for key in seen])
+        return found[numbers], numbers
 
-    def floats(self, column: Sequence[RealNumber]) -> Array:
-        """Return the floats nearest to the numbers of a column. Raises OverflowError if one is too large for a
-        float.
+    @property
+    def floats(self) -> Array:
+        """The floats nearest to the numbers.
+
+        Raises:
+            OverflowError: if a number is too large for a float.
         """
-        return self._converted(column)[1]
+        return self._found[0]
 
-    def numbers(self, column: Sequence[RealNumber]) -> NDArray[int64]:
-        """Return for each entry of a column the index of its value among the column's different values (in the
-        order of first occurrence), compared exactly (a Real by its expression).
+    @property
+    def places(self) -> NDArray[int64]:
+        """The place of each number among the different ones, in the order of first occurrence. They are compared
+        exactly (a Real by its expression).
         """
-        return self._converted(column)[2]
-
-    def _converted(self, column: Sequence[RealNumber]) -> tuple[Sequence[RealNumber], Array, NDArray[int64]]:
-        if id(column) not in self._known:
-            seen: dict[tuple[int, int] | Real, int] = {}
-            keys = (value if isinstance(value, Real) else value.as_integer_ratio() for value in column)
-            numbers = np.array([seen.setdefault(key, len(seen)) for key in keys], np.int64)
-            found = np.array([next_to(key) if isinstance(key, Real) else key[0] / key[1] for key in seen])
-            self._known[id(column)] = column, found[numbers], numbers
-        return self._known[id(column)]
+        return self._found[1]
 
 
 def next_to(value: RealNumber) -> float:

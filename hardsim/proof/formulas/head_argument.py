@@ -37,7 +37,17 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
-from hardsim.proof.formulas.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, next_to, working_precision
+from hardsim.proof.formulas.arrays import (
+    NOTHING,
+    Array,
+    ExactNumbers,
+    above,
+    ball,
+    exp_lower,
+    exp_upper,
+    next_to,
+    working_precision,
+)
 from hardsim.proof.formulas.facts import HOLDS, SYMBOL, Column
 from hardsim.proof.formulas.nearest import Example, LocalType, NearestReading, head_worst_case
 from hardsim.proof.formulas.sites import Sites
@@ -182,17 +192,17 @@ def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Ratio
         raise NotProved(f"head {head.name} is not specified to look for the nearest position on one side", head.name)
     select = state.hard(state.terms(head.select), f"head {head.name}")
 
-    def scaled(query: Terms) -> tuple[Any, ...]:
+    def scaled(query: Terms) -> ExactNumbers[Any]:
         values, _, varying = split(state, query, f"the query of head {head.name}")
         if varying:
             raise NotProved(f"the query of head {head.name} depends on the word", head.name)
-        return tuple(simplest(value * factor) for value, factor in zip(values, state.inverse, strict=True))
+        return ExactNumbers(simplest(value * factor) for value, factor in zip(values, state.inverse, strict=True))
 
     queries = tuple(state.once("query", query, partial(scaled, query)) for query, _ in task.plan.scores)
     parts = [split(state, key, f"the key of head {head.name}") for _, key in task.plan.scores]
     columns = [state.facts.combine(varying, 0) for _, _, varying in parts]
     kinds, types, ends = local_types(state, head.name, columns, select, task.hard, task.soft)
-    keys = tuple(tuple(values) for values, _, _ in parts)
+    keys = tuple(ExactNumbers(values) for values, _, _ in parts)
     reading = NearestReading(head.mask, SIDES[head.weighting, head.mask], queries, keys, kinds, types)
     return reading, [fixed for _, fixed, _ in parts], ends
 
@@ -211,11 +221,11 @@ def nearest(task: HeadTask) -> BooleanHead:
     kinds = tuple(tuple(sorted((kind.key, kind.selected, kind.value) for kind in some)) for some in reading.types)
     queries = tuple(query for query, _ in task.plan.scores)
     signature = replace(reading, queries=(), keys=(), types=()), kinds, queries, tuple(forms)
-    extremes = state.once("nearest", signature, lambda: head_worst_case(state.sites, reading, state.columns))
+    extremes = state.once("nearest", signature, lambda: head_worst_case(state.sites, reading))
     return replace(task.boolean(values, np.array([one.wrong for one in extremes])), reading=reading, extremes=extremes)
 
 
-def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, ...]:
+def _without_level(state: State, column: ExactNumbers[Rational]) -> ExactNumbers[Rational]:
     """Return a key less its value at the first position of each length, where the key is mostly that constant.
     Softmax does not change, and floats keep the digits that tell positions apart.
     """
@@ -225,7 +235,7 @@ def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, 
         others = [Fraction(column[site]) - first for site in (min(start + 1, end - 1), end - 1)]
         if first and all(2 * abs(other) < abs(Fraction(first)) for other in others):
             result[start:end] = [plain(value - first) for value in column[start:end]]
-    return tuple(result)
+    return ExactNumbers(result)
 
 
 def _without_least(types: Types) -> Types:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import Mask, Rational
-from hardsim.proof.formulas.arrays import NOTHING, Array, Columns, Running, share
+from hardsim.proof.formulas.arrays import NOTHING, Array, ExactNumbers, Running, share
 from hardsim.proof.formulas.sites import Sites
 
 Numbers = NDArray[int64]
@@ -69,8 +69,8 @@ class NearestReading:
 
     mask: Mask
     rightmost: bool
-    queries: tuple[tuple[RealNumber, ...], ...]
-    keys: tuple[tuple[Rational, ...], ...]
+    queries: tuple[ExactNumbers[RealNumber], ...]
+    keys: tuple[ExactNumbers[Rational], ...]
     kinds: tuple[int, ...]
     types: tuple[tuple[LocalType, ...], ...]
 
@@ -102,8 +102,8 @@ class HeadArrays:
     and `kinds`, the numbers of the sets of types.
     """
 
-    def __init__(self, sites: Sites, reading: NearestReading, columns: Columns) -> None:
-        self.reading, self.columns = reading, columns
+    def __init__(self, sites: Sites, reading: NearestReading) -> None:
+        self.reading = reading
         self.lengths = np.array(sites.lengths)
         self.place = np.repeat(np.arange(len(sites.lengths)), self.lengths)
         self.length = self.lengths[self.place]
@@ -119,7 +119,7 @@ class HeadArrays:
             return found
 
         self.kinds: Numbers = table(np.array(reading.kinds))
-        self.keys: list[Array] = [table(columns.floats(column)) for column in reading.keys]
+        self.keys: list[Array] = [table(column.floats) for column in reading.keys]
 
     def queries(self) -> tuple[Numbers, Numbers]:
         """Return one site for every row, and the row of every site. Sites of one length with equal queries share a
@@ -127,8 +127,7 @@ class HeadArrays:
         """
         codes = self.place
         for column in self.reading.queries:
-            numbers = self.columns.numbers(column)
-            codes = np.unique(codes * (int(numbers.max()) + 1) + numbers, return_inverse=True)[1]
+            codes = np.unique(codes * (int(column.places.max()) + 1) + column.places, return_inverse=True)[1]
         _, first, of = np.unique(codes, return_index=True, return_inverse=True)
         return first, of
 
@@ -175,7 +174,7 @@ class QueryRows:
     def __init__(self, head: HeadArrays, sites: Numbers, visible: Numbers) -> None:
         types = head.reading.types
         self.head, self.visible, self.place, self.longest = head, visible, head.place[sites], int(visible[0])
-        self.queries = [head.columns.floats(column)[sites] for column in head.reading.queries]
+        self.queries = [column.floats[sites] for column in head.reading.queries]
         self.error = self._rounding()
         # Rows are in falling order, so `counts[j]` rows, the first ones, see position j.
         self.counts: list[int] = np.searchsorted(-visible, -np.arange(self.longest), side="left").tolist()
@@ -254,14 +253,14 @@ CHUNK = 2_000_000
 
 
 @np.errstate(invalid="ignore", over="ignore")  # empty sums compared with each other, logits too large
-def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | None = None) -> tuple[Extremes, Extremes]:
+def head_worst_case(sites: Sites, reading: NearestReading) -> tuple[Extremes, Extremes]:
     """Bound the weight of wrong values, over all words, where the specified winner has value 0, and where it has
-    value 1. The head's output is within that bound of the value. `columns` caches conversions for other heads.
+    value 1. The head's output is within that bound of the value.
 
     Raises:
         OverflowError: if a query or a key is too large for a float.
     """
-    head = HeadArrays(sites, reading, columns or Columns())
+    head = HeadArrays(sites, reading)
     bound, winner, unselected, near, rounding = _scan(head)
     left = np.flatnonzero(near.any(axis=0))
     for part in np.array_split(left, -(-len(left) * int(head.lengths.max()) // CHUNK) or 1):

@@ -24,7 +24,7 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.transformer import AttentionHead, Terms, Transformer
 from hardsim.program.hard_attention import Affine, Head, Program
-from hardsim.proof.formulas.arrays import NOTHING, Array, Columns
+from hardsim.proof.formulas.arrays import NOTHING, Array
 from hardsim.proof.formulas.facts import Column, Diagrams, Facts
 from hardsim.proof.formulas.nearest import Extremes, NearestReading
 from hardsim.proof.formulas.sites import Sites
@@ -139,8 +139,6 @@ class State:
     heads: dict[str, Attended | None] = field(default_factory=dict)
     cache: dict[object, Any] = field(default_factory=dict)
     """Results that never change, by the arguments that they depend on (see `once`)."""
-    columns: Columns = field(default_factory=Columns)
-    """Cache of the queries and keys as arrays of floats, shared by the heads."""
     pending: list[tuple[dict[int, Any], int, Any]] = field(default_factory=list)
     """Values that the heads of the present layer write, as triples: the table for the value (`exact`, `means` or
     `attended`), the coordinate, the value. No head of the layer reads them.

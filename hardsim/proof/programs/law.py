@@ -220,8 +220,7 @@ class _Derivation:
 
     def __init__(self, program: Program, world: World) -> None:
         self.program, self.world = program, world
-        # Spans are kept beside their results, so that no other object can get the id of one.
-        self._extents: dict[tuple[int, int, bool], tuple[NumberSpan, tuple[Value, ...]]] = {}
+        self._extents: dict[tuple[int, Value, Value | None], tuple[Value, ...]] = {}
 
     def law(self) -> Law:
         """Return the facts, derived layer by layer."""
@@ -280,16 +279,14 @@ class _Derivation:
         return _pruned(found, max)
 
     def _extent(self, place: Place, span: NumberSpan, absolute: bool) -> tuple[Value, ...]:
-        """Return functions of n that are at least a number at a place, or its absolute value. The result is cached
-        by the span object, which a coordinate keeps through the layers that do not write to it.
+        """Return functions of n that are at least a number at a place, or its absolute value. They are known already
+        for coordinates that the layers before do not write to.
         """
-        known = self._extents.get((place.order, id(span), absolute))
-        if known is not None:
-            return known[1]
-        values = (span.high, times(span.low, -1)) if absolute else (span.high,)
-        found = tuple(times(place.least(times(value, -1)), -1) for value in values)
-        self._extents[place.order, id(span), absolute] = span, found
-        return found
+        key = place.order, span.high, span.low if absolute else None
+        if key not in self._extents:
+            values = (span.high, times(span.low, -1)) if absolute else (span.high,)
+            self._extents[key] = tuple(times(place.least(times(value, -1)), -1) for value in values)
+        return self._extents[key]
 
     def _least(self, values: Mapping[int, Value]) -> OfN:
         places = {place.order: place for place in self.world.places}

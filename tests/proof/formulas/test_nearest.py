@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang.reals import lower
-from hardsim.proof.formulas.arrays import Columns
+from hardsim.proof.formulas.arrays import ExactNumbers
 from hardsim.proof.formulas.nearest import LocalType, NearestReading, head_worst_case
 from tests.support.check import Sites
 from tests.support.model import Mask
@@ -60,7 +60,7 @@ def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
     keys = tuple(draw(st.lists(numbers, min_size=n, max_size=n)))
     types = draw(st.lists(TYPES, min_size=1, max_size=2).map(tuple))
     kinds = tuple(draw(st.lists(st.integers(0, len(types) - 1), min_size=n, max_size=n)))
-    return n, NearestReading(mask, rightmost, (queries,), (keys,), kinds, types)
+    return n, NearestReading(mask, rightmost, (ExactNumbers(queries),), (ExactNumbers(keys),), kinds, types)
 
 
 @settings(max_examples=25)
@@ -84,7 +84,9 @@ SINCE = (LocalType((F(0),), False, 0), LocalType((F(1),), True, 1), LocalType((F
 def since_reading(beta: Fraction, n: int) -> NearestReading:
     """Return the reading of `a S b` over {a, b, c} in regime `temperature`: logits beta (n q + j/2)."""
     keys = tuple(F(j, 2 * n) for j in range(1, n + 1))
-    return NearestReading(Mask.FUTURE, True, ((beta * n,) * n,), (keys,), (0,) * n, (SINCE,))
+    return NearestReading(
+        Mask.FUTURE, True, (ExactNumbers((beta * n,) * n),), (ExactNumbers(keys),), (0,) * n, (SINCE,)
+    )
 
 
 def test_the_supremum_of_since_is_the_geometric_series() -> None:
@@ -104,7 +106,7 @@ def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() ->
     n, beta = 400, 4
     queries = tuple(F(beta * i * i) for i in range(1, n + 1))
     keys = tuple(F(-1, 2 * j) for j in range(1, n + 1))
-    reading = NearestReading(Mask.FUTURE, True, (queries,), (keys,), (0,) * n, (SINCE,))
+    reading = NearestReading(Mask.FUTURE, True, (ExactNumbers(queries),), (ExactNumbers(keys),), (0,) * n, (SINCE,))
     q = exp(-beta / 2)
     for value in (0, 1):
         wrong = head_worst_case(Sites((n,)), reading)[value].wrong
@@ -114,7 +116,9 @@ def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() ->
 
 
 def test_an_impossible_value_has_no_worst_case() -> None:
-    reading = NearestReading(Mask.FUTURE, True, ((F(1),),), ((F(0),),), (0,), ((LocalType((F(0),), True, 1),),))
+    reading = NearestReading(
+        Mask.FUTURE, True, (ExactNumbers((F(1),)),), (ExactNumbers((F(0),)),), (0,), ((LocalType((F(0),), True, 1),),)
+    )
     found = head_worst_case(Sites((1,)), reading)[0]
     assert (list(found.wrong), list(found.winner)) == ([-inf], [0])
 
@@ -181,7 +185,9 @@ def long_readings(draw: st.DrawFn) -> tuple[Sites, NearestReading]:
     )
     types = tuple(draw(st.lists(st.sets(kinds, min_size=1, max_size=4).map(tuple), min_size=1, max_size=3)))
     chosen = tuple(draw(st.lists(st.integers(0, len(types) - 1), min_size=len(sites), max_size=len(sites))))
-    return sites, NearestReading(mask, rightmost, queries, keys, chosen, types)
+    return sites, NearestReading(
+        mask, rightmost, tuple(map(ExactNumbers, queries)), tuple(map(ExactNumbers, keys)), chosen, types
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -200,10 +206,9 @@ def test_running_sums_agree_with_the_definition_at_forty_digits(case: tuple[Site
 
 
 def test_columns_are_converted_once_and_rounded_to_nearest() -> None:
-    columns = Columns()
-    column = (F(1, 3), F(2, 6), 5, F(-1, 3))
-    assert columns.floats(column).tolist() == [1 / 3, 1 / 3, 5.0, -1 / 3]
-    assert columns.numbers(column).tolist() == [0, 0, 1, 2]
-    assert columns.floats(column) is columns.floats(column)
+    column = ExactNumbers((F(1, 3), F(2, 6), 5, F(-1, 3)))
+    assert column.floats.tolist() == [1 / 3, 1 / 3, 5.0, -1 / 3]
+    assert column.places.tolist() == [0, 0, 1, 2]
+    assert column.floats is column.floats
     with pytest.raises(OverflowError):
-        columns.floats((F(10**400),))
+        assert ExactNumbers((F(10**400),)).floats
