@@ -150,7 +150,7 @@ SMART: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "sum": ("(#L[a] + 2 * #L[b]) mod 3 = 1", patched(
         CoreBuilder, "congruent", lambda old, self, terms, k, m, r: old(self, dict.fromkeys(terms, 1), k, m, r)
     )),
-    "bounded": ("F[1,2] a", patched(rewriting._Desugarer, "_stepped", lambda old, self, node, where, arg: arg)),
+    "bounded": ("F[1,2] a", patched(rewriting._Desugarer, "step", lambda old, self, where, arg: arg)),
     "compare": ("#L[a] <= 1", patched(
         rewriting._Desugarer, "_compare", lambda old, self, node, op, left, right: old(self, node, op, right, left)
     )),
