@@ -28,8 +28,7 @@ from hardsim.cli.report import (
 from hardsim.cli.session import check_source, path_of
 from hardsim.errors import InputError
 from hardsim.files import is_directory, read_bytes, require_here
-from hardsim.network.reader import Decimal, Reader
-from hardsim.program.file import read_json
+from hardsim.network.reader import Decimal, Reader, read_json
 from hardsim.report.numbers import plural
 from hardsim.report.screen import Screen
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from hardsim.errors import InputError, did_you_mean
+from hardsim.errors import InputError, Source, SourceError, Span, did_you_mean
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.numbers import Rational, plain
 
@@ -20,6 +22,7 @@ SHOWN = 60
 LARGEST_POWER = 400
 """The greatest number of digits of a decimal that is read exactly, and the greatest power of ten in it."""
 ADVICE = "Correct the file, or make it again with `hardsim compile`."
+REWRITE = "Write the model as JSON in UTF-8; `hardsim compile` writes such files."
 
 
 class Decimal(float):
@@ -65,6 +68,58 @@ def shown(value: Any) -> str:
     except (RecursionError, ValueError):
         return "a value that is nested too deeply to be shown, or a number too long"
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def read_json(data: bytes, name: str, advice: str = "", settings: bool = False) -> Reader:
+    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not
+    a model. In a document of `settings` decimals are Fractions, and keys may be empty.
+
+    Raises:
+        InputError: if the data is not UTF-8 or not JSON (NaN and Infinity are not), or an object has the same key
+        twice.
+    """
+    # The parser's hooks do not know the place of a value. They leave `Refused` there, and `refusals` finds the places
+    # later.
+    refused: list[Refused] = []
+
+    def refuse(reason: str) -> Refused:
+        refused.append(Refused(reason))
+        return refused[-1]
+
+    def decimal(text: str) -> Any:
+        found = Decimal(text)
+        if settings and exact_number(found) is None:
+            return refuse(f"a number of more than {LARGEST_POWER} digits")
+        return Fraction(text) if settings else found
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Refused:
+        found = dict(pairs)
+        if "" in found and not settings:
+            return refuse("a key is empty")
+        # `dict` silently keeps only the last value of a key.
+        twice = next((key for key, count in Counter(key for key, _ in pairs).items() if count > 1), None)
+        return found if twice is None else refuse(f"the key {shown(twice)} occurs twice in one object")
+
+    try:
+        text = data.decode("utf-8-sig")
+        value = json.loads(
+            text,
+            object_pairs_hook=members,
+            parse_float=decimal,
+            parse_constant=lambda found: refuse(f"{found} is not a JSON number"),
+        )
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not UTF-8 at byte {error.start}", advice or REWRITE) from None
+    except json.JSONDecodeError as error:
+        place = Span(error.pos, error.pos + 1)
+        raise SourceError(Source(name, text), place, f"not JSON: {error.msg}", hint=advice or REWRITE) from None
+    except (RecursionError, ValueError):
+        message = f"{name}: not JSON that hardsim can read (nested too deeply, or a number too long)"
+        raise InputError(message, advice or REWRITE) from None
+    document = Reader(value, name, advice=advice or ADVICE)
+    if refused:
+        raise next(document.refusals())
+    return document
 
 
 @dataclass(frozen=True, slots=True)

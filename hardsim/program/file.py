@@ -18,7 +18,7 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from hardsim.errors import InputError, SourceError
+from hardsim.errors import SourceError
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import BOS, FormulaFile
 from hardsim.lang.ltl_parser import parse_text
@@ -28,14 +28,13 @@ from hardsim.lang.words import parse_word, written_word
 from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Rational
-from hardsim.network.reader import ADVICE, Decimal, Reader, Refused, shown
+from hardsim.network.reader import Reader, shown
 from hardsim.network.transformer import AttentionHead, Matrix, Schedule, Transformer, rows_of
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
 
 FORMAT = "hardsim-ahat"
 SCHEMA_VERSION = 2
-REWRITE = "Write the model as JSON in UTF-8; `hardsim compile` writes such files."
 ABOUT = (
     "$schema", "format", "schema_version", "version", "title", "source", "notes", "predicates", "examples",
     "temperature", "blank",
@@ -98,55 +97,6 @@ class Origin:
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the format."""
     return dict(json.loads(files("hardsim.program").joinpath("ahat.schema.json").read_text(encoding="utf-8")))
-
-
-def read_json(data: bytes, path: str, advice: str = "") -> Reader:
-    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not a
-    model. Raises InputError if the data is not UTF-8 or not JSON (NaN and Infinity are not), or an object has an empty
-    key or the same key twice."""
-    # The parser's hooks do not know the place of a value. They leave `Refused` there, and `refusals` finds the places
-    # later.
-    refused: list[Refused] = []
-
-    def refuse(reason: str) -> Refused:
-        refused.append(Refused(reason))
-        return refused[-1]
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Refused:
-        found = dict(pairs)
-        if "" in found:
-            return refuse("a key is empty")
-        if len(found) == len(pairs):
-            return found
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                break  # `dict` would silently keep only the last value of this key
-            seen.add(key)
-        return refuse(f"the key {shown(key)} occurs twice in one object")
-
-    try:
-        text = data.decode("utf-8-sig")
-        value = json.loads(
-            text,
-            object_pairs_hook=members,
-            parse_float=Decimal,
-            parse_constant=lambda found: refuse(f"{found} is not a JSON number"),
-        )
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=advice or REWRITE) from None
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=advice or REWRITE
-        ) from None
-    except (RecursionError, ValueError):
-        raise InputError(
-            f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)", hint=advice or REWRITE
-        ) from None
-    document = Reader(value, path, advice=advice or ADVICE)
-    if refused:
-        raise next(document.refusals())
-    return document
 
 
 def read_ahat(document: Reader) -> AhatFile:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
+from hardsim.network.reader import read_json
 from hardsim.reading.readout import require_tokens
 from hardsim.reading.training import (
     ADAPTER_WEIGHTS,
@@ -233,39 +234,14 @@ class _Digest:
 
 
 def json_object(data: bytes, name: str) -> dict[str, Any]:
-    """Parse a JSON object: integers are int, other numbers Fractions. Raises InputError if the text is not a JSON
-    object, a key occurs twice, or a number is invalid or has too many digits."""
-    try:
-        text = data.decode("utf-8")
-        found = json.loads(text, parse_float=_decimal, parse_constant=_no_number, object_pairs_hook=_object)
-    except UnicodeDecodeError:
-        raise InputError(f"{name}: not UTF-8 text", "Save it as JSON in UTF-8.") from None
-    except RecursionError:
-        raise InputError(f"{name}: brackets are nested too deeply", "Is this the right file?") from None
-    except ValueError as error:
-        raise InputError(f"{name}: not JSON that hardsim can read ({error})", "Correct it, or save it again.") from None
+    """Parse a JSON object: integers are int, other numbers Fractions.
+
+    Raises:
+        InputError: if the text is not a JSON object, a key occurs twice, or a number is invalid or has too many digits.
+    """
+    found = read_json(data, name, "Correct it, or save it again.", settings=True).value
     if not isinstance(found, dict):
         raise InputError(f"{name}: a JSON object is expected", 'It begins with "{" and holds settings by name.')
-    return found
-
-
-def _decimal(text: str) -> Fraction:
-    _, _, power = text.lower().partition("e")
-    if len(text) > SHOWN_DIGITS or (power and abs(int(power)) > SHOWN_DIGITS):
-        raise ValueError(f"a number of more than {SHOWN_DIGITS} digits")
-    return Fraction(text)
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is not a number")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"{key!r} occurs twice")
-        found[key] = value
     return found
 
 
@@ -314,11 +290,11 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
 
     try:
         found = deserialize(data)  # type: ignore[no-untyped-call]  # the library has no types
-        # `deserialize` accepts a key that occurs twice, so the header is parsed again.
-        length = struct.unpack("<Q", data[:8])[0]
-        json.loads(data[8 : 8 + length], object_pairs_hook=_object)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{where}: not a whole safetensors file ({str(error)[:200]})", SAVE_AGAIN) from None
+    # `deserialize` accepts a key that occurs twice, so the header is parsed again.
+    length = struct.unpack("<Q", data[:8])[0]
+    read_json(data[8 : 8 + length], where, SAVE_AGAIN, settings=True)
     dtypes, tensors = _dtypes(), {}
     for name, tensor in found:
         if tensor["dtype"] not in dtypes:

@@ -32,10 +32,10 @@ from hardsim.lang.valuations import (
     Valuations,
 )
 from hardsim.network.dense import Network
+from hardsim.network.reader import read_json
 from hardsim.program.file import FORMAT as AHAT
 from hardsim.program.file import (
     read_ahat,
-    read_json,
 )
 from hardsim.reading.folder import (
     FORMAT_DEFAULT,

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.program.file import AhatFile, read_ahat, read_json
+from hardsim.network.reader import read_json
+from hardsim.program.file import AhatFile, read_ahat
 from tests.cli.conftest import Cli
 
 FILES = Path(__file__).parents[1] / "version1"

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 import hardsim
-from hardsim.network.reader import Reader
+from hardsim.network.reader import Reader, read_json
 from hardsim.network.transformer import PositionTable
-from hardsim.program.file import AhatFile, ahat_json, read_ahat, read_json, schema
+from hardsim.program.file import AhatFile, ahat_json, read_ahat, schema
 from tests.support.damage import edited
 from tests.support.language import HardsimError, InputError, parse_arith
 from tests.support.model import Affine, FeedForward, HiddenUnit, LengthTable, Mask, Matrix, Unit, Weighting, assemble
@@ -335,8 +335,8 @@ def test_a_document_is_an_object(data: Any) -> None:
     ("text", "message"),
     [
         (b'{"a": \xff}', "m.ahat.json: not UTF-8 at byte 6"),
-        (b'{"a": 1,}', "m.ahat.json:1:9: not JSON"),
-        (b'{\n"a" 1}', "m.ahat.json:2:5: not JSON: Expecting ':' delimiter"),
+        (b'{"a": 1,}', "m.ahat.json:1:9: error: not JSON"),
+        (b'{\n"a" 1}', "m.ahat.json:2:5: error: not JSON: Expecting ':' delimiter\n  \"a\" 1}\n      ^"),
         (b'{"a": {"t": 1, "t": 2}}', "m.ahat.json: at a: the key 't' occurs twice in one object"),
         (b'[{"a": 1}, {"a": {"b": 1, "c": 2, "b": 3}, "a": 4}]', "m.ahat.json: at [1]: the key 'a' occurs twice"),
         (b'{"a": [0, {"b c": {"": 1}}]}', "m.ahat.json: at a[1]['b c']: a key is empty"),

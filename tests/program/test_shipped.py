@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from hardsim.program.file import AhatFile, read_ahat, read_json, schema
+from hardsim.network.reader import read_json
+from hardsim.program.file import AhatFile, read_ahat, schema
 from hardsim.sharpening.measure import LengthFacts
 from tests.support.hard_runs import outputs_of
 from tests.support.model import ExactModel, measure

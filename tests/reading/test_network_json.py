@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.program.file import read_ahat, read_json
+from hardsim.network.reader import read_json
+from hardsim.program.file import read_ahat
 from hardsim.reading.network_json import FORMAT, LARGEST, network_json, read_network_json
 from tests.support.dense_networks import SEEN, made
 from tests.support.language import InputError

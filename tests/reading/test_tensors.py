@@ -127,10 +127,10 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{", "not JSON that"),
+        ("{", "config.json:1:2: error: not JSON: "),
         ("[1]", "a JSON object is expected"),
-        ('{"a": NaN}', "NaN is not a number"),
-        ('{"a": -Infinity}', "-Infinity is not a number"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": -Infinity}', "-Infinity is not a JSON number"),
         ('{"a": 1, "a": 1}', "'a' occurs twice"),
         ('{"a": 1e999999999}', "more than 400 digits"),
         ('{"a": 0.' + "1" * 500 + "}", "more than 400 digits"),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.program.file import read_ahat, read_json
+from hardsim.network.reader import read_json
+from hardsim.program.file import read_ahat
 from hardsim.run.soft import BITS, bounds, side
 from tests.support.attention_models import Document, some_a, with_head, write
 from tests.support.language import Undecided, parse_arith

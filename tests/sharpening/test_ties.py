@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hardsim.network.reader import read_json
 from hardsim.network.transformer import Schedule
-from hardsim.program.file import read_ahat, read_json
+from hardsim.program.file import read_ahat
 from hardsim.run.soft import side
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, RAMP, break_ties, declared_gaps, solve

@@ -276,4 +276,4 @@ def test_other_files(compiled: dict[str, bytes], tmp_path: Path) -> None:
     twice = compiled[CONFIG].replace(b'"version"', b'"title": "", "version"', 1)
     assert "'title' occurs twice" in refused(tmp_path / "twice", {**compiled, CONFIG: twice})
     half = {**compiled, CONFIG: compiled[CONFIG][:500]}
-    assert "not JSON that hardsim can read" in refused(tmp_path / "half", half)
+    assert "error: not JSON: " in refused(tmp_path / "half", half)

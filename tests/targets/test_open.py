@@ -254,7 +254,7 @@ def test_a_head_of_another_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"{", ":1:2: not JSON"),
+        (b"{", ":1:2: error: not JSON"),
         (b"[" * 100_000, "not JSON that hardsim can read"),
         (b'{"format": "\xff"}', "not UTF-8 at byte 12"),
         (b"[]", 'this is JSON without "format": one of hardsim-model, '),
