@@ -2,8 +2,8 @@
 
 A file belongs to one request: the inputs (by name, content and alphabet), and every option that decides which words are
 tried and how. It is an SQLite database that appears whole and is changed by transactions. Every row has its own digest,
-and values are JSON without loss: fractions and large integers as text, floats in hexadecimal. The types of the fields
-of a class decide how its JSON is read; nothing in the file is executed.
+and values are JSON without loss, with the digits of fractions and large integers in hexadecimal. The types of the
+fields of a class decide how its JSON is read; nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from types import GenericAlias, NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from hardsim.campaign.options import DECIDING, Request
-from hardsim.campaign.result import CheckResult, Verdict
+from hardsim.campaign.result import CheckResult
 from hardsim.campaign.tally import Tally
 from hardsim.errors import InputError, InvariantError
 from hardsim.examples import located
@@ -30,9 +28,8 @@ from hardsim.lang.valuations import alphabet_lines
 from hardsim.version import __version__
 
 SMALL = 2**53
-"""Largest integer that is written as a JSON number: every reader of JSON reads integers up to 2^53 exactly."""
-NUMBER = Fraction | float
-"""The types that a field of type Any may have."""
+"""Largest integer that is written as a JSON number. Longer ones are written in hexadecimal, which is faster and has no
+limit."""
 
 
 @dataclass(frozen=True)
@@ -45,88 +42,62 @@ class Known:
     result: CheckResult | None = None
 
 
-def to_plain(value: Any) -> Any:
-    """Return a value as JSON data.
+def to_json(value: Any) -> str:
+    """Return a value as JSON without loss: a number that JSON does not keep is an object with its hexadecimal text.
 
     Raises:
         TypeError: if the value, or a part of it, has a type without a JSON form here.
     """
-    match value:
-        case None | bool() | str():
-            return value
-        case int():
-            return value if abs(value) <= SMALL else hex(value)
-        case float():
-            return float(value).hex()
+    import msgspec
+
+    return json.dumps(_plain(msgspec.to_builtins(value, builtin_types=(Fraction,))))
+
+
+def _plain(data: Any) -> Any:
+    match data:
         case Fraction():
-            return f"{_text(value.numerator)}/{_text(value.denominator)}"
+            return {"numerator": hex(data.numerator), "denominator": hex(data.denominator)}
+        case int() if abs(data) > SMALL:
+            return {"integer": hex(data)}
         case list() | tuple():
-            return [to_plain(one) for one in value]
+            return [_plain(one) for one in data]
+        case dict() if all(isinstance(key, str) for key in data):
+            return {key: _plain(one) for key, one in data.items()}
         case dict():
-            return to_plain(list(value.items()))
-    if is_dataclass(value):
-        return {one.name: to_plain(getattr(value, one.name)) for one in fields(value)}
-    raise TypeError(f"a {type(value).__name__} has no place in a checkpoint")
+            return {"items": [[_plain(key), _plain(one)] for key, one in data.items()]}
+    return data
 
 
-def from_plain(data: Any, kind: Any, place: str) -> Any:
-    """Return the value of type `kind` (the type of a field) that JSON data stands for; `place` is the path of the data
-    in its document.
+def from_json(text: str, kind: Any, place: str) -> Any:
+    """Return the value of type `kind` that is written as JSON; `place` is its name in an error.
 
     Raises:
-        ValueError: with the path, if the data stands for no such value.
+        ValueError: if the text stands for no such value.
     """
-    kind = NUMBER if kind is Any else kind
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        # The parts of a union are tried in order; the error of the last one is reported.
-        left = [part for part in parts if part is not NoneType or data is None]
-        for part in left[:-1]:
-            with suppress(ValueError):
-                return from_plain(data, part, place)
-        return from_plain(data, left[-1], place)
-    if origin is dict:
-        return dict(from_plain(data, GenericAlias(list, GenericAlias(tuple, parts)), place))
-    if origin in (list, tuple) and isinstance(data, list):
-        kinds = [parts[0]] * len(data) if origin is list or parts[-1] is Ellipsis else parts
-        if len(kinds) == len(data):
-            each = enumerate(zip(data, kinds, strict=True))
-            return origin([from_plain(one, part, f"{place}[{index}]") for index, (one, part) in each])
-    if isinstance(kind, type) and is_dataclass(kind) and isinstance(data, dict):
-        hints = _hints(kind)
-        if data.keys() != hints.keys():
-            raise ValueError(f"other fields than those of a {kind.__name__} at {place}")
-        return kind(**{name: from_plain(one, hints[name], f"{place}.{name}") for name, one in data.items()})
-    # A float is always text here (hexadecimal), so a JSON number is not accepted for one.
-    if type(data) is kind is not float:
-        return data
-    with suppress(ValueError, ZeroDivisionError, OverflowError):
-        if kind in TEXTS and isinstance(data, str):
-            return TEXTS[kind](data)
-    raise ValueError(f"a {type(data).__name__} at {place}, where there is no {getattr(kind, '__name__', kind)}")
+    import msgspec
+
+    try:
+        found = msgspec.convert(json.loads(text, object_hook=_value), kind)
+    except (msgspec.ValidationError, ArithmeticError, TypeError) as error:
+        raise ValueError(f"{place}: {error}") from None
+    # msgspec fills in missing fields, and passes over unknown ones.
+    if to_json(found) != json.dumps(json.loads(text)):
+        raise ValueError(f"{place}: other fields than those that were written")
+    return found
 
 
-def _fraction(text: str) -> Fraction:
-    above, _, below = text.partition("/")
-    return Fraction(int(above, 0), int(below, 0))
-
-
-TEXTS: dict[Any, Callable[[str], Any]] = {
-    Fraction: _fraction,
-    float: float.fromhex,
-    int: lambda text: int(text, 16),
-    Verdict: Verdict,
-}
-"""Types whose values are written as text, each with the function that reads the text."""
-
-
-_hints = cache(get_type_hints)
-
-
-def _text(number: int) -> str:
-    """Return an integer as text: in decimal if it is shorter than 256 bits. Long numbers are read and written faster
-    (and without a limit) in hexadecimal."""
-    return str(number) if number.bit_length() < 256 else hex(number)
+def _value(found: dict[str, Any]) -> Any:
+    """Return the value of a JSON object as `_plain` writes it: a number, a dictionary with any keys, or the fields of a
+    record. Names of heads are keys of numbers, and so mean nothing else.
+    """
+    match found:
+        case {"numerator": str(above), "denominator": str(below)}:
+            return Fraction(int(above, 16), int(below, 16))
+        case {"integer": str(digits)}:
+            return int(digits, 16)
+        case {"items": [*items]}:
+            return {tuple(key): value for key, value in items}
+    return found
 
 
 # ---- the file ----
@@ -135,7 +106,7 @@ def _text(number: int) -> str:
 MAGIC, APPLICATION, VERSION1 = b"SQLite format 3\0", b"hard", b'{"format": "hardsim-checkpoint"'
 """The first bytes of a database, the mark of a database of hardsim (bytes 68 to 71), and the first bytes of a file of
 the first schema."""
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 TABLE = "CREATE TABLE kept (kind TEXT, name TEXT, value TEXT, sha256 TEXT, PRIMARY KEY (kind, name))"
 PUT = "REPLACE INTO kept VALUES (?, ?, ?, ?)"
 REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"
@@ -167,12 +138,12 @@ class Memory:
         """Write the current tallies, which `state` returns, if a write is due. No write is put off: after an
         interruption the tallies may be half changed."""
         if self._file is not None and self._file.due:
-            self._file.write(RUN, self._key, json.dumps(to_plain(Known(state(), words))))
+            self._file.write(RUN, self._key, to_json(Known(state(), words)))
 
     def finish(self, result: CheckResult) -> None:
         """Write the final result."""
         if self._file is not None:
-            self._file.write(RUN, self._key, json.dumps(to_plain(Known(result=result))))
+            self._file.write(RUN, self._key, to_json(Known(result=result)))
 
 
 class Checkpoint:
@@ -214,8 +185,8 @@ class Checkpoint:
         rows = self._rows()
         self._require_request(rows, mine)
         try:
-            runs = {name: json.loads(value) for (kind, name), value in rows.items() if kind == RUN}
-            self.runs = {name: from_plain(value, Known, name) for name, value in runs.items()}
+            runs = {name: value for (kind, name), value in rows.items() if kind == RUN}
+            self.runs = {name: from_json(value, Known, name) for name, value in runs.items()}
             if any(run.words < 0 for run in self.runs.values()):
                 raise ValueError("a negative number of words")
         except (ValueError, RecursionError) as error:

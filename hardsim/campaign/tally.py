@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -124,7 +125,8 @@ class Tally:
     """Number of positions that the reference leaves open, over all words."""
     escalated: int = 0
     digits: int = 0
-    extremes: dict[Place, Extreme] = field(default_factory=dict)
+    extremes: dict[Any, Extreme] = field(default_factory=dict)
+    """The extremes by `Place`."""
     gaps: dict[str, Fraction] = field(default_factory=dict)
     """The least score gap of each head, by the head's name."""
     mismatch: Mismatch | None = None

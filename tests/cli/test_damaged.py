@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.checkpoint import Known, to_plain
+from hardsim.campaign.checkpoint import Known, to_json
 from tests.cli.conftest import Cli
 from tests.support.check import Tally
 from tests.support.damage import damaged, text_of
@@ -86,8 +86,8 @@ def kept(hardsim: Cli, path: Path, half: bool) -> Any:
                 whole[kind][name] = json.loads(value) if kind in ("input", "run") else value
         formula, model = whole["run"]
         runs = {
-            formula: to_plain(Known([Tally(1, words=3, accepted=1)], 3)),
-            model: to_plain(Known([Tally(1, words=2, accepted=1)], 2)),
+            formula: json.loads(to_json(Known([Tally(1, words=3, accepted=1)], 3))),
+            model: json.loads(to_json(Known([Tally(1, words=2, accepted=1)], 2))),
         }
         KEPT[False], KEPT[True] = whole, whole | {"run": runs, "complete": {}}
     return KEPT[half]
