@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions, default_workers
-from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import Crews, crews
-from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
+from hardsim.cli.estimate import bar, cost_of
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
@@ -92,11 +92,8 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
     target, expected = bound_subject(replace(subject, epsilon=request.epsilon), gap), BoundOptions(gap=gap)
     crew = staff.crew(lambda: 1 if gap else default_workers(target.subject, options))
     with uninterrupted():
-        with bar(name) as shown:
-            if not gap:
-                with interruptible():
-                    announce(name, bound_cost(target, options, expected), crew.workers)
-            result = bound_report(target, options, expected, None if shown is None else shown.update, crew)
+        with bar(name, cost=cost_of(subject, options)) as shown:
+            result = bound_report(target, options, expected, shown.update, crew)
         every, silent = request.all_lengths, gap and result.agreed
         message = _result_text(result, subject, tables, every, silent)
         current.show(result, message)
@@ -132,7 +129,8 @@ def _critical(current: Session) -> None:
 
     def brackets(subject: Subject) -> None:
         with uninterrupted():
-            result = critical(subject, current.request.max_n, Foresight(subject.name, "lengths"))
+            with bar(subject.name, "lengths") as shown:
+                result = critical(subject, current.request.max_n, shown.show)
             message = _bracket(result, subject, tables)
             current.show(result, message)
             left = f"the report on {result.input} is partial" if result.partial else ""

@@ -9,11 +9,11 @@ from functools import partial
 
 from hardsim.campaign.check import CheckOptions, check_options_of, default_workers
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import ALL, Request
 from hardsim.campaign.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.campaign.workers import Crews, crews
-from hardsim.cli.estimate import announce, bar, check_cost
+from hardsim.cli.estimate import bar, cost_of
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
@@ -113,11 +113,8 @@ class Work:
             if result is None:
                 crew = self.staff.crew(lambda: default_workers(subject, options))
                 options = replace(options, workers=crew.workers)
-                with bar(subject.name) as shown:
-                    with interruptible():
-                        announce(subject.name, check_cost(subject, options), crew.workers, memory.words)
-                    update = None if shown is None else shown.update
-                    result = check_with_proof(subject, options, update, crew, memory)
+                with bar(subject.name, cost=cost_of(subject, options)) as shown:
+                    result = check_with_proof(subject, options, shown.update, crew, memory)
                 if not result.partial:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything

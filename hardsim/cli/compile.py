@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.evaluate import compiled_document
 from hardsim.campaign.options import Request, require_one_regime
 from hardsim.campaign.result import CompileResult
-from hardsim.cli.estimate import announce, check_cost
+from hardsim.cli.estimate import patient
 from hardsim.cli.session import check_source, session
 from hardsim.errors import InputError
 from hardsim.files import Sink, is_directory
@@ -39,8 +39,9 @@ def command(request: Request) -> None:
             if request.hard and subject.formula is None:
                 current.remark(subject.name, None, request.softening())
             if not request.hard and (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
-                announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
-            text, ties = compiled_document(subject, request.hard, request.max_n)
+                require_affordable(subject, CheckOptions(max_n=request.max_n), range(1, request.max_n + 1))
+            with patient(f"{subject.name}: measuring words to length {request.max_n:,} takes long"):
+                text, ties = compiled_document(subject, request.hard, request.max_n)
             target.write(text)
             sha256 = digest(text.encode("utf-8", "backslashreplace"))
             broken = tuple(tie.head for tie in ties if tie.simulated == "weights added")

@@ -50,7 +50,7 @@ def _compare(current: Session, left: Semantics, right: Semantics) -> None:
     request = current.request
     options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
     with bar(f"{left.name}, {right.name}") as shown:
-        result = compare(left, right, options, None if shown is None else shown.at_length)
+        result = compare(left, right, options, shown.at_length)
     message = ResultText(
         input=result.input,
         regime=None,

@@ -23,7 +23,7 @@ from hardsim.campaign.result import (
     Word,
     WordError,
 )
-from hardsim.cli.estimate import Foresight, announce_words
+from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
@@ -113,14 +113,14 @@ def _evaluate_network(current: Session, texts: list[Source], subject: External) 
     """Answer all words by an external network; after an interruption, only the words before it."""
     words = network_words(texts, subject)
     judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
-    found, bad, message = list[Evaluation](), list[WordError](), Foresight(subject.name, "words")
+    found, bad = list[Evaluation](), list[WordError]()
     try:
-        with interruptible():
+        with interruptible(), bar(subject.name) as shown:
             for done, word in enumerate(words, start=1):
                 parts, failed = apart([word], lambda some: [judge.evaluation(one) for one in some])
                 found += [one for part in parts for one in part]
                 bad += failed
-                message(done, len(words))
+                shown.show(done, len(words))
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: {len(found)} of {len(words)} words were evaluated")
@@ -154,19 +154,17 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     longest = max(map(len, words))
     current.precision(subject, longest)
     options = CheckOptions(max_n=longest, dps=current.request.dps, engine=engine)
-    with interruptible():
-        announce_words(name, words, lambda word: list(evaluate(subject, [word], options)))
-    found, bad, message = list[Evaluation](), list[WordError](), Foresight(name, "words")
+    found, bad = list[Evaluation](), list[WordError]()
 
     def alone(some: Sequence[Word]) -> list[Evaluation]:
         return list(evaluate(subject, some, options))
 
     try:
-        with interruptible():
+        with interruptible(), bar(name) as shown, patient(f"{name}: {longest:,} symbols take long"):
             try:
                 for some in evaluate_together(subject, words, options):
                     found += some
-                    message(len(found), len(words))
+                    shown.show(len(found), len(words))
             except InputError:  # some word has no answer; the others have
                 for word in words[len(found) :]:
                     parts, failed = apart([word], alone)

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request, require_one_regime, unknown
 from hardsim.campaign.result import FLOAT64
-from hardsim.cli.estimate import announce, check_cost
+from hardsim.cli.estimate import patient
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note
@@ -155,8 +155,9 @@ def _made(current: Session, given: Input) -> Export:
             message = f"the files written do not pad words with {subject.blank}: pad them as the program does"
             current.remark(given.name, None, message, tell=note)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
-            announce(subject.name, check_cost(subject, CheckOptions(max_n=request.max_n)), 1)
-    made = export_of(given, request.options()[0], request.max_n)
+            require_affordable(subject, CheckOptions(max_n=request.max_n), range(1, request.max_n + 1))
+    with patient(f"{given.name}: measuring words to length {request.max_n:,} takes long"):
+        made = export_of(given, request.options()[0], request.max_n)
     made.require_room(request.length or 1)
     return made
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from hardsim.campaign.check import Progress, tried_of
+from hardsim.campaign.check import tried_of
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request
-from hardsim.cli.estimate import Bar, bar
+from hardsim.cli.estimate import bar
 from hardsim.cli.session import Session, session
 from hardsim.measuring.head_patterns import heads_of, network_alone
 from hardsim.report.head_tables import print_heads
@@ -27,12 +25,10 @@ def command(request: Request) -> None:
 @uninterrupted()
 def _show(current: Session, subject: External) -> None:
     with bar(subject.name) as shown:
-        result = heads_of(subject, tried_of(current.request, subject), _progress(shown))
+        result = heads_of(
+            subject, tried_of(current.request, subject), lambda at: shown.at_length(at.n, at.done, at.total)
+        )
     current.results.append(result)
     print_heads(current.screen, result, subject.alphabet)
     left = f"the report on {subject.name} is partial: it covers the words tried so far"
     current.conclude(True, False, left * result.partial)
-
-
-def _progress(shown: Bar | None) -> Callable[[Progress], None] | None:
-    return None if shown is None else lambda at: shown.at_length(at.n, at.done, at.total)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 
-from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import ALL, Request
-from hardsim.cli.estimate import Bar, announce, bar, check_cost, patient
+from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, session
 from hardsim.measuring.export import export_of
-from hardsim.precision.safe_lengths import PrecisionResult, Report, ariths_of, precision_of
+from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision
 from hardsim.targets.base import ModelOptions
@@ -53,13 +53,13 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
         subject = given.compile(options)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             max_n = min(max_n, SHORT) if "max_n" in request.written else 8
-            announce(subject.name, check_cost(subject, CheckOptions(max_n=max_n)), 1)
+            require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
     made = export_of(given, options, max_n)
     ariths = ariths_of(request)
-    with bar(given.name, "lengths") as shown, patient(SLOW) if shown is None else nullcontext():
+    with bar(given.name, "lengths") as shown, patient(SLOW) if shown.silent else nullcontext():
         result = precision_of(
             made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
-            _progress(shown),
+            lambda arith, n, total: shown.at_length(n, n, total),
         )  # fmt: skip
     current.results.append(result)
     print_precision(current.screen, result, made.alphabet)
@@ -71,7 +71,3 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
 def _safe(result: PrecisionResult) -> bool:
     """Return True if in every format every length up to max_n is safe, with at least one judged word."""
     return all(row.safe_to >= result.max_n and row.words != 0 for row in result.rows)
-
-
-def _progress(shown: Bar | None) -> Report | None:
-    return None if shown is None else lambda arith, n, total: shown.at_length(n, n, total)

@@ -12,7 +12,7 @@ from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
 from hardsim.cli.check import result_text
-from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
+from hardsim.cli.estimate import LONG, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
@@ -72,10 +72,8 @@ class _Work:
         options = check_options_of(request, subject)
         with uninterrupted():
             current.remark(subject.name, None, NO_PROOF.reason)
-            with bar(subject.name) as shown:
-                with interruptible():
-                    announce(subject.name, check_cost(subject, options), 1)
-                result = check_with_proof(subject, options, None if shown is None else shown.update)
+            with bar(subject.name, cost=cost_of(subject, options)) as shown:
+                result = check_with_proof(subject, options, shown.update)
             message = result_text(result, subject.alphabet, self.tables)
             current.show(result, message)
             left = f"the result of {result.input} is partial: it covers the words tried so far"
@@ -93,9 +91,6 @@ class _Work:
         self.current.remark(plan.subject.name, None, plan.remark)
         if plan.by_heads:
             regime = subject.regime
-            announce_proof(subject, request.min_n, plan.max_n)
-        else:
-            announce_model_proof(plan.subject, request.min_n, plan.max_n)
         result = self._settled(plan.subject, regime, plan.unit, plan.prove)
         if result is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             for name, target in self.targets.items():
@@ -116,8 +111,8 @@ class _Work:
         current = self.current
         with uninterrupted():
             try:
-                with interruptible(), bar(f"{subject.name}: {unit} proved", unit) as shown:
-                    result = prove(None if shown is None else shown.show)
+                with interruptible(), bar(subject.name, unit, f"{subject.name}: {unit} proved") as shown:
+                    result = prove(shown.show)
             except KeyboardInterrupt:
                 current.interrupted = True
                 current.remark(subject.name, regime, "interrupted before a verdict was reached: nothing is claimed")
@@ -141,8 +136,8 @@ class _Work:
             Undecided: if the certificate checker cannot follow the proof.
         """
         request = self.current.request
-        long = partial(announce_certificate, subject, request.min_n, request.max_n)
-        text, message = written_down(name, subject, request, result, long)
+        with patient(f"{subject.name}: the {name} takes long; --min-n and --max-n choose fewer lengths", LONG):
+            text, message = written_down(name, subject, request, result)
         with self.current.printing():
             target.write(text)
             if not request.quiet:

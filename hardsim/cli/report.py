@@ -172,8 +172,8 @@ class _Parts:
         """Return the result of `prove --all-n`."""
         request, longest = self.current.request, OPTIONS["max_n"].default_of("prove")
         plan = plan_proof(subject, replace(request, all_n=True, max_n=longest, written=frozenset()))
-        with bar(f"{subject.name}: {plan.unit} proved", plan.unit) as shown:
-            found = confirmed(plan.prove(None if shown is None else shown.show))
+        with bar(subject.name, plan.unit, f"{subject.name}: {plan.unit} proved") as shown:
+            found = confirmed(plan.prove(shown.show))
         expected = request.all_n and not found.every_length
         if expected:
             self.current.remark(subject.name, subject.regime, "--all-n was given, but not every length is proved")
@@ -187,7 +187,7 @@ class _Parts:
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
         crew = self.staff.crew(lambda: default_workers(target.subject, options))
         with uninterrupted(), bar(subject.name) as shown:
-            found = bound_report(target, options, BoundOptions(), None if shown is None else shown.update, crew)
+            found = bound_report(target, options, BoundOptions(), shown.update, crew)
             self.current.conclude(found.agreed, False, f"the report on {subject.name} is partial" * found.partial)
         return found
 

@@ -4,7 +4,6 @@ steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hardsim.campaign.options import Request
@@ -23,18 +22,15 @@ WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file with a proof, each with a description of the file."""
 
 
-def written_down(
-    option: str, subject: Subject, request: Request, result: ProofResult, before: Callable[[], None] = lambda: None
-) -> tuple[str, str]:
+def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
     """Return the text of a file about a proved subject, and a sentence about it with `{}` for the file's name.
-    `before` is called before a certificate is made length by length, which may take long.
 
     Raises:
         Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
             or a step is not of rational functions.
     """
     if option == "certificate":
-        document = program_certificate(result) if result.proof is None else _by_heads(subject, request, result, before)
+        document = program_certificate(result) if result.proof is None else _by_heads(subject, request, result)
         span = "" if result.proof is None else f"{span_of(lengths_of(document))}, "
         message = f"certificate, checked: {{}} ({span}model sha256 {document['digests']['model']})"
         return certificate_text(document), message
@@ -61,7 +57,7 @@ def _of_program(result: ProofResult) -> str:
     return program_text(made, subject.name)
 
 
-def _by_heads(subject: Subject, request: Request, result: ProofResult, before: Callable[[], None]) -> dict[str, Any]:
+def _by_heads(subject: Subject, request: Request, result: ProofResult) -> dict[str, Any]:
     """Return the certificate for every length if the checker follows that proof: it is short, fast to check, and
     claims more than was asked for. Else return one for the lengths that were asked for, unless that would claim less
     than was proved.
@@ -71,5 +67,4 @@ def _by_heads(subject: Subject, request: Request, result: ProofResult, before: C
     except Undecided:
         if result.every_length:
             raise
-    before()
     return certificate(subject, request.max_n, request.min_n)

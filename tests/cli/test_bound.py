@@ -256,8 +256,6 @@ def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
 
 
 def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The estimate would call the search, too.
-    monkeypatch.setattr("hardsim.cli.bound.bound_cost", lambda *arguments: None)
     interrupt(monkeypatch, "hardsim.measuring.bound.Hunter.search", 1)  # length 1 has nothing to search for
     outcome = hardsim("bound", model, model, "--max-n", "4", "--json", "-")
     result = outcome.exits(130).says(f"the report on {model} is partial").result

@@ -3,11 +3,11 @@
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -193,20 +193,10 @@ def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> N
 
 
 def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def timed(work: object, words: Sequence[Sequence[str]]) -> float:
-        return len(words) * 0.001 * len(words[0]) ** 2
-
-    monkeypatch.setattr("hardsim.cli.estimate.seconds_of", timed)
-    with monkeypatch.context() as patch:
-        patch.setattr("hardsim.proving.proof_before_words.check_subject", Mock(side_effect=Undecided("stopped")))
-        outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000", "--workers", "1")
-    # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
-    assert "29,523 words of up to 9 symbols: about " in outcome.err
-    found = re.search(r"about (\d+) minutes", outcome.err)
-    assert found is not None
-    assert 27 <= int(found[1]) <= 40
-    monkeypatch.setattr("hardsim.cli.estimate.seconds_of", lambda work, words: 1e-6)
-    assert "about" not in hardsim("check", since, "--max-n", "7").err
+    """Each look at the clock is 1,000 seconds later."""
+    monkeypatch.setattr("hardsim.cli.estimate.time", SimpleNamespace(monotonic=count(step=1000).__next__))
+    outcome = hardsim("check", since, "--max-n", "4", "--workers", "1", "--engine", "ball")
+    assert re.search(r"note: .*: [\d,]+ more words: about [\d,]+ (minutes|hours|days)\. Ctrl-C stops it", outcome.err)
 
 
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])

@@ -61,10 +61,8 @@ def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pyte
 
 def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     # Over three symbols each length up to 5 is one shard of at most 256 words, and length 6 is three shards, of which
-    # one is done. Nothing is run for an estimate.
+    # one is done.
     path = formulas_directory() / "majority_ties.ahat.json"
-    monkeypatch.setattr("hardsim.cli.check.check_cost", lambda *arguments: None)
-    monkeypatch.setattr("hardsim.cli.check.announce", lambda *arguments: None)
     interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally", after=6)
     outcome = hardsim("check", path, "--max-n", "7", "--json", "-").exits(130).says("the result of", "partial")
     result = outcome.result

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from hardsim.campaign.words import count_words, count_words_upto
 from hardsim.cli import estimate, eval
-from hardsim.cli.estimate import Foresight
 from hardsim.lang.desugar import MOST_OPERATORS
 from hardsim.lang.words import LARGEST_ALPHABET
 from tests.cli.conftest import written
@@ -91,26 +90,6 @@ def test_a_model_is_not_measured_on_more_words_than_there_is_room_for(
 def test_very_small_temperatures_have_a_verdict(hardsim: Any, name: str, tau: str) -> None:
     for command in ("check",) if name == "since.ltl" else ("check", "prove"):
         assert hardsim(command, formulas_directory() / name, "--max-n", "2", "--tau", tau).code in (0, 2, 3)
-
-
-@pytest.mark.parametrize(
-    ("each", "upto", "every", "said"),
-    [
-        # After the second length: two of a thousand took 1.2 seconds.
-        (0.6, 4, 1_000, "note: x.ltl: 998 more lengths: about 10 minutes, or more. Ctrl-C ends it.\n"),
-        (1.0, 50, 50, ""),
-    ],
-)
-def test_what_will_take_long_and_nothing_else_is_foreseen_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], each: float, upto: int, every: int, said: str
-) -> None:
-    clock = 0.0
-    monkeypatch.setattr("hardsim.cli.estimate.time.monotonic", lambda: clock)
-    message = Foresight("x.ltl", "lengths")
-    for done in range(1, upto + 1):
-        clock += each
-        message(done, every)
-    assert capsys.readouterr().err == said
 
 
 def _with_example(directory: Path, word: str) -> Path:

@@ -543,28 +543,6 @@ def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
     assert hardsim("prove", model, "--tau", "1/10", "--max-n", "3").code == 0
 
 
-def test_a_proof_of_a_model_that_takes_long_is_announced(
-    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-
-    def read() -> float:
-        clock[0] += 1.0
-        return clock[0]
-
-    path = program(tmp_path, SOME_A)
-    monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", read)
-    # Lengths 8 and 16 take a second each, so the estimate is a second for each of the 64.
-    monkeypatch.setattr("hardsim.proving.prove.prove_attention", interrupted)
-    outcome = hardsim("prove", path)
-    outcome.exits(130).says("a proof of lengths up to 64 takes about 64 seconds. Ctrl-C ends it without a verdict")
-    assert "takes about" not in hardsim("prove", path, "--max-n", "50").err
-
-
-def interrupted(*arguments: object, **named: object) -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("most", [3, 4])
 def test_words_are_of_proved_lengths_alone(hardsim: Any, tmp_path: Path, most: int) -> None:
     document = json.loads(Path("formulas/tieless_until_7.ahat.json").read_text(encoding="utf-8"))
