@@ -127,9 +127,9 @@ class Rule:
         return {}
 
     @cached_property
-    def _same(self) -> dict[int, tuple[Any, tuple[Judged, Sequence[Fraction]]]]:
-        """A cache of expected outputs by the identity of their raw value, which it keeps alive: most oracles return
-        the same objects again.
+    def _sets(self) -> dict[frozenset[str], tuple[Judged, Sequence[Fraction]]]:
+        """The same for sets of texts, which need no other key: an oracle returns the same sets again and again, and a
+        set computes its hash once.
         """
         return {}
 
@@ -146,12 +146,13 @@ class Rule:
         Raises:
             InputError: if the raw value has a type that cannot be expected there.
         """
-        same = self._same.get(id(raw))
-        if same is not None:
-            return same[1]
-        found = self._remembered(raw)
-        if isinstance(raw, frozenset | bool | None) and len(self._same) < MOST_KNOWN:
-            self._same[id(raw)] = raw, found
+        if type(raw) is not frozenset:
+            return self._remembered(raw)
+        found = self._sets.get(raw)
+        if found is None:
+            found = self._remembered(raw)
+            if len(self._sets) < MOST_KNOWN and all(type(one) is str for one in raw):
+                self._sets[raw] = found
         return found
 
     def _remembered(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
