@@ -87,6 +87,8 @@ class Bar:
         self._started = self._shown = time.monotonic()
         self.silent = hushed() or not sys.stderr.isatty()
         """True if there is no terminal to show a bar on."""
+        self._first: tuple[float, float] | None = None
+        """The time of the first part, and the cost up to there: tables and processes are made before."""
         self._announced = False
         self._progress: RichProgress | None = None
 
@@ -95,23 +97,23 @@ class Bar:
         found = "no mismatch so far" if not state.mismatches else f"{count(state.mismatches)} mismatches"
         undecided = f", {count(state.undecided)} undecided" if state.undecided else ""
         self._title = f"length {state.n}, {found}{undecided}"
-        self.show(state.done, state.total, state.before, KEPT)
+        self.show(state.done, state.total, KEPT)
 
     def at_length(self, n: int, done: int, total: int) -> None:
         """Show the state of a length; call this after every part of it."""
         self._title = f"length {n}"
         self.show(done, total)
 
-    def show(self, done: int, total: int, before: int = 0, advice: str = "Ctrl-C ends it.") -> None:
-        """Show `done` of `total` parts, `before` of which an earlier run did; call this after every part."""
+    def show(self, done: int, total: int, advice: str = "Ctrl-C ends it.") -> None:
+        """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
+        began, first = self._first = self._first or (now, self._cost(done))
         # No flicker: quick tasks show no bar, and updates are rare.
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
-        if not self._announced and done > before:
-            left = self._cost(total) - self._cost(done)
-            left *= (now - self._started) / max(self._cost(done) - self._cost(before), 1e-9)
+        if not self._announced and now - began > WATCHED and self._cost(done) > first:
+            left = (now - began) * (self._cost(total) - self._cost(done)) / (self._cost(done) - first)
             self._announced = left > LONG
             if self._announced:
                 note(f"{self._name}: {count(total - done)} more {self._unit}: about {duration(left)}. {advice}")

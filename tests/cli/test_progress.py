@@ -66,8 +66,8 @@ def test_durations_have_one_figure(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("each", "upto", "every", "said"),
     [
-        # After the second length: two of a thousand took 1.2 seconds.
-        (0.6, 4, 1_000, "note: x.ltl: 998 more lengths: about 10 minutes. Ctrl-C ends it.\n"),
+        # After the third length: two of a thousand took 1.2 seconds.
+        (0.6, 5, 1_000, "note: x.ltl: 997 more lengths: about 10 minutes. Ctrl-C ends it.\n"),
         (1.0, 50, 50, ""),
     ],
 )
@@ -82,10 +82,12 @@ def test_a_long_rest_is_announced_once(
 
 
 def test_the_rest_of_a_check_is_weighed_by_its_length(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    """The first 2 words cost 1 each, the 4 others 49 each; one word was known before."""
+    """The first 2 words cost 1 each, the 4 others 49 each; tables took a minute."""
     with bar("x.ltl", cost=lambda done: min(done, 2) + max(0, done - 2) * 49) as shown:
+        clock[0] += 60
+        shown.update(Progress(1, 1, 6, 0))
         clock[0] += 2
-        shown.update(Progress(1, 2, 6, 0, 0, 1))
+        shown.update(Progress(1, 2, 6, 0))
     message = "note: x.ltl: 4 more words: about 7 minutes. Ctrl-C stops it and keeps what was found; --max-n, "
     assert capsys.readouterr().err.startswith(message)
 
