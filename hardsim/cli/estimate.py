@@ -17,7 +17,7 @@ from rich.progress import Progress as RichProgress
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
 from hardsim.campaign.result import count
 from hardsim.cli.streams import hushed, note
-from hardsim.targets.subject import Target
+from hardsim.targets.base import Target
 from hardsim.visible import visible
 
 LONG = 60.0
