@@ -97,7 +97,7 @@ def keywords(table: dict[str, Option] = OPTIONS) -> str:
 def klass(title: str, bases: str, text: str, names: list[str], table: dict[str, Option]) -> str:
     """Return the class of some keywords."""
     rows = [f"    {name}: {type_of(table[name], title.lower())}" for name in names]
-    return "\n".join([f"class {title}Keywords({bases}):", f'    """{text}"""', "", *rows, ""])
+    return "\n".join([f"class {title}Keywords({bases}):", f'    """{text}"""', *[""] * bool(rows), *rows, ""])
 
 
 def type_of(one: Option, method: str) -> str:
