@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
 from typing import Protocol, TypeAlias
 
 from hardsim.errors import OutOfRange, Source, SourceError, Span
@@ -100,28 +101,13 @@ def _is_prime(value: int, params: tuple[int, ...]) -> bool:
         )
     if value < 4:
         return value in (2, 3)
-    divisor = 3
-    while divisor * divisor <= value:
-        if value % divisor == 0:
-            return False
-        divisor += 2
-    return value % 2 == 1
-
-
-def _is_square(value: int, params: tuple[int, ...]) -> bool:
-    """Return True if the value is a square."""
-    # The float square root may be off by more than 1 for large values. One step of Newton's method brings it within 1
-    # of
-    # the integer root; the three squares around it are then tested exactly.
-    near = round(max(value, 0) ** 0.5)
-    near = (near + value // near) // 2 if near else near
-    return value in ((near - 1) ** 2, near**2, (near + 1) ** 2)
+    return value % 2 == 1 and all(value % divisor for divisor in range(3, isqrt(value) + 1, 2))
 
 
 BUILT_IN: Mapping[str, Callable[[int, tuple[int, ...]], bool]] = {
     "MOD": lambda value, params: (value - params[1]) % params[0] == 0,
     "PRIME": lru_cache(maxsize=65536)(_is_prime),
-    "SQUARE": _is_square,
+    "SQUARE": lambda value, params: value >= 0 and isqrt(value) ** 2 == value,
     "POW2": lambda value, params: value > 0 and bin(value).count("1") == 1,
 }
 

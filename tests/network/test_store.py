@@ -1,7 +1,8 @@
 """Models and programs as JSON and back, and the errors for a damaged document."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -16,7 +17,19 @@ from hardsim.program.file import program_json, read_program
 from hardsim.program.sharpness import choose
 from tests.support.damage import at, edited
 from tests.support.language import HardsimError, InputError, desugar, parse_expression
-from tests.support.model import PROVEN, REGIMES, Program, Transformer, assemble
+from tests.support.model import (
+    PROVEN,
+    REGIMES,
+    FeedForward,
+    HiddenUnit,
+    Matrix,
+    Program,
+    Rational,
+    Relus,
+    Transformer,
+    assemble,
+)
+from tests.support.networks import relus
 
 TEXT = "(Y a -> O (b & !first)) & (b S a ^ a)"
 
@@ -38,6 +51,60 @@ def test_round_trip(regime: str) -> None:
     assert read_transformer(Reader(net, "m")) == model
     assert read_program(Reader(hard, "m")) == program
 
+
+# ---- clips, which files state as pairs of relus ----
+
+
+def ffn(units: list[tuple[Rational, Rational, int]]) -> FeedForward:
+    """Return hidden units relu(weight * x + bias), each with the factor of its output."""
+    m = len(units)
+    w1: dict[tuple[int, int], Rational] = {(unit, 1): weight for unit, (weight, _, _) in enumerate(units)}
+    w2: dict[tuple[int, int], Rational] = {(0, unit): factor for unit, (_, _, factor) in enumerate(units)}
+    return Relus(Matrix.of(m, 2, w1), tuple(bias for _, bias, _ in units), Matrix.of(2, m, w2), (0, 0)).layer()
+
+
+def test_a_clip_is_written_as_two_relus() -> None:
+    clip = FeedForward((HiddenUnit(((2, 2),), Fraction(-1, 2), ((3, 1),), clip=True),), ((0, 5),))
+    w1, w2 = Matrix.of(2, 4, {(0, 2): 2, (1, 2): 2}), Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1})
+    assert Relus.of(clip, 4) == Relus(w1, (Fraction(-1, 2), Fraction(-3, 2)), w2, (5, 0, 0, 0))
+    assert ffn([(1, 7, 0)]) == FeedForward()
+
+
+def test_pairs_of_hidden_units_that_are_clips() -> None:
+    """A pair is a clip if it has one form, a bias lower by 1, and opposite weights; nothing else is a clip."""
+
+    def clips(units: list[tuple[Rational, Rational, int]]) -> list[bool]:
+        return [unit.clip for unit in ffn(units).units]
+
+    clip: list[tuple[Rational, Rational, int]] = [(2, 0, 1), (2, -1, -1)]
+    assert clips(clip) == [True]
+    assert clips(clip[::-1]) == [True]
+    assert clips(clip + clip) == [True, True]
+    for other in [(2, -1, 1), (2, -1, -2), (2, -2, -1), (3, -1, -1)]:
+        assert clips([(2, 0, 1), other]) == [False, False]
+    # A staircase: unit 1 pairs with unit 0; unit 2, which steps back up, has no partner.
+    assert clips([(2, 0, 1), (2, -1, -1), (2, -2, 1)]) == [True, False]
+
+
+@given(relus(), st.lists(st.fractions(-3, 3, max_denominator=4), min_size=5, max_size=5))
+def test_pairs_are_clips(network: Relus, point: list[Fraction]) -> None:
+    """Hidden units in pairs write the numbers that the matrices write."""
+
+    def times(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:
+        return [sum((a * b for a, b in zip(row, vector, strict=True)), Fraction(0)) for row in matrix.dense()]
+
+    active = [max(Fraction(0), z + bias) for z, bias in zip(times(network.w1, point), network.b1, strict=True)]
+    expected, found = times(network.w2, active), [Fraction(0)] * len(point)
+    layer = network.layer()
+    assert Relus.of(layer, len(point)).layer() == layer
+    for unit in layer.units:
+        value = max(Fraction(0), sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)))
+        for index, weight in unit.outs:
+            found[index] += weight * (min(value, Fraction(1)) if unit.clip else value)
+    assert found == expected
+
+
+# ---- damaged documents ----
 
 Place = list[str | int]
 HEAD: Place = ["layers", 1, "heads", 0]

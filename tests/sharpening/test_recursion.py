@@ -1,6 +1,5 @@
 """The steps of the error recursion, each computed by hand or compared with the lemma that it refines."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,8 +8,7 @@ from hypothesis import strategies as st
 
 from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
-from tests.support.model import Affine, FeedForward, Mask, Matrix, Program, Rational, Relus, Unit, Weighting
-from tests.support.networks import relus
+from tests.support.model import Affine, Mask, Program, Rational, Unit, Weighting
 from tests.support.simulations import models, one_head, run_hard, tieless
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
@@ -118,48 +116,6 @@ def test_a_hidden_unit_that_is_never_active_has_no_error() -> None:
     # The unit's input reaches 0, so that an error may make it active.
     assert placed(of_read(1, -1, 5, clip=False))[1] == 5 * error
     assert placed(of_read(1, 0, -5, clip=False))[1] == 5 * error
-
-
-def ffn(units: list[tuple[Rational, Rational, int]]) -> FeedForward:
-    """Return hidden units relu(weight * x + bias), each with the factor of its output."""
-    m = len(units)
-    w1: dict[tuple[int, int], Rational] = {(unit, 1): weight for unit, (weight, _, _) in enumerate(units)}
-    w2: dict[tuple[int, int], Rational] = {(0, unit): factor for unit, (_, _, factor) in enumerate(units)}
-    return Relus(Matrix.of(m, 2, w1), tuple(bias for _, bias, _ in units), Matrix.of(2, m, w2), (0, 0)).layer()
-
-
-def test_pairs_of_hidden_units_that_are_clips() -> None:
-    """A pair is a clip if it has one form, a bias lower by 1, and opposite weights; nothing else is a clip."""
-
-    def clips(units: list[tuple[Rational, Rational, int]]) -> list[bool]:
-        return [unit.clip for unit in ffn(units).units]
-
-    clip: list[tuple[Rational, Rational, int]] = [(2, 0, 1), (2, -1, -1)]
-    assert clips(clip) == [True]
-    assert clips(clip[::-1]) == [True]
-    assert clips(clip + clip) == [True, True]
-    for other in [(2, -1, 1), (2, -1, -2), (2, -2, -1), (3, -1, -1)]:
-        assert clips([(2, 0, 1), other]) == [False, False]
-    # A staircase: unit 1 pairs with unit 0; unit 2, which steps back up, has no partner.
-    assert clips([(2, 0, 1), (2, -1, -1), (2, -2, 1)]) == [True, False]
-
-
-@given(relus(), st.lists(st.fractions(-3, 3, max_denominator=4), min_size=5, max_size=5))
-def test_pairs_are_clips(network: Relus, point: list[Fraction]) -> None:
-    """Hidden units in pairs write the numbers that the matrices write."""
-
-    def times(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:
-        return [sum((a * b for a, b in zip(row, vector, strict=True)), ZERO) for row in matrix.dense()]
-
-    active = [max(ZERO, z + bias) for z, bias in zip(times(network.w1, point), network.b1, strict=True)]
-    expected, found = times(network.w2, active), [ZERO] * len(point)
-    layer = network.layer()
-    assert Relus.of(layer, len(point)).layer() == layer
-    for unit in layer.units:
-        value = max(ZERO, sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)))
-        for index, weight in unit.outs:
-            found[index] += weight * (min(value, Fraction(1)) if unit.clip else value)
-    assert found == expected
 
 
 def test_the_bound_grows_with_the_temperature() -> None:
