@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from hardsim.errors import InputError
-from hardsim.files import refusing
+from hardsim.files import Folder, refusing
 from hardsim.reading.tensors import VOCABULARY, WHOLE, Stored
 
 OPTION = "save"
@@ -33,16 +31,13 @@ def save(stored: Stored, path: str) -> None:
         ids = {token: number for number, token in enumerate(stored.vocabulary)}
         files[VOCABULARY] = json_text(ids).encode()
     with refusing(path, OPTION):
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.resolve().parent))
+        folder = Folder(target, OPTION)
         try:
             for name, data in files.items():
-                (draft / name).write_bytes(data)
-            mask = os.umask(0)
-            os.umask(mask)
-            draft.chmod(0o777 & ~mask)  # `mkdtemp` makes private folders; give this one the usual permissions
-            os.replace(draft, target)
+                (folder.path / name).write_bytes(data)
+            folder.commit()
         finally:
-            rmtree(draft, ignore_errors=True)
+            folder.close()
 
 
 def json_text(value: Any) -> str:

@@ -24,7 +24,7 @@ from hardsim.verify.program_sections import CHECKED, MOST_POSITIONS, as_written_
 from hardsim.verify.ratios import Ratio, Value, charged, of
 from hardsim.verify.rows import Head, Row, ScoreRows, as_key
 from hardsim.verify.sections import size
-from hardsim.verify.shares import ShareSigns, share_of
+from hardsim.verify.shares import Parts, ShareSigns, share_of
 from hardsim.verify.spans import (
     HALF,
     ZERO,
@@ -36,6 +36,7 @@ from hardsim.verify.spans import (
     NumberSpan,
     Place,
     Share,
+    Sights,
     VisibleKeys,
     World,
     ends_of,
@@ -43,11 +44,6 @@ from hardsim.verify.spans import (
     nearest,
 )
 from hardsim.verify.types import Picks, TypedColumns, TypedRows
-
-Sights = Sequence[tuple[Place, VisibleKeys]]
-"""The places of keys that a query sees, with the keys there."""
-Terms = Sequence[tuple[Rational, NumberSpan]]
-"""Terms of a sum: factors, and spans of the numbers that they multiply."""
 
 
 class ProgramChecker(ShareSigns):
@@ -414,11 +410,7 @@ class ProgramChecker(ShareSigns):
     ) -> bool:
         """Return True if the value that a head adds to a coordinate is known to lie in the claimed span, for queries at
         one place."""
-        seen: list[tuple[Place, VisibleKeys]] = []
-        for key in self.world.places:
-            sight = self.world.sees(query, key, head.mask)
-            if sight is not None:
-                seen.append((key, sight))
+        seen = self.world.seen(query, head.mask)
         require(seen, f"head {head.name} sees no key {query}")
         # The same keys have the largest score for every word.
         if facts is not None and facts.winners:
@@ -495,12 +487,12 @@ class ProgramChecker(ShareSigns):
             return None
         return sum((factor * span.offset for factor, span in spans), 0)
 
-    def _terms(self, form: Form, key: Place) -> Terms:
+    def _terms(self, form: Form, key: Place) -> Parts:
         """Return the terms of a form at a key, as functions of the position of the key."""
         spans = [(factor, self.columns[name][key.order]) for name, factor in form.items()]
         return [(factor, as_key(span)) for factor, span in spans] if key.several else spans
 
-    def _read(self, terms: Terms, via: str | None) -> Terms:
+    def _read(self, terms: Parts, via: str | None) -> Parts:
         """Return the terms of a form that is read at a key, as seen from the query: at the one largest key of head
         `via`, or, if `via` is None, at any of several keys."""
         head = None if via is None else self.like[via]
@@ -534,7 +526,7 @@ class ProgramChecker(ShareSigns):
         lattice = None if claimed.step is None else Share(claimed.offset, claimed.step, ())
         return lattice is None or self._mean_share(terms, count, lattice, query)
 
-    def _mean_share(self, keys: Sequence[tuple[Terms, VisibleKeys]], count: Value, share: Share, query: Place) -> bool:
+    def _mean_share(self, keys: Sequence[tuple[Parts, VisibleKeys]], count: Value, share: Share, query: Place) -> bool:
         """Return True if the mean over all visible keys is known to lie in a share. The values of keys are offsets plus
         integers times steps. So their sum minus count times the share's offset must be a multiple of count times the
         share's step."""

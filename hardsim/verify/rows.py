@@ -149,13 +149,10 @@ class ScoreRows:
         self.inverse = next((name for name, span in self.own.items() if span.most is not None), None)
         self.parts: dict[int, tuple[Pieces, VisibleKeys]] = {}
         self.keys: dict[int, Mapping[str, NumberSpan]] = {}
-        for key in world.places:
-            sight = world.sees(query, key, head.mask)
-            if sight is not None:
-                names = {name for pair in head.pairs for name in pair[1]}
-                spans = {name: columns[name][key.order] for name in names}
-                spans = {name: as_key(span) for name, span in spans.items()} if key.several else spans
-                self.parts[key.order], self.keys[key.order] = (self._cleared(self._part(spans)), sight), spans
+        for key, sight in world.seen(query, head.mask):
+            spans = {name: columns[name][key.order] for pair in head.pairs for name in pair[1]}
+            spans = {name: as_key(span) for name, span in spans.items()} if key.several else spans
+            self.parts[key.order], self.keys[key.order] = (self._cleared(self._part(spans)), sight), spans
         self.need(bool(self.parts), "sees no key")
 
     def need(self, condition: bool, what: str) -> None:

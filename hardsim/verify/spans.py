@@ -184,6 +184,10 @@ class Place:
         return ("at the beginning of the sequence", "at i = 1", "at 1 < i < n", "at i = n")[self.order]
 
 
+Sights = Sequence[tuple[Place, VisibleKeys]]
+"""The places of keys that a query sees, with the keys there."""
+
+
 class World:
     """The places of all lengths from 2 on, or those of length 1. Length 2 has no position of place 2; claims about it
     are true."""
@@ -233,6 +237,11 @@ class World:
         i, n, *_ = query.domain
         j = n if key.order == 3 else _constant(key.order)
         return VisibleKeys(key.i, key.i, (_domain(i, n, j),))
+
+    def seen(self, query: Place, mask: str) -> Sights:
+        """Return the places of the keys that a query sees, with the keys there."""
+        found = [(key, self.sees(query, key, mask)) for key in self.places]
+        return [(key, sight) for key, sight in found if sight is not None]
 
     def count(self, query: Place, mask: str) -> Value:
         """Return the number of keys that a query sees, as a function of i and n. The beginning of the sequence, if

@@ -24,7 +24,7 @@ from typing import Any
 from hardsim.verify.arithmetic import Rational, require
 from hardsim.verify.ratios import Ratio, Value
 from hardsim.verify.rows import Head
-from hardsim.verify.spans import KEY, Form, NumberSpan, Place, Signs, VisibleKeys, World, has, moved
+from hardsim.verify.spans import KEY, Form, NumberSpan, Place, Signs, World, has, moved
 
 MOST_ROWS = 1024
 """Most rows of a table, and most types of a form at a place."""
@@ -136,8 +136,7 @@ class TypedColumns:
         """Return the tables of the coordinates to which a head adds the value of one key. Only those are included whose
         values are plain numbers at every visible key."""
         orders, some = picks
-        keys = [key for key in self.world.places if self.world.sees(query, key, head.mask) is not None]
-        keys = [key for key in keys if not orders or key.order in orders]
+        keys = [key for key, _ in self.world.seen(query, head.mask) if not orders or key.order in orders]
         outs = {out: form for out, form in head.values.items() if out in some}
         outs = {out: form for out, form in outs.items() if all(self._plain(form, key.order) for key in keys)}
         vectors: dict[Vector, None] = {}
@@ -281,11 +280,7 @@ class TypedRows:
     def __init__(self, types: TypedColumns, mask: str, pairs: Sequence[tuple[Form, Form]], query: Place) -> None:
         self.types, self.signs, self.query = types, types.signs, query
         self.forms = [right for _, right in pairs]
-        self.sights: dict[int, VisibleKeys] = {}
-        for key in types.world.places:
-            sight = types.world.sees(query, key, mask)
-            if sight is not None:
-                self.sights[key.order] = sight
+        self.sights = {key.order: sight for key, sight in types.world.seen(query, mask)}
         self.queries = types.joint([left for left, _ in pairs], query.order) or []
         self.keys = self._keys(self.forms)
 
