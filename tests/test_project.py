@@ -495,7 +495,7 @@ def test_starting_up_is_cheap() -> None:
 
 
 OWN_TEXTS = {
-    "assumption", "bound", "claim", "failure", "hint", "message", "note", "proof", "purpose", "reach", "reason",
+    "assumption", "bound", "claim", "failure", "hint", "kind", "message", "note", "proof", "purpose", "reach", "reason",
     "summary", "theorem", "what",
 }  # fmt: skip
 """Names of attributes that hold texts for people."""

@@ -136,7 +136,7 @@ def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> P
     agree, where no arithmetic decides, and for words with more than LONGEST_TRACED positions.
     """
     word = mismatch.word
-    if "soft/hard" not in mismatch.kind or subject.positions(len(word)) > LONGEST_TRACED:
+    if not mismatch.soft_differs or subject.positions(len(word)) > LONGEST_TRACED:
         return None
     with suppress(Undecided, InputError):
         return parting(judge_of(subject, options, word), word)

@@ -236,14 +236,20 @@ class Mismatch(Record):
         """The pairs of answers that disagree. Where hard attention decides nothing, softmax cannot disagree with
         it.
         """
-        if self.direct:
-            return DIRECT
-        soft, hard, oracle = (judged_part(one, self.oracle) for one in (self.soft, self.hard, self.oracle))
-        pairs = [
-            ("soft/hard", self.decided and settled(hard) and soft != hard),
-            ("hard/oracle", oracle is not None and oracle != hard),
-        ]
-        return " and ".join(name for name, differs in pairs if differs) or UNSETTLED
+        pairs = (("soft/hard", self.soft_differs), ("hard/oracle", self.hard_differs))
+        return DIRECT if self.direct else " and ".join(name for name, differs in pairs if differs) or UNSETTLED
+
+    @property
+    def soft_differs(self) -> bool:
+        """True if softmax answers otherwise than hard attention."""
+        soft, hard = (judged_part(one, self.oracle) for one in (self.soft, self.hard))
+        return not self.direct and self.decided and settled(hard) and soft != hard
+
+    @property
+    def hard_differs(self) -> bool:
+        """True if hard attention answers otherwise than the semantics."""
+        hard, oracle = (judged_part(one, self.oracle) for one in (self.hard, self.oracle))
+        return not self.direct and oracle is not None and oracle != hard
 
     @property
     def summary(self) -> str:
@@ -255,13 +261,13 @@ class Mismatch(Record):
     @property
     def refutes(self) -> bool:
         """True if two answers differ; False if an answer is merely missing."""
-        return self.kind != UNSETTLED
+        return self.direct or self.soft_differs or self.hard_differs
 
     def certain(self, engine: str) -> bool:
         """Return True if a mismatch is certain with an engine. Semantics and hard attention are exact; an mpmath
         result is only observed. An expected value that no output has needs no arithmetic.
         """
-        return self.refutes and (engine != MPMATH or "hard/oracle" in self.kind or self.no_output is not None)
+        return self.refutes and (engine != MPMATH or self.hard_differs or self.no_output is not None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1159,7 +1165,12 @@ def undecided_word(word: Word) -> str:
 
 def span_text(min_n: int, max_n: int) -> str:
     """Return a range of lengths as text: `length 4,096`, or `length 1 to 64`."""
-    return f"length {min_n:,}" + (f" to {max_n:,}" if max_n > min_n else "")
+    return f"length {numbers_text(min_n, max_n)}"
+
+
+def numbers_text(first: int, last: int) -> str:
+    """Return a range of numbers as text: `4,096`, or `1 to 64`."""
+    return f"{first:,}" + (f" to {last:,}" if last > first else "")
 
 
 def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:

@@ -674,7 +674,7 @@ class _Report:
         if violation is not None:
             found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
         if refuted is not None:
-            who = "hard attention" if "hard/oracle" in refuted.kind else "softmax at this temperature"
+            who = "hard attention" if refuted.hard_differs else "softmax at this temperature"
             what = f"{who} is wrong on a word of length {len(refuted.word)}"
             found.append((refuted.certain(self.options.engine), what))
         if found:

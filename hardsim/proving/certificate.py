@@ -8,12 +8,12 @@ certificates with files: with a formula, and with a compiled network.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, assert_never
 
-from hardsim.campaign.result import InputName, Length, span_text, verdict_summary
+from hardsim.campaign.result import InputName, Length, numbers_text, span_text, verdict_summary
 from hardsim.errors import HardsimError, Undecided
 from hardsim.lang import ltl_parser
 from hardsim.lang.arith import Arith, in_python
@@ -69,10 +69,10 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
         facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
     else:
         facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
-    try:
-        account = account_of(facts, subject.program, core)
-        claims = _Claims(subject, core, account)
-        document: dict[str, Any] = {
+
+    def made() -> dict[str, Any]:
+        claims = _Claims(subject, core, account_of(facts, subject.program, core))
+        return {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
             "claim": EVERY_LENGTH if max_n is None else CLAIM,
@@ -90,15 +90,28 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
             "model": network_json(subject.model, claims.users),
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
-        # The independent checker runs before a certificate is handed out, and its bounds become part of the
-        # certificate.
-        reason = rejection(lambda: document.update(bounds=checker_of(document)(document).bounds))
+
+    # The checker's bounds become part of the certificate.
+    return accepted(subject, made, lambda document: document.update(bounds=checker_of(document)(document).bounds))
+
+
+def accepted(
+    subject: Subject, make: Callable[[], dict[str, Any]], check: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]:
+    """Return a new certificate of a subject with its digests. The independent checker runs before a certificate is
+    handed out: what it does not accept is never given out.
+
+    Raises:
+        Undecided: with the reason, if none can be made or the checker does not accept it.
+    """
+    try:
+        document = make()
+        reason = rejection(lambda: check(document))
     except (Rejected, NotProved, TooLarge) as error:
         reason = str(error)
     if reason is not None:
         raise Undecided(f"{subject.name}: proved, but no certificate: the checker cannot follow the proof ({reason})")
-    document["digests"] = digests(document)
-    return document
+    return document | {"digests": digests(document)}
 
 
 def certificate_text(document: Mapping[str, Any]) -> str:
@@ -132,7 +145,7 @@ def span_of(runs: Sequence[Sequence[int | None]]) -> str:
         return "every length" if first == 1 else f"every length from {first:,} on"
     parts = [span_text(first or 1, last)]
     for low, high in others:
-        parts.append(f"and every one from {low:,} on" if high is None else span_text(low or 1, high)[len("length ") :])
+        parts.append(f"and every one from {low:,} on" if high is None else numbers_text(low or 1, high))
     return ", ".join(parts)
 
 

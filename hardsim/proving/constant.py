@@ -59,7 +59,7 @@ def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | Non
     kinds = {head.kind for head in subject.program.heads if not head.uniform}
     if not kinds or kinds & UNBOUNDED:
         return None
-    if mismatch is not None and "soft/hard" not in mismatch.kind:
+    if mismatch is not None and not mismatch.soft_differs:
         return None
     wrong = None if mismatch is None else len(mismatch.word)
     to, proved = _right_to(subject, result, wrong)

@@ -21,6 +21,7 @@ from hardsim.network.numbers import Rational
 from hardsim.network.transformer import Matrix, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program, ProgramLayer, Weighting
+from hardsim.proof.programs.decay import ProgramArgument
 from hardsim.proof.programs.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.places import Place, Seen
@@ -29,11 +30,10 @@ from hardsim.proof.programs.shares import shown_apart, shown_away
 from hardsim.proof.programs.types import RULE
 from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proof.shared.result import NoProof
-from hardsim.proving.certificate import difference, function_text
+from hardsim.proving.certificate import accepted, difference, function_text
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject
-from hardsim.verify import digests, rejection
-from hardsim.verify.arithmetic import Rejected, require
+from hardsim.verify.arithmetic import require
 from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
 from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.sections import FORMAT
@@ -54,26 +54,20 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
             f"{subject.name}: proved by running every word of some lengths, of which there are no certificates: they "
             "are of proofs by structure"
         )
-    start = None if argument is None else argument.start
+    start, law = None if argument is None else argument.start, subject.law
     lengths = _lengths(subject, result.lengths, start)
-    try:
-        if argument is not None and argument.temperature is not None:
-            temperature: str | list[str] = in_python(argument.temperature)
-        elif subject.schedule is None:
-            temperature = [str(tau) for tau in lengths.values()]
-        else:
-            require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
-            temperature = in_python(str(subject.schedule))
+
+    def made() -> dict[str, Any]:
         # The matrices do not depend on the temperature, so any serves where it varies with the length.
         any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
         model = program_json(assemble(subject.program, any_tau), subject.program, subject.defined)
-        document: dict[str, Any] = {
+        return {
             "format": FORMAT,
             "schema_version": PROGRAM_VERSION,
             "claim": PROGRAM_CLAIM,
             "lengths": [*lengths],
             "start": start,
-            "temperature": temperature,
+            "temperature": _temperature(subject, argument, lengths.values()),
             "labels": {
                 "version": __version__,
                 "source": {"name": subject.name, "sha256": subject.sha256},
@@ -81,18 +75,22 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
                 "words": _words(subject, result),
             },
             "model": model,
-            "facts": program_facts(
-                subject.program, model, subject.law, 1 in lengths, start is not None or max(lengths) > 1
-            ),
+            "facts": program_facts(subject.program, model, law, 1 in lengths, start is not None or max(lengths) > 1),
         }
-        # The checker runs on the new document: what it does not accept is never given out.
-        reason = rejection(lambda: ProgramChecker(document))
-    except Rejected as error:
-        reason = str(error)
-    if reason is not None:
-        raise Undecided(f"{subject.name}: proved, but no certificate: the checker cannot follow the proof ({reason})")
-    document["digests"] = digests(document)
-    return document
+
+    return accepted(subject, made, ProgramChecker)
+
+
+def _temperature(
+    subject: Subject, argument: ProgramArgument | None, lengths: Iterable[Fraction | None]
+) -> str | list[str]:
+    """Return the temperature that is proved: an expression with Python's operators, or one for each length."""
+    if argument is not None and argument.temperature is not None:
+        return in_python(argument.temperature)
+    if subject.schedule is None:
+        return [str(tau) for tau in lengths]
+    require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
+    return in_python(str(subject.schedule))
 
 
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:

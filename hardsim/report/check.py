@@ -392,7 +392,7 @@ def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, spe
             purpose += ", as the specification has it"
         where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
         screen.line(f"  softmax leaves hard attention {where}: {found.reads}")
-    elif "hard/oracle" in mismatch.kind:
+    elif mismatch.hard_differs:
         screen.line("  no head or position to blame: the oracle does not compute in the steps of hard attention")
 
 
@@ -458,7 +458,7 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
         return NEXT_CERTIFY
     if mismatch.direct:
         return None
-    if result.against is not None and "hard/oracle" in mismatch.kind:
+    if result.against is not None and mismatch.hard_differs:
         return f"Next: the compiled {result.input} and {result.against} disagree: correct one of them."
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
@@ -492,9 +492,9 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
         return (
             "Next: the network is not the one that its specification compiles to; compile the formula again to compare."
         )
-    if "hard/oracle" in mismatch.kind and own:
+    if mismatch.hard_differs and own:
         return f"Next: hard attention itself disagrees with the {what}: this is a defect of hardsim, please report it."
-    if "hard/oracle" in mismatch.kind:
+    if mismatch.hard_differs:
         return (
             f"Next: hard attention itself disagrees with the {what}: the heads in the file are not those that hardsim "
             f"compiles from it; compile the {what} again."

@@ -47,7 +47,7 @@ RESULT = BoundResult(
     growth=(Growth("gap", -1.25, 2.0, 2, 3),), asymptotics="O(n)", general=None,
     ties=(Tie("wide", 2, ("a", "a"), 1, 2),), verdict=Verdict.CERTIFIED, reach="all",
 )  # fmt: skip
-VIOLATION = Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF)
+VIOLATION = Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF, declared=True)
 FORMULA = replace(RESULT, input="dir/f.ltl", kind="ltl", regime="position", ties=())
 
 
