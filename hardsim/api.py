@@ -47,6 +47,7 @@ from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.engines import few_digits
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.failures import evaluated_apart
+from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.option_values import plain_text
 from hardsim.campaign.options import OPTIONS, Request, require_one_regime, unknown
 from hardsim.campaign.result import FLOAT64, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
@@ -109,7 +110,7 @@ from hardsim.report.maps import drawn, require_map
 from hardsim.report.unused_options import equiv_unused, options_given, require_file_made, unused, unused_by
 from hardsim.run.float_trust import reasons
 from hardsim.targets.base import At, ModelOptions, Target, digest
-from hardsim.targets.external import External, NetworkJudge
+from hardsim.targets.external import External
 from hardsim.targets.inputs.base import KINDS, Input, reference_of_input, semantics_of
 from hardsim.targets.labels import SAYS
 from hardsim.targets.opening import of_document, of_formula, of_network, of_stored, read_expression, read_input

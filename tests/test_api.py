@@ -880,7 +880,7 @@ def test_threads_take_turns(since: Model, name: str, monkeypatch: pytest.MonkeyP
 
 def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        interrupt(patched, "hardsim.campaign.check.Judge.__call__", 2)
+        interrupt(patched, "hardsim.campaign.judges.Judge.__call__", 2)
         result = raised(Interrupted, since.check, max_n=5).result
     assert isinstance(result, CheckResult)
     assert (result.partial, result.words, result.verdict) == (True, 3 + 9, hardsim.Verdict.CERTIFIED)

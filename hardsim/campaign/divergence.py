@@ -12,9 +12,10 @@ from fractions import Fraction
 from itertools import chain, islice
 from typing import Any
 
-from hardsim.campaign.check import CheckOptions, Judge
+from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.engines import HardRunner
 from hardsim.campaign.evaluate import judge_of
+from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import (
     AUTO,
     FLOAT64,
@@ -143,7 +144,7 @@ def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> P
     return None
 
 
-def parting(judge: Judge, word: Word) -> Parting | None:
+def parting(judge: HardJudge, word: Word) -> Parting | None:
     """Return the head that makes the first clip differ, in the first layer and at the first position where one does,
     or else the head with the largest error of all. Return None where softmax reads everywhere what hard attention
     reads.

@@ -32,7 +32,7 @@ from hardsim.run.arithmetic import Column, Value, linear
 from hardsim.run.ball import bound_of, lower, upper
 from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
-from hardsim.run.float_trust import distrust
+from hardsim.run.float_trust import FLOAT_DIGITS, distrust
 from hardsim.run.mp import ACCURATE_DIGITS, digits_needed, exact
 from hardsim.run.soft import LOG_2, SoftModel, SoftTrace
 from hardsim.run.unrounded import unrounded_output
@@ -54,8 +54,6 @@ sums of looked-up counts."""
 AFTER = 1
 """The number, in keys of errors, for the values that a layer's hidden units have written."""
 
-FLOAT_DIGITS = 15
-"""Decimal digits of float64."""
 WHOLE = 2**52
 """Bound for exact integers: those below it, and their differences, are exact in float64."""
 ROUNDING = Fraction(1, 2**64)
@@ -145,11 +143,15 @@ class HardRunner:
     def __init__(self, subject: Subject, program: Program | None = None) -> None:
         self.subject = subject
         self.program = program or subject.program
-        self._model = BatchHard(self.program) if subject.formula is not None else ExactModel(self.program)
+        self._model = subject.hard_model(self.program)
 
     def trace(self, prepared: Sequence[Word]) -> HardTrace:
         """Run words of one length with the scores of every row measured."""
         return (self._model if isinstance(self._model, ExactModel) else ExactModel(self.program)).run(prepared)
+
+    def batches(self, prepared: Sequence[Word], positions: int) -> Iterable[Sequence[Word]]:
+        """Return words of one length in the batches that are run together: bit by bit all words fit into memory."""
+        return [prepared] if isinstance(self._model, BatchHard) else batches(prepared, positions)
 
     def run(self, prepared: Sequence[Word]) -> Hard:
         """Return the exact run of words of one length, given in the form that the program reads (`prepared`).

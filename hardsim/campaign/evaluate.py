@@ -4,16 +4,14 @@ the words that one of the three accepts."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
 from functools import cache
 from itertools import chain, groupby, islice
 from typing import Literal
 
-from hardsim.campaign.check import CheckOptions, Deciding, Judge, theorem_length, words_of
-from hardsim.campaign.engines import MARGIN, OUTPUT, UNROUNDED, Bounds, HardRunner, Place, SoftAnswer
-from hardsim.campaign.obstacles import hard_undecided
-from hardsim.campaign.result import AUTO, FLOAT64, Answer, Evaluation, Tie, Word, settled, undecided_word
-from hardsim.campaign.tally import Tally, settle_answer
+from hardsim.campaign.check import CheckOptions, Deciding, words_of
+from hardsim.campaign.engines import HardRunner
+from hardsim.campaign.judges import HardJudge
+from hardsim.campaign.result import Answer, Evaluation, Tie, Word, undecided_word
 from hardsim.campaign.theorem26 import Preparation, plan_length, prepare_words
 from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.transformer import LengthTable
@@ -23,9 +21,6 @@ from hardsim.targets.subject import Subject
 BATCH, TOGETHER = 256, 2**15
 """Number of words in a batch where only their answers count, and of symbols in a batch where measured numbers count
 too."""
-RESOLVED = Fraction(1, 2**32)
-"""Largest width of an enclosure whose middle is shown: relative to the sum of its ends, or absolute where that is below
-1."""
 
 
 def preparation(
@@ -86,22 +81,22 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
     return store_program(subject, schedule, prepared.program), prepared.ties
 
 
-def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], Judge]:
+def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], HardJudge]:
     """Return the function from a length of these words to the judge that answers words of it. A judge is made at the
     first use."""
     if subject.sharpness is not None:
-        judge = Judge(subject, subject.program, None, options.dps, options.engine)
+        judge = HardJudge(subject, subject.program, None, options.dps, options.engine)
         return lambda n: judge
     prepared = preparation(subject, options, sorted({len(word) for word in words}), words)
 
     @cache
-    def at(n: int) -> Judge:
-        return Judge(subject, prepared.program, plan_length(prepared, subject, n), options.dps, options.engine)
+    def at(n: int) -> HardJudge:
+        return HardJudge(subject, prepared.program, plan_length(prepared, subject, n), options.dps, options.engine)
 
     return at
 
 
-def judge_of(subject: Subject, options: CheckOptions, word: Word) -> Judge:
+def judge_of(subject: Subject, options: CheckOptions, word: Word) -> HardJudge:
     """Return the judge that answers a word.
 
     Raises:
@@ -127,62 +122,12 @@ def evaluate_together(subject: Subject, words: Sequence[Word], options: CheckOpt
         judge, left = at(n), iter(alike)
         while some := list(islice(left, max(1, TOGETHER // n))):
             try:
-                yield evaluated(judge, options.engine, some)
+                yield judge.evaluations(some)
             except HardsimError:
                 if len(some) == 1:
                     raise
                 for word in some:  # so that the words before the failing one are answered
-                    yield evaluated(judge, options.engine, [word])
-
-
-def evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluation]:
-    """Return all answers on words of one length."""
-    subject = judge.subject
-    prepared = [subject.prepared(word) for word in words]
-    hard, oracles = judge.hard.run(prepared), subject.oracles(words)
-    batch = judge.soft.batch(prepared, hard)
-    result: list[Evaluation] = []
-    for place, word in enumerate(words):
-        found, row = batch.one(place), None
-        oracle, answer = None if oracles is None else oracles[place], hard.answers[place]
-        if judge.plan is not None:
-            tally = Tally.of([word], oracles and [oracle], [answer], batch.part(place), subject.alphabet)
-            row = theorem_length(subject, judge.plan, tally)
-        elif engine == AUTO and found.engine == FLOAT64 and not all(map(_resolved, found.numbers.values())):
-            found = settle_answer(word, found, judge.soft.words.answer(prepared[place], hard, place))
-        # Where hard attention decides nothing, there is no answer to compare that of softmax with.
-        decided = found.decided or not settled(answer)
-        output, unrounded, margin = (_shown(found, what) if decided else None for what in (OUTPUT, UNROUNDED, MARGIN))
-        result.append(
-            Evaluation(
-                word=word,
-                oracle=oracle,
-                hard=answer,
-                soft=found.answer if decided else None,
-                digits=found.digits,
-                decided=decided,
-                output=output,
-                unrounded=unrounded,
-                margin=margin,
-                error=row.error if row is not None and decided else None,
-                bound=None if row is None else row.bound,
-                hard_undecided=None if settled(answer) else hard_undecided(subject, word),
-            )
-        )
-    return result
-
-
-def _resolved(bounds: Bounds) -> bool:
-    """Return True if an enclosure determines a number to more digits than are shown. A number that it cannot tell from
-    0 is shown as 0."""
-    low, high = (Fraction(end) for end in bounds)
-    return high - low <= RESOLVED * max(Fraction(1), abs(low + high))
-
-
-def _shown(found: SoftAnswer, what: Place) -> Fraction | None:
-    if found.engine == FLOAT64 and what in found.numbers and found.numbers[what][0] <= 0 <= found.numbers[what][1]:
-        return Fraction(0)
-    return found.middle(what)
+                    yield judge.evaluations([word])
 
 
 def accepted_words(

@@ -21,7 +21,8 @@ from typing import Any, Protocol
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 from hardsim.errors import InputError
-from hardsim.targets.external import External, ended
+from hardsim.targets.expected import ended
+from hardsim.targets.external import External
 
 SEARCHED = 400
 """Default number of words to try of each searched length."""

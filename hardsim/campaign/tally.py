@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from hardsim.campaign.engines import (
-    FLOAT_DIGITS,
     MARGIN,
     OUTPUT,
     UNROUNDED,
@@ -38,6 +37,7 @@ from hardsim.campaign.result import (
 from hardsim.errors import InvariantError
 from hardsim.lang.valuations import Numbering
 from hardsim.run.enclosure import Booleans
+from hardsim.run.float_trust import FLOAT_DIGITS
 
 
 @dataclass(frozen=True, slots=True)

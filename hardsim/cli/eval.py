@@ -11,6 +11,7 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate, evaluate_together
 from hardsim.campaign.failures import apart
 from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.options import Request
 from hardsim.campaign.result import (
     AUTO,
@@ -31,7 +32,7 @@ from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
 from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, print_evaluations, print_oracle_words
 from hardsim.report.network import print_outputs
-from hardsim.targets.external import External, NetworkJudge
+from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.subject import Subject

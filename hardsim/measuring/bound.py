@@ -18,24 +18,11 @@ from math import log
 from random import Random
 from typing import Annotated
 
-from hardsim.campaign.check import (
-    HOW,
-    NO_ANSWER,
-    ZERO,
-    CheckOptions,
-    Judge,
-    Progress,
-    Report,
-    contradiction,
-    exceeded,
-    measure_all,
-    own_failure,
-    theorem_length,
-    within,
-)
+from hardsim.campaign.check import ZERO, CheckOptions, Progress, Report, measure_all, own_failure
 from hardsim.campaign.engines import HardRunner, SoftEngine, allowed_error, batches
 from hardsim.campaign.growth import fitted
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
+from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import hard_undecided
 from hardsim.campaign.result import (
     MPMATH,
@@ -70,8 +57,10 @@ from hardsim.campaign.result import (
     settled,
     verdict_summary,
 )
+from hardsim.campaign.rows import exceeded, theorem_length, within
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length, tied
+from hardsim.campaign.verdict import HOW, NO_ANSWER, contradiction
 from hardsim.campaign.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.campaign.words import changed_once
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
@@ -490,7 +479,7 @@ class Reporter:
         void: dict[str, FirstFailure] = {}
         bits: int | None = 0
         if not self.expected.gap:
-            judge = Judge(subject, program, plan, None, engine)
+            judge = HardJudge(subject, program, plan, None, engine)
             tally = judge.tally(words, runs)
             # Words that balls cannot settle with all their digits need no search for fewer.
             bits = None if tally.undecided else bits_needed(judge.soft, [subject.prepared(word) for word in words])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
-from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting, words_tried
+from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
 from hardsim.campaign.result import (
     Answer,
@@ -24,6 +24,7 @@ from hardsim.campaign.result import (
     count,
     verdict_summary,
 )
+from hardsim.campaign.verdict import words_tried
 from hardsim.campaign.words import Effort, count_words, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
 from hardsim.lang.valuations import Numbering

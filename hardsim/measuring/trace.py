@@ -17,9 +17,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hardsim.campaign.check import CheckOptions, Judge
+from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.divergence import LONGEST_TRACED
-from hardsim.campaign.evaluate import evaluated, judge_of
+from hardsim.campaign.evaluate import judge_of
+from hardsim.campaign.judges import HardJudge, NetworkJudge
 from hardsim.campaign.result import (
     BALL,
     MPMATH,
@@ -55,7 +56,7 @@ from hardsim.run.dense_exact import DenseForward, Row
 from hardsim.run.forward import HALF, margin
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import SoftTrace, bounds
-from hardsim.targets.external import External, NetworkJudge
+from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
 
@@ -295,7 +296,7 @@ def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None
     require_traceable(len(prepared) + subject.program.bos, engine)
     options = CheckOptions(max_n=len(word), dps=dps, engine=engine)
     judge = judge_of(subject, options, word)
-    (answers,) = evaluated(judge, engine, [word])
+    (answers,) = judge.evaluations([word])
     hard = judge.hard.trace([prepared])
     found = _run(judge, prepared, settled(answers.hard))
     with found.precision():
@@ -309,7 +310,7 @@ def trace_of(subject: Subject, word: Word, engine: str = "auto", dps: int | None
     )  # fmt: skip
 
 
-def _run(judge: Judge, prepared: Word, open_: bool) -> SoftTrace:
+def _run(judge: HardJudge, prepared: Word, open_: bool) -> SoftTrace:
     """Return the softmax run of a word, with a settled answer if possible."""
     words = judge.soft.words
     try:
@@ -322,7 +323,7 @@ def _run(judge: Judge, prepared: Word, open_: bool) -> SoftTrace:
 class _Both:
     """The hard and the softmax run of one word."""
 
-    def __init__(self, judge: Judge, hard: HardTrace, soft: SoftTrace) -> None:
+    def __init__(self, judge: HardJudge, hard: HardTrace, soft: SoftTrace) -> None:
         self.program: Program = judge.program
         self.network: Transformer = soft.forward.model
         self.hard, self.soft, self.subject = hard, soft, judge.subject

@@ -20,7 +20,8 @@ from hardsim.campaign.result import FLOAT64, Word
 from hardsim.campaign.words import LanguageWords, count_words, enumerate_words
 from hardsim.measuring.export import Export
 from hardsim.targets.expected import UNKNOWN, Ends, ExpectedOutputs, Judgement, by_position, unjudged
-from hardsim.targets.external import External, NetworkEngine
+from hardsim.targets.external import External
+from hardsim.targets.network_outputs import NetworkEngine
 from hardsim.targets.subject import Subject
 
 Named: TypeAlias = Literal["formula", "specification", "exact network"]
@@ -86,7 +87,7 @@ class Specified:
 
     @cached_property
     def _engine(self) -> NetworkEngine:
-        return NetworkEngine(self.target)
+        return NetworkEngine(self.target.network)
 
     def size(self, n: int) -> int:
         """Count the words of a length that may be judged."""
@@ -223,7 +224,7 @@ class Answers:
     @cached_property
     def _engine(self) -> NetworkEngine:
         assert isinstance(self.made.target, External)
-        return NetworkEngine(self.made.target)
+        return NetworkEngine(self.made.target.network)
 
     def _answers(self, words: Sequence[Word]) -> list[Any]:
         """Return the expected answers on words of one length, from the formula or else from the exact network; None

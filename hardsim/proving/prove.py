@@ -16,9 +16,10 @@ from itertools import islice, product, takewhile
 from math import log10
 from typing import Annotated, Literal
 
-from hardsim.campaign.check import NO_ANSWER, CheckOptions, Judge
+from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.divergence import parting_of, shown_words
 from hardsim.campaign.evaluate import evaluate
+from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import Obstacles, hard_undecided, known_ties, merged_ties, obstacles
 from hardsim.campaign.options import Request, require_one_regime
 from hardsim.campaign.result import (
@@ -36,6 +37,7 @@ from hardsim.campaign.result import (
     verdict_summary,
 )
 from hardsim.campaign.theorem26 import constant, plan_length, prepare_words, tied
+from hardsim.campaign.verdict import NO_ANSWER
 from hardsim.campaign.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.arith import parse_arith
@@ -727,7 +729,7 @@ def _refute_length(subject: Subject, n: int) -> Mismatch | None:
     """
     words = tuple(product(subject.alphabet, repeat=n))
     found, runs, _ = prepare_words(subject, {n: words}, {n: True})
-    judge = Judge(subject, found.program, plan_length(found, subject, n))
+    judge = HardJudge(subject, found.program, plan_length(found, subject, n))
     return judge.tally(words, [run for shard in runs[n] for run in shard.known]).mismatch
 
 

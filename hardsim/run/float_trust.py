@@ -13,6 +13,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+FLOAT_DIGITS = 15
+"""Decimal digits of float64."""
 BITS = 90
 """The precision, in bits, of the balls with which exp is compared."""
 HIGHEST, LARGE = 709.7, 2.0**1023

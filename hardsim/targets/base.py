@@ -14,8 +14,10 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from hardsim.campaign.result import ModelFacts, Opened, Word
+from hardsim.campaign.words import count_words
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.lang.arith import Arith
+from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 
 At = Literal["first", "last"]
@@ -102,6 +104,76 @@ class Target(ABC):
     def regime(self) -> str | None:
         """The name of the regime; None without a regime."""
         return None
+
+    @property
+    def own(self) -> bool:
+        """True if hardsim made the network itself and it is unedited: only then is a false claim a mistake of
+        hardsim.
+        """
+        return False
+
+    @property
+    def domain(self) -> Automaton | None:
+        """The regular language of the words that have expected answers; None: any word may have them."""
+        return None
+
+    @property
+    def shortest(self) -> int:
+        """Length of the shortest words that are judged."""
+        return 1
+
+    @property
+    def longest(self) -> int | None:
+        """Length of the longest words that the network reads; None: there is none."""
+        return None
+
+    @property
+    def searches(self) -> bool:
+        """True if words with a wrong answer are searched at lengths of which not all words are tried."""
+        return False
+
+    @property
+    def products(self) -> int:
+        """Number of products of a run that each symbol costs; 0 if they are not what makes it slow."""
+        return 0
+
+    def possible(self, n: int) -> int:
+        """Return the number of words of length n that may have expected answers."""
+        return count_words(len(self.alphabet), n)
+
+    def require_reference(self) -> None:  # noqa: B027
+        """Require that there is something to compare the answers with.
+
+        Raises:
+            InputError: if there is no reference.
+        """
+
+    def require_lengths(self, max_n: int) -> None:  # noqa: B027
+        """Require that the network reads words of length `max_n`.
+
+        Raises:
+            OutOfRange: if it has not.
+        """
+
+    def require_temperature(self, n: int) -> None:  # noqa: B027
+        """Require that the temperature of the one network is positive at length n.
+
+        Raises:
+            InputError: if it is not.
+        """
+
+    def require_digits(self, max_n: int, dps: int | None) -> None:  # noqa: B027
+        """Require that mpmath can run words of up to `max_n` symbols, with `dps` decimal digits if that is given.
+
+        Raises:
+            InputError: if it would need too many digits.
+        """
+
+    @abstractmethod
+    def quick(self, words: Callable[[int], int], max_n: int) -> bool:
+        """Return True if a check of the lengths up to `max_n` takes less time than another process needs to start;
+        `words` gives the number of words of a length.
+        """
 
     @abstractmethod
     def positions(self, n: int) -> int:

@@ -332,6 +332,12 @@ def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
     return isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.ndim > 0)
 
 
+def ended(raw: Any) -> Any:
+    """Return the expected output at the end of a word: the last entry of a list by position, or the single value
+    itself."""
+    return raw[-1] if by_position(raw) else raw
+
+
 def unjudged(raw: Any) -> bool:
     """Return True if a word has no expected answer: None, or a list by position of nothing but None."""
     return raw is None or (by_position(raw) and len(raw) > 0 and all(one is None for one in raw))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hardsim.hard.batch_hard import BatchHard
 from hardsim.lang.ast import FormulaFile
 from hardsim.network.columns import Defined
+from hardsim.program.hard_attention import Program
 from hardsim.targets.subject import Subject
 
 
@@ -30,6 +32,10 @@ class FormulaTarget(Subject):
     @property
     def file_title(self) -> None:
         """A formula has no title beside its text."""
+
+    def hard_model(self, program: Program) -> BatchHard:
+        """Return exact hard attention that runs bit by bit."""
+        return BatchHard(program)
 
     @property
     def by_heads(self) -> bool:

@@ -11,7 +11,8 @@ from hardsim.campaign.result import Word
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.targets.expected import UNKNOWN, Ends
-from hardsim.targets.external import External, NetworkEngine, judging
+from hardsim.targets.external import External, judging
+from hardsim.targets.network_outputs import NetworkEngine
 from hardsim.targets.subject import Subject
 
 
@@ -27,7 +28,7 @@ class CertainAnswers:
 
     @cached_property
     def _engine(self) -> NetworkEngine:
-        return NetworkEngine(self.subject)
+        return NetworkEngine(self.subject.network)
 
     def __call__(self, word: Word) -> Any:
         return self.many([word])[0]

@@ -6,8 +6,7 @@ there is one. `targets.compiled` and `targets.stored` make them.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +25,8 @@ from hardsim.campaign.result import (
     settled,
 )
 from hardsim.errors import InputError, InvariantError
-from hardsim.hard.exact import HardTrace
+from hardsim.hard.batch_hard import BatchHard
+from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_text
@@ -41,10 +41,13 @@ from hardsim.proof.programs.law import ProgramLaw, law_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
+from hardsim.run.mp import choose_digits
 from hardsim.run.soft import nearest, output_settled, rounded, side
 from hardsim.targets.base import Target
 
 T = TypeVar("T")
+QUICK, QUICK_SYMBOLS = 3_000_000, 200_000
+"""Number of scores of heads, and of heads at symbols of words, that are computed faster than another process starts."""
 HALF = Fraction(1, 2)
 SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
@@ -76,13 +79,6 @@ class Subject(Target):
     """The options out of beta, tau and epsilon that were given, for advice."""
 
     # ---- what the kinds of subjects answer ----
-
-    @property
-    @abstractmethod
-    def own(self) -> bool:
-        """True if hardsim made the network itself and it is unedited: only then is a false claim a mistake of
-        hardsim.
-        """
 
     @property
     def source_formula(self) -> FormulaFile:
@@ -128,6 +124,42 @@ class Subject(Target):
         declared gaps of heads, and no other claim about them. A target without a budget stays as it is.
         """
         return self
+
+    def hard_model(self, program: Program) -> ExactModel | BatchHard:
+        """Return exact hard attention, ready to run, of this target's program or of one with its ties broken."""
+        return ExactModel(program)
+
+    def require_temperature(self, n: int) -> None:
+        """Require that the temperature of the one network is positive at length n.
+
+        Raises:
+            InputError: if it is not.
+        """
+        if self.stored is not None:
+            # A temperature depends on n alone, or on i alone: both run through all their values over the lengths.
+            self.stored.inverse_temperature(n, n)
+
+    def require_digits(self, max_n: int, dps: int | None) -> None:
+        """Require that mpmath can run words of up to `max_n` symbols in the one network.
+
+        Raises:
+            InputError: if it would need too many digits.
+        """
+        if self.stored is not None:
+            choose_digits(self.stored, max_n, dps)
+
+    def quick(self, words: Callable[[int], int], max_n: int) -> bool:
+        """Return True if the scores of all heads are few: at all pairs of positions for a run of hard attention, at all
+        positions for one network.
+        """
+        heads, total = max(1, len(self.program.heads)), 0
+        if self.one_network:
+            return sum(map(words, range(1, max_n + 1))) * max_n * heads < QUICK_SYMBOLS
+        for n in range(1, max_n + 1):
+            total += words(n) * (self.positions(n) + (not self.program.bos)) ** 2
+            if total * heads >= QUICK:  # whatever the longer lengths add
+                return False
+        return True
 
     def prepared(self, word: Word) -> Word:
         """Return the word that is run for a word: a program may pad it."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import judge, shortest, words_tried
 from hardsim.campaign.result import JudgedLength, LeastMargin
+from hardsim.campaign.verdict import judge, shortest, words_tried
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.targets.external import judging
 from hardsim.targets.opening import of_network

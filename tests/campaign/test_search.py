@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.campaign.checkpoint import Checkpoint
+from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.search import OPERATIONS, SEEDS, LengthSearch, Start, nearest, waves
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.targets.external import NetworkJudge, judging
+from hardsim.targets.external import judging
 from tests.support.check import CheckOptions, CheckResult, External, Progress, Verdict, Word, check_subject
 from tests.support.external import mean_of_a, model_of
 from tests.support.language import parse_regex

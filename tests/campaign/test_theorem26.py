@@ -9,13 +9,16 @@ from typing import Any, Literal
 
 import pytest
 
-from hardsim.campaign.check import Judge, judge, kind_of, words_of
+from hardsim.campaign.check import words_of
 from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.growth import fit
+from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import Violation, settled
+from hardsim.campaign.rows import kind_of
 from hardsim.campaign.tally import Extreme, first_of
 from hardsim.campaign.theorem26 import Preparation, constant, packed, plan_length, prepare_words, unpacked
+from hardsim.campaign.verdict import judge
 from hardsim.campaign.workers import LocalCrew
 from tests.support.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head
 from tests.support.check import (
@@ -457,7 +460,7 @@ def test_a_packed_run_unpacks_to_the_same_columns(name: str) -> None:
 def test_a_tally_of_packed_runs_is_that_of_runs(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, some_a())
     found, runs, answers = prepare_words(subject, {3: words(3)}, {3: True})
-    one = Judge(subject, found.program, plan_length(found, subject, 3))
+    one = HardJudge(subject, found.program, plan_length(found, subject, 3))
     known = [run for shard in runs[3] for run in shard.known]
     from_packed, plain = one.tally(words(3), known), one.tally(words(3))
     assert from_packed == replace(plain, gaps=from_packed.gaps)  # packed runs do not keep the rows of scores

@@ -11,9 +11,9 @@ PLACES = {
     "check": (
         "hardsim.proving.proof_before_words.prove_subject",
         "hardsim.campaign.check.plan_words",
-        "hardsim.campaign.check.Judge.tally",
+        "hardsim.campaign.judges.HardJudge.tally",
     ),
-    "eval": ("hardsim.campaign.evaluate.evaluated",),
+    "eval": ("hardsim.campaign.judges.HardJudge.evaluations",),
     "bound": (
         "hardsim.campaign.check.words_of",
         "hardsim.campaign.check.prepare_words",
@@ -54,7 +54,7 @@ def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypat
 
 
 def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally")
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally")
     document = hardsim("check", since, since, "--regime", "all", "--max-n", "2", "--json", "-").json
     assert [result["partial"] for result in document["results"]] == [True]
 
@@ -63,7 +63,7 @@ def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch
     # Over three symbols each length up to 5 is one shard of at most 256 words, and length 6 is three shards, of which
     # one is done.
     path = formulas_directory() / "majority_ties.ahat.json"
-    interrupt(monkeypatch, "hardsim.campaign.check.Judge.tally", after=6)
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", after=6)
     outcome = hardsim("check", path, "--max-n", "7", "--json", "-").exits(130).says("the result of", "partial")
     result = outcome.result
     assert (outcome.json["exit_code"], result["partial"]) == (130, True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from hardsim.campaign.check import wrong_on
+from hardsim.campaign.verdict import wrong_on
 from hardsim.targets.base import Target
 from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.reading.folders import DATA
@@ -235,7 +235,7 @@ def test_a_run_can_be_resumed(
     kept = tmp_path / "kept"
     monkeypatch.setattr("hardsim.campaign.checkpoint.INTERVAL", 0.0)
     with monkeypatch.context() as patch:
-        interrupt(patch, "hardsim.targets.external.NetworkJudge.tally", after=5)
+        interrupt(patch, "hardsim.campaign.judges.NetworkJudge.tally", after=5)
         hardsim("check", net, "--against", most, "--resume", kept).exits(130, "PARTIAL")
     again = hardsim("check", net, "--against", most, "--resume", kept, "--json", "-")
     whole = hardsim("check", net, "--against", most, "--json", "-")

@@ -153,7 +153,7 @@ def test_a_run_is_resumed_only_if_nothing_was_changed(
     written(here / "p.spec", "network: net\nalphabet: a b\nprogram: p.srasp\n")
     monkeypatch.setattr("hardsim.campaign.checkpoint.INTERVAL", 0.0)
     with monkeypatch.context() as patch:
-        interrupt(patch, "hardsim.targets.external.NetworkJudge.tally", after=3)
+        interrupt(patch, "hardsim.campaign.judges.NetworkJudge.tally", after=3)
         hardsim("check", "p.spec", "--resume", "kept").exits(130, "PARTIAL")
     vocabulary, program = here / "net" / "vocab.json", here / "p.srasp"
     for path in (vocabulary, program):

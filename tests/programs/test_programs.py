@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from hardsim.api import load
-from hardsim.campaign.check import Judge
+from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import Answer
 from hardsim.campaign.theorem26 import plan_length, prepare_words
 from hardsim.lang import ast
@@ -207,7 +207,7 @@ def compare(subject: Subject, words: Iterable[Word]) -> Iterator[Tally]:
         assert plan.violation is None, "a declared gap is wrong"
         assert not found.ties
         tally = Tally(n)
-        judge = Judge(subject, found.program, plan)
+        judge = HardJudge(subject, found.program, plan)
         for shard in shards[n]:
             tally.merge(judge.tally(shard.words, shard.known), subject.alphabet)
         assert tally.mismatch is None

@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hardsim.campaign.check import Judge
 from hardsim.campaign.engines import MARGIN
 from hardsim.campaign.evaluate import evaluate
+from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import AUTO, MPMATH, Evaluation
 from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.shared.result import Proof
@@ -74,9 +74,9 @@ def at_temperature(subject: Subject, tau: str | None = None, epsilon: Fraction |
     return replace(subject, schedule=None if tau is None else parse_arith(tau), epsilon=epsilon)
 
 
-def judge_of(subject: Subject, engine: str = AUTO, dps: int | None = None) -> Judge:
+def judge_of(subject: Subject, engine: str = AUTO, dps: int | None = None) -> HardJudge:
     """Return the judge of a formula for every length."""
-    return Judge(subject, subject.program, None, dps, engine)
+    return HardJudge(subject, subject.program, None, dps, engine)
 
 
 def evaluations(subject: Subject, words: Iterable[Word], engine: str = MPMATH) -> list[Evaluation]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hardsim
+from hardsim.campaign.judges import NetworkJudge
 from hardsim.errors import Interrupted
-from hardsim.targets.external import NetworkJudge
 from tests.support.check import Verdict
 from tests.support.external import mean_of_a, model_of
 from tests.support.language import InputError
@@ -132,7 +132,7 @@ def test_lists_are_by_position() -> None:
 def test_parts_of_a_batch_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(mean_of_a(ABOVE))
     whole = model.check(against=lambda word: len(word) > 3 or half_are_a(word), max_n=5)
-    monkeypatch.setattr("hardsim.targets.external.CELLS", 3)
+    monkeypatch.setattr("hardsim.campaign.judges.CELLS", 3)
     parts = model.check(against=lambda word: len(word) > 3 or half_are_a(word), max_n=5)
     assert (parts.mismatch, parts.words) == (whole.mismatch, whole.words)
     for one, other in zip(parts.judged, whole.judged, strict=True):

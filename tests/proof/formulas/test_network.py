@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.check import Judge
+from hardsim.campaign.judges import HardJudge
 from hardsim.proof.formulas.network import prove_network, sites_up_to
 from tests.support.check import prove
 from tests.support.language import InputError, parse_arith
@@ -139,7 +139,7 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
     assert float(known(head.worst.margin)) == pytest.approx(0.5 - 2 * largest, rel=1e-9)
 
 
-def _attended(judge: Judge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
+def _attended(judge: HardJudge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
     """Return the values that the only head read at every position, in the network and in hard attention."""
     subject = judge.subject
     (head,) = subject.program.heads
