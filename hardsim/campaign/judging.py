@@ -8,9 +8,8 @@ temperature and the bounds. `judging_of` is the one place that chooses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 
 from hardsim.campaign.engines import head_bounds
 from hardsim.campaign.judges import HardJudge, NetworkJudge
@@ -31,7 +30,7 @@ from hardsim.campaign.rows import budget_length, exceeded, judged_length, theore
 from hardsim.campaign.search import LengthSearch, Start
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.tally import Tally, settle_mismatch
-from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length, prepare_words
+from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length
 from hardsim.campaign.void_bounds import exceeded_bound, void_after
 from hardsim.campaign.workers import Job, Shard
 from hardsim.targets.base import Target
@@ -54,10 +53,6 @@ class Judging(ABC):
     @abstractmethod
     def job(self, prepared: Preparation | None = None) -> Job:
         """Return the job that answers a shard with the plan of its length, if there is one, and the tally."""
-
-    @abstractmethod
-    def tally(self, words: Sequence[Word]) -> None:
-        """Judge words of one length as the check does, to see how long this takes."""
 
     def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthResult]:
         """Return the row of every length with a word tried, for a target with hard attention."""
@@ -94,14 +89,6 @@ class NetworkJudging(Judging):
     def job(self, prepared: Preparation | None = None) -> Job:
         """Return the job that answers a shard with None, in place of a plan, and the tally."""
         return Job(network_judge, (self.subject, self.dps, self.engine))
-
-    def tally(self, words: Sequence[Word]) -> None:
-        """Judge words of one length."""
-        self._judge.tally(words)
-
-    @cached_property
-    def _judge(self) -> NetworkJudge:
-        return NetworkJudge(self.subject, self.dps, self.engine)
 
     def judged(self, tallies: Mapping[int, Tally]) -> list[JudgedLength]:
         """Return the row of every length with a word tried, and of each shorter length without any word that has an
@@ -140,14 +127,6 @@ class HardJudging(Judging):
 class OneNetworkJudging(HardJudging):
     """One network for every length, with bounds of its heads."""
 
-    def tally(self, words: Sequence[Word]) -> None:
-        """Judge words of one length."""
-        self._judge.tally(words)
-
-    @cached_property
-    def _judge(self) -> HardJudge:
-        return HardJudge(self.subject, self.subject.program, None, self.dps, self.engine)
-
     def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthResult]:
         """Return the row of every length with a word tried."""
         return [budget_length(self.subject, tally, self.engine) for _, tally in sorted(tallies.items()) if tally.words]
@@ -179,14 +158,6 @@ class TemperatureJudging(HardJudging):
     def __init__(self, subject: Subject, engine: str, dps: int | None) -> None:
         super().__init__(subject, engine, dps)
         self.measured = subject
-
-    def tally(self, words: Sequence[Word]) -> None:
-        """Measure words of one length, and judge them at the temperature that follows."""
-        n = len(words[0])
-        prepared, runs, _ = prepare_words(self.subject, {n: words}, {n: False})
-        judge = HardJudge(self.subject, prepared.program, plan_length(prepared, self.subject, n), self.dps, self.engine)
-        for shard in runs[n]:
-            judge(shard)
 
     def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthResult]:
         """Return the row of every length with a word tried and a temperature."""

@@ -16,8 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, permutations
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
+from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 from hardsim.errors import InputError
@@ -53,15 +54,6 @@ PERMUTED = 4
 
 Margin = float
 MarginWord = tuple[Word, Margin]
-
-
-class Judging(Protocol):
-    """A judge of words of one length. It returns a tally, a lower bound of each word's margin, and for each word the
-    word or the prefix with the least margin.
-    """
-
-    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin], Sequence[MarginWord]]:
-        """Judge words, all of which have an expected answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,7 @@ class LengthSearch:
     """The search of one length."""
 
     subject: External
-    judge: Judging
+    judge: NetworkJudge
     n: int
     start: Start
     tried: set[Word] = field(default_factory=set)

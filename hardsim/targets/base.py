@@ -132,11 +132,6 @@ class Target(ABC):
         """True if words with a wrong answer are searched at lengths of which not all words are tried."""
         return False
 
-    @property
-    def products(self) -> int:
-        """Number of products of a run that each symbol costs; 0 if they are not what makes it slow."""
-        return 0
-
     def possible(self, n: int) -> int:
         """Return the number of words of length n that may have expected answers."""
         return count_words(len(self.alphabet), n)

@@ -68,11 +68,6 @@ class External(Target):
         return self.accepts
 
     @property
-    def products(self) -> int:
-        """Number of products of a run that each symbol costs."""
-        return self.facts.parameters
-
-    @property
     def searches(self) -> bool:
         """True if there is a reference."""
         return self.oracle is not None
@@ -187,7 +182,7 @@ class External(Target):
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:
         """Return True if the products of all parameters and symbols are few."""
         count = sum(words(n) for n in range(max_n + 1))
-        return count * max_n * self.products < QUICK_PRODUCTS
+        return count * max_n * self.facts.parameters < QUICK_PRODUCTS
 
     def require_lengths(self, max_n: int) -> None:
         """Require that the table of positions has room for words of length `max_n`.
