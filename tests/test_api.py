@@ -328,6 +328,23 @@ def defaults(method: Callable[..., object]) -> dict[str, Any]:
     return {one.name: one.default for one in found if one.kind is one.KEYWORD_ONLY and one.name != "progress"}
 
 
+def test_checkers_of_types_know_the_keywords(since: Model) -> None:
+    """A comment that ignores no error of mypy is an error of `make lint`."""
+    for call in (
+        lambda: since.check(maxn=3),  # type: ignore[call-arg]
+        lambda: since.check(max_n="3"),  # type: ignore[arg-type]
+        lambda: since.words(by="guess"),  # type: ignore[arg-type]
+        lambda: since.bound(critical=True, beta=3),  # type: ignore[call-overload]
+        lambda: since.export("x", all_n=True),  # type: ignore[call-arg]
+    ):
+        with pytest.raises((TypeError, InputError)):
+            call()
+    raised(
+        TypeError, since.check, maxn=3, match=r"check\(\) got an unexpected keyword argument 'maxn'; did you mean max_n"
+    )
+    raised(TypeError, since.check, zzz=3, match=r"check\(\) got an unexpected keyword argument 'zzz'$")
+
+
 def test_nothing_is_left_out_that_is_no_option() -> None:
     options = {option for name in METHODS for option in options_of(name)}
     assert LEFT_OUT.keys() <= options
