@@ -721,8 +721,7 @@ def test_it_says_what_it_is(since: Model) -> None:
     assert since.notes == ()
     program = hardsim.load(SHIPPED / "dyck1.srasp")
     assert (program.kind, program.title) == ("srasp", "Dyck-1: balanced brackets of one kind")
-    long = hardsim.load(" | ".join(["a"] * 99), alphabet="a")
-    assert len(repr(long)) < 200
+    assert len(repr(hardsim.load(" | ".join(["a"] * 99), alphabet="a"))) < 200
 
 
 def test_a_notebook_shows_a_table_of_what_was_written(tmp_path: Path) -> None:

@@ -124,13 +124,7 @@ def test_every_spelling_has_its_scope(suffix: str, spellings: Mapping[str, tuple
 
 
 @pytest.mark.parametrize(
-    ("suffix", "layout"),
-    [
-        ("ltl", FormulaLayout),
-        ("srasp", ProgramLayout),
-        ("re", RegexLayout),
-        ("cr", CraspLayout),
-    ],
+    ("suffix", "layout"), [("ltl", FormulaLayout), ("srasp", ProgramLayout), ("re", RegexLayout), ("cr", CraspLayout)]
 )
 def test_every_key_is_a_header(suffix: str, layout: type[Layout]) -> None:
     for key in layout.keys:

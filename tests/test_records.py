@@ -309,8 +309,7 @@ def test_a_result_in_a_notebook() -> None:
 
 
 def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
-    result = hardsim.load(SINCE).check(max_n=2, regime="none")
-    html = result._repr_html_()
+    html = hardsim.load(SINCE).check(max_n=2, regime="none")._repr_html_()
     docstrings_of = Page(html).texts
     assert docstrings_of[0].startswith("REFUTED ")
     places = [html.index(part) for part in ("<strong>REFUTED", "soft/hard on bc", "score gap", "all facts", "sha256")]

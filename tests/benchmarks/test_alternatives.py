@@ -70,8 +70,7 @@ def test_the_batched_pass_is_the_definition_up_to_float64(model: Transformer, so
     n = len(some[0])
     same = [word for word in some if len(word) == n]
     network = BatchedPass(model, n, "float64")
-    found = network.run(network.numbers(same))
-    for word, value in zip(same, found, strict=True):
+    for word, value in zip(same, network.run(network.numbers(same)), strict=True):
         expected = dense_forward(model, word)[model.reading_index(n)][model.output]
         assert abs(value - expected) <= max(1, abs(expected)) * 1e-7
 

@@ -125,8 +125,7 @@ def test_a_command_that_minds_no_interrupt_is_killed(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_a_check_is_timed_beside_the_proof() -> None:
     # Every word of the lengths 1 to 4 over two symbols, and four longer examples of the file.
-    row = Row(Check(exhaustive.BINARY, ("--max-n", "4"), 30), 600, 0.5)
-    found = checks.checked(row)
+    found = checks.checked(Row(Check(exhaustive.BINARY, ("--max-n", "4"), 30), 600, 0.5))
     assert (found.what, found.case, found.note, found.reached) == ("check --max-n 4", exhaustive.BINARY, "", True)
     assert found.before == 0.5
     assert found.value is not None

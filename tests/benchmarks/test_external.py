@@ -26,8 +26,7 @@ def test_a_quick_run_has_no_targets() -> None:
 
 
 def test_the_large_shape_has_three_megabytes() -> None:
-    network = SHAPES[2].network(150)
-    assert 3e6 < 4 * sum(array.size for array in network.arrays) < 4e6
+    assert 3e6 < 4 * sum(array.size for array in SHAPES[2].network(150).arrays) < 4e6
 
 
 def test_a_pass_that_is_far_off_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

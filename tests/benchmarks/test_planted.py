@@ -107,8 +107,7 @@ def test_random_words_are_those_of_the_language(each: str) -> None:
     """Brackets have 6 prefixes of 4 symbols. With equally likely letters, each branch has half of its parent's
     chance.
     """
-    subject = SUBJECTS["depth"]
-    words = Sampler(subject, each).words(4, 6000, np.random.default_rng(0))
+    words = Sampler(SUBJECTS["depth"], each).words(4, 6000, np.random.default_rng(0))
     shares = {word: Fraction(1, 6) for word in ("aaaa", "aaab", "aaba", "aabb", "abaa", "abab")}
     if each == "letters":
         shares = {word: Fraction(1, 4) if word.startswith("ab") else Fraction(1, 8) for word in shares}

@@ -51,8 +51,7 @@ def answer(made: Export, word: Sequence[str]) -> float:
 def evaluated(one: InFormat, made: Export, accumulate: str | None = None) -> float:
     """Return the output on a wrong word at the reading position, by an independent evaluation."""
     tokens = np.array([encoded_word(made.layout, one.word, np.dtype(np.float64))])
-    outputs = Plainly(made.layout, one.arith, accumulate).outputs(tokens)
-    return float(outputs[0, read_at(made), 0])
+    return float(Plainly(made.layout, one.arith, accumulate).outputs(tokens)[0, read_at(made), 0])
 
 
 def read_at(made: Export) -> int:

@@ -48,8 +48,7 @@ def holds(word: str) -> bool:
 @pytest.mark.parametrize("regime", [*PROVEN, "none"])
 def test_extremes_of_a_length_are_those_of_the_formula(regime: str) -> None:
     beta = 4.0
-    result = check_subject(since(regime), CheckOptions(max_n=5))
-    for length in result.lengths:
+    for length in check_subject(since(regime), CheckOptions(max_n=5)).lengths:
         words = ["".join(word) for word in product("abc", repeat=length.n)]
         accepted = [attended(word, beta, regime) for word in words if holds(word)]
         rejected = [attended(word, beta, regime) for word in words if not holds(word)]

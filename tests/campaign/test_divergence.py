@@ -39,8 +39,7 @@ def shipped(name: str, options: ModelOptions | None = None) -> Subject:
 def test_the_head_and_the_position_where_softmax_parts_from_hard_attention() -> None:
     # In regime none the score of j is q_j + j/(2n), at beta 4 and temperature 1: of the word bc, with q = 1 at both,
     # the weight of b is 1/(1 + e^(4/4)) = 0.269, where c alone should be read.
-    result = check_with_proof(expression("a S b"), CheckOptions(max_n=2))
-    found = result.parting
+    found = check_with_proof(expression("a S b"), CheckOptions(max_n=2)).parting
     assert found is not None
     assert (found.layer, found.position) == (1, 2)
     assert (found.hard, found.allowed) == (Fraction(0), Fraction(1, 4))
@@ -87,8 +86,7 @@ def test_nothing_is_reported_where_nothing_diverges() -> None:
     # Softmax agrees with hard attention, which differs from the oracle.
     assert parting_of(subject, Mismatch(word, True, False, False), options) is None
     assert parting_of(subject, Mismatch(word, None, None, None), options) is None
-    long = Mismatch(("b",) * 300, False, False, True)
-    assert parting_of(subject, long, options) is None
+    assert parting_of(subject, Mismatch(("b",) * 300, False, False, True), options) is None
     agreed = check_with_proof(subject, CheckOptions(max_n=2))
     assert (agreed.parting, agreed.command) == (None, None)
 
@@ -140,8 +138,7 @@ def test_what_a_shell_would_read_is_quoted(symbol: str, tmp_path: Path) -> None:
     assert [str(path), " ".join((symbol, "a")) if len(symbol) > 1 else f"{symbol}a"] == [
         one for one in shlex.split(line) if one not in ("hardsim", "trace", "--")
     ]
-    alone = command_for(subject, (symbol,))
-    assert alone.startswith("echo - | ") is (symbol == "-")
+    assert command_for(subject, (symbol,)).startswith("echo - | ") is (symbol == "-")
 
 
 # ---- words to show ----

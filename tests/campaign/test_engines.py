@@ -16,15 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.engines import (
-    OUTPUT,
-    BatchAnswers,
-    SoftAnswer,
-    WordEngine,
-    few_digits,
-    float_at_most,
-    undecided,
-)
+from hardsim.campaign.engines import OUTPUT, BatchAnswers, SoftAnswer, WordEngine, few_digits, float_at_most, undecided
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.result import ENGINES
 from hardsim.campaign.tally import DIGITS, Extreme, extreme, rounded_outwards, settle_answer, settle_mismatch
@@ -258,8 +250,7 @@ def test_a_mismatch_outweighs_an_undecided_word(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_balls_that_meet_their_limit_are_undecided() -> None:
-    subject = on_the_threshold(Fraction(1, 10**50))
-    judge = judge_of(subject, "ball")
+    judge = judge_of(on_the_threshold(Fraction(1, 10**50)), "ball")
     engine, word = judge.soft.words, ("b", "a")
     hard = judge.hard.run([word])
     assert engine.answer(word, hard, 0).decided
@@ -317,8 +308,7 @@ def test_a_wrong_figure_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     real = WordEngine.answer
 
     def off(self: WordEngine, word: Word, hard: Any, place: int) -> SoftAnswer:
-        found = real(self, word, hard, place)
-        return replace(found, answer=True)
+        return replace(real(self, word, hard, place), answer=True)
 
     monkeypatch.setattr(WordEngine, "answer", off)
     with pytest.raises(InvariantError, match="float64 and balls answer differently"):

@@ -62,8 +62,7 @@ def test_programs_are_certified_and_proved() -> None:
         # A rational just below the temperature.
         tau, low = mp_value(parse_arith(CUBIC).real(n=one.n)), known(one.temperature)
         assert mp_value(low) < tau < mp_value(low) * (1 + context.mpf(2) ** -80)
-    hot = prove_attention(at_temperature(program, "1/log(n+1)"), 2)
-    assert hot.verdict is not Verdict.PROVED
+    assert prove_attention(at_temperature(program, "1/log(n+1)"), 2).verdict is not Verdict.PROVED
 
 
 @pytest.mark.slow
@@ -159,8 +158,7 @@ def test_the_coldest_temperature_counts_for_what_is_shared() -> None:
     wide = weight_distance(3, 2, Fraction(1), Fraction(1, 10), Fraction(1, 2), Fraction(1, 4))
     first = weight_distance(3, 2, Fraction(1), Fraction(1, 10), Fraction(1, 2))
     second = weight_distance(2, 2, None, Fraction(1, 10), Fraction(1, 4))
-    shared = weight_distance(2, 2, None, Fraction(1, 10), Fraction(1, 2))
-    assert wide == first - shared + second
+    assert wide == first - weight_distance(2, 2, None, Fraction(1, 10), Fraction(1, 2)) + second
     raised(InputError, weight_distance, 3, 2, Fraction(1), Fraction(0), Fraction(1, 2), Fraction(0))
 
 
@@ -212,8 +210,7 @@ def test_the_encodings_of_a_network_need_not_be_rational(tmp_path: Path) -> None
 
 def test_hard_attention_refuses_them_by_name(tmp_path: Path) -> None:
     document = json.loads(compiled_text(shipped("flipflop.srasp"), True, 2))
-    encodings = document["program"]["encodings"]
-    encodings[0]["value"] = "log(n+1)"
+    document["program"]["encodings"][0]["value"] = "log(n+1)"
     path = tmp_path / "hard.ahat.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     error = raised(InputError, read_input, str(path))

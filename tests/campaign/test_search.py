@@ -78,8 +78,7 @@ def test_waves_lie_halfway_between_those_before() -> None:
 
 
 def test_a_search_begins_with_the_worst_words_and_those_of_lengths_nearby() -> None:
-    known = [(("a",) * n, 100.0 - n) for n in range(1, 51)]
-    found = nearest(5, known)
+    found = nearest(5, [(("a",) * n, 100.0 - n) for n in range(1, 51)])
     assert len(found) == SEEDS
     assert {len(word) for word in found} == {3, 4, 5, 6, 7, 8, 45, 46, 47, 48, 49, 50}
 
@@ -191,8 +190,7 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Any, monkeypatch: 
             raise KeyboardInterrupt
 
     first = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
-    partial = check_subject(subject, options, stop, memory=first)
-    assert partial.partial
+    assert check_subject(subject, options, stop, memory=first).partial
     del first  # releases the lock
     again = Checkpoint(str(tmp_path / "kept"), {}, inputs).memory("net", None)
     assert again.words > 600

@@ -177,8 +177,7 @@ def test_what_the_bounds_rest_on(tmp_path: Path, gap: str | None, said: str) -> 
 def test_a_declared_gap_is_compared_with_every_row(tmp_path: Path) -> None:
     # The declared gap exceeds 1 only at position 1.
     subject = subject_of(tmp_path, with_head(gap="2 - [i > 1]"))
-    found = prepared(subject, {3: words(3)})
-    violation = plan_length(found, subject, 3).violation
+    violation = plan_length(prepared(subject, {3: words(3)}), subject, 3).violation
     assert violation is not None
     assert [violation.n, violation.measured, violation.claimed] == [3, 1, 2]
     assert violation.what == f"the declared gap of head {HEAD} at position 1"
@@ -385,8 +384,7 @@ def test_float64_alone_counts_what_it_cannot_tell(tmp_path: Path, monkeypatch: p
 
 
 def test_what_mpmath_sees_is_observed(tmp_path: Path) -> None:
-    subject = subject_of(tmp_path, some_a())
-    result = check(at_temperature(subject, "9"), 3, "mpmath")
+    result = check(at_temperature(subject_of(tmp_path, some_a()), "9"), 3, "mpmath")
     assert (result.verdict, result.agreed) == (Verdict.OBSERVED, False)
     assert "not certified" in result.reach
     assert "--engine ball" in result.reach

@@ -200,8 +200,7 @@ def test_the_oracle_is_called_a_bounded_number_of_times() -> None:
 
 def test_changed_once() -> None:
     for seed in range(20):
-        changed = changed_once(("a", "b", "a"), "abc", Random(seed))
-        assert distance(changed, ("a", "b", "a")) == 1
+        assert distance(changed_once(("a", "b", "a"), "abc", Random(seed)), ("a", "b", "a")) == 1
     assert changed_once(("a", "a"), "a", Random(0)) == ("a", "a")
 
 

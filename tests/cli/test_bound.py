@@ -190,8 +190,7 @@ def test_gaps_of_everything_that_is_shipped(
     assert lines[-1] == "3 results: every declared gap holds on the words tried"
     write(shipped, with_head(gap="2"), "some.ahat.json")
     hardsim("bound", "--gap", "--max-n", "3").exits(1, "3 results: 1 with a declared gap that does not hold")
-    document = hardsim("bound", "--gap", "--max-n", "3", "--json", "-").json
-    for result in document["results"]:
+    for result in hardsim("bound", "--gap", "--max-n", "3", "--json", "-").json["results"]:
         assert all((length["right"], length["error"], length["bits"]) == (None, 0, 0) for length in result["lengths"])
 
 
@@ -206,8 +205,7 @@ def test_the_theorems_temperature_for_general_heads(
     hardsim: Any, name: str, gap: str | None, constant: str | None, logarithmic: str | None, proved: str
 ) -> None:
     """At the theorem's rate gap(n)/(a log(n + 1)) is proved; `prove` proves it and the largest temperature, too."""
-    outcome = hardsim("bound", name, "--gap", "--max-n", "2", "--json", "-").exits(0)
-    rate = outcome.result["general"]
+    rate = hardsim("bound", name, "--gap", "--max-n", "2", "--json", "-").exits(0).result["general"]
     assert (rate["gap"], rate["logarithmic"]) == (gap, logarithmic)
     assert (rate["constant"] and exact(rate["constant"])) == (constant and Fraction(constant))
     assert (rate["proved"], rate["reason"], rate["rate"]) == (proved, None, "tau(n) = Omega(gap(n)/log n)")
@@ -374,10 +372,7 @@ def test_a_plot_does_not_replace_what_is_read(hardsim: Any, tmp_path: Path, mode
 def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path) -> None:
     # 2 ln 3 = 2.1972 at length 2, 2 ln 4 = 2.7726 at every length.
     hardsim("bound", since, "--critical", "--max-n", "2").clean(
-        "2 2.197 2.198",
-        "every length: right at beta 2.7726",
-        "Lemma 6 needs 2 ln 7 = 3.8918",
-        "the bracket is closed",
+        "2 2.197 2.198", "every length: right at beta 2.7726", "Lemma 6 needs 2 ln 7 = 3.8918", "the bracket is closed"
     )
     result = report(hardsim, since, "--critical", "--max-n", "2")
     assert result["every_length"]["closed"]

@@ -262,8 +262,7 @@ def test_undecided_words_are_exit_code_3_and_printed(
     outcome = hardsim("check", since, "--max-n", "3", "--engine", "float64")
     reach = "no answer of the softmax network was reached on 9 of 39 words; the others agree"
     lines = outcome.exits(3, "UNDECIDED ", reach, "--engine auto continues in ball").out.splitlines()
-    place = lines.index("The first of these words, on a line of its own:")
-    assert lines[place + 1] == "aa"
+    assert lines[lines.index("The first of these words, on a line of its own:") + 1] == "aa"
     document = hardsim("check", since, "--max-n", "3", "--engine", "float64", "--require", "certified", "--json", "-")
     document.says("Some words were not decided: use --engine auto")
     result = document.result
@@ -341,8 +340,7 @@ def test_few_digits_are_noted(hardsim: Any, since: Path) -> None:
 def test_the_command_that_is_printed_runs_and_finds_the_mismatch(hardsim: Any) -> None:
     given = ("-e", "a S b", "--alphabet", "a b c", "--regime", "none")
     result = hardsim("check", *given, "--max-n", "2", "--json", "-").result
-    lines = hardsim("check", *given, "--max-n", "2").out.splitlines()
-    assert result["command"] in lines
+    assert result["command"] in hardsim("check", *given, "--max-n", "2").out.splitlines()
     assert hardsim(*shlex.split(result["command"])[1:]).code == 1
 
 

@@ -97,8 +97,7 @@ def test_what_is_compiled_is_read_back(hardsim: Cli, balanced: Path, tmp_path: P
     assert hardsim("compile", "--hard", balanced, "-o", hard).code == 0
     assert hardsim("check", model, hard, "--max-n", "5").out.endswith("2 results: 2 PROVED\n")
     assert hardsim("prove", balanced, "--max-n", "5", "--certificate", proof).code == 0
-    done = hardsim("verify", proof, "--formula", balanced, "--model", model).exits(0)
-    assert "VALID" in done.out
+    assert "VALID" in hardsim("verify", proof, "--formula", balanced, "--model", model).exits(0).out
     other = tmp_path / "other.cr"
     other.write_text(BALANCED.replace("> 0", "> 1"))
     assert hardsim("verify", proof, "--formula", other).code == 1

@@ -121,8 +121,7 @@ def test_the_difference_is_shown_line_by_line(
         outcome.refused().unsaid("@@")
         return
     lines = outcome.clean(code=1).out.splitlines()
-    changed = [line for line in lines[3:-2] if not line.startswith(("@@", " alphabet"))]
-    assert changed == after
+    assert [line for line in lines[3:-2] if not line.startswith(("@@", " alphabet"))] == after
     assert path.read_bytes() == before
 
 

@@ -155,8 +155,7 @@ def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, mor
     hardsim("eval", net, "ab", "--against", more).exits(1, "answer accept, WRONG").says(
         "1 of 1 words have another answer than"
     )
-    found = hardsim("eval", net, "a b b", "--json", "-").result
-    (place,) = found["words"][0]["places"]
+    (place,) = hardsim("eval", net, "a b b", "--json", "-").result["words"][0]["places"]
     assert (place["position"], place["token"], place["answer"], place["expected"]) == (2, "b", "False", None)
     (output,) = place["outputs"]
     assert output["low"] <= 1 / 3 + TIE <= output["high"] <= output["low"] + 1e-12

@@ -44,8 +44,7 @@ def test_counts_are_proved_and_compiled(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_a_count_without_a_construction_is_refused_by_name_and_place(hardsim: Cli, tmp_path: Path) -> None:
     text = HISTOGRAM.replace("count_j[1, n(j)", "count_j[j < i, n(j)").partition("accept:")[0]
-    file = written(tmp_path / "refused.srasp", text)
-    outcome = hardsim("check", file)
+    outcome = hardsim("check", written(tmp_path / "refused.srasp", text))
     assert outcome.code == 2
     assert "refused.srasp:4:32: error: '<' between integers at i and at j has no construction inside a count" in (
         " ".join(outcome.err.split())
@@ -118,5 +117,4 @@ def test_a_limit_is_named_before_anything_else_runs(hardsim: Cli, tmp_path: Path
             "which is then an error; first at length 2, on the word 'aa'"
         )
         assert lines[1:3] == ["  z(i) := count_j[1, x(i) = x(j)]", "                          ^"]
-    quiet = hardsim("check", file, "--max-n", "1", "--quiet")
-    assert "count_j" not in quiet.err
+    assert "count_j" not in hardsim("check", file, "--max-n", "1", "--quiet").err

@@ -164,8 +164,7 @@ def test_an_interrupt_keeps_the_formats_that_are_done(
     interrupt(monkeypatch, "hardsim.precision.safe_lengths.safe_to", 2)
     outcome = hardsim("precision", since, "--max-n", "12", "--json", "-")
     assert outcome.code == 130
-    document = json.loads(outcome.out)
-    (result,) = document["results"]
+    (result,) = json.loads(outcome.out)["results"]
     assert (result["partial"], [row["arith"] for row in result["rows"]]) == (True, ["float8_e4m3"])
     outcome.says("formats are missing")
 

@@ -51,8 +51,7 @@ def test_the_shown_command_is_quoted_for_a_shell_and_says_the_same(hardsim: Any)
     found = hardsim("check", "-e", "O(p & H q)", "--props", "p q", "--regime", "none", "--max-n", "12")
     assert found.code == 1
     (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim trace")]
-    again = hardsim(*shlex.split(line)[1:])
-    assert again.code == 1
+    assert hardsim(*shlex.split(line)[1:]).code == 1
     assert "'p q'" in line
     assert "'{" in line
 
@@ -74,8 +73,7 @@ def test_a_model_that_is_written_reads_sets(hardsim: Any, requests: str) -> None
 def test_a_word_is_pinned_as_sets(hardsim: Any, tmp_path: Path) -> None:
     path = tmp_path / "f.ltl"
     path.write_text("props: p q\nO(p & H q)\n", encoding="utf-8")
-    found = hardsim("check", str(path), "--regime", "none", "--max-n", "12", "--pin")
-    assert found.code == 1
+    assert hardsim("check", str(path), "--regime", "none", "--max-n", "12", "--pin").code == 1
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "props: p q"
     assert lines[1].startswith(("accept: {", "reject: {"))
@@ -100,8 +98,7 @@ def test_a_bare_formula_is_read_with_its_names_as_propositions(hardsim: Any, tmp
 
 
 @pytest.mark.parametrize(
-    ("given", "symbols"),
-    [(("--props", "P1 P2"), 4), (("--props", "auto"), 4), (("--alphabet", "P1 P2 x"), 3)],
+    ("given", "symbols"), [(("--props", "P1 P2"), 4), (("--props", "auto"), 4), (("--alphabet", "P1 P2 x"), 3)]
 )
 def test_a_file_without_a_header_is_read_over_what_is_given(
     hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: tuple[str, str], symbols: int

@@ -100,8 +100,7 @@ def test_formulas_beside_a_network_end_in_a_summary_of_the_formulas(
     path = tmp_path / "mean.json"
     path.write_text(json.dumps(network_json(mean_of_a())))
     text = "network: mean.json\nalphabet: a b\ntokens: a b\noutput share: #[a] > #[b]\n"
-    judged = written(tmp_path / "mean.spec", text)
-    arguments = ("prove", since, future, judged, "--max-n", "3")
+    arguments = ("prove", since, future, written(tmp_path / "mean.spec", text), "--max-n", "3")
     outcome = hardsim(*arguments).exits(3)  # words of a network are certified, which is less than the requested proof
     assert sum("1-3" in line.split() for line in outcome.out.splitlines()) == 2
     assert outcome.out.endswith("\n3 results: 2 PROVED, 1 CERTIFIED\n")
@@ -433,8 +432,7 @@ def test_a_word_out_of_range_is_an_error(hardsim: Any, tmp_path: Path) -> None:
 
 
 def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, by_words: Path, since: Path) -> None:
-    path = program(tmp_path, SOME_A)
-    for proved in (path, since):
+    for proved in (program(tmp_path, SOME_A), since):
         hardsim("check", proved, "--max-n", "2", "--require", "proved").clean("PROVED ", "every word of length 1 to 2")
     outcome = hardsim("check", by_words, "--max-n", "2", "--require", "proved")
     outcome.exits(3).says(

@@ -187,8 +187,7 @@ def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> No
         "oracle: accept; hard attention: reject; softmax: reject", f"and {path} disagree: correct one of them",
     )  # fmt: skip
     outcome.lacks("defect of hardsim")
-    shown = hardsim(*command.split()[1:]).exits(1, "NO")
-    shown.says("the answers on this word differ")
+    hardsim(*command.split()[1:]).exits(1, "NO").says("the answers on this word differ")
     assert hardsim(*command.split()[1:], "--json", "-").result["against"] == str(path)
 
 
@@ -429,8 +428,7 @@ def test_a_formula_alone_has_the_propositions_of_the_reference(hardsim: Cli, tmp
     hardsim("equiv", header, other, "--max-n", "2").exits(0, "CERTIFIED")
     hardsim("check", bare, "--props", "auto", "--against", other).refused("unknown proposition 'q'")
     hardsim("check", bare, "--props", "auto", "--against", bare, "--max-n", "2").exits(0, "all 6 words")
-    shown = hardsim("equiv", bare, other)
-    shown.refused("missing alphabet")
+    hardsim("equiv", bare, other).refused("missing alphabet")
     constrained = written(tmp_path / "constrained.ltl", "props: p q\none-of: p q\np\n")
     hardsim("check", constrained, "--against", bare, "--max-n", "2").exits(0, "all 6 words up to length 2")
     many = " ".join(f"p{k}" for k in range(58))

@@ -201,8 +201,7 @@ def test_two_runs_at_once_are_one_run_and_a_refusal(since: Path, tmp_path: Path)
     assert [one.code for one in ends] in ([0, 2], [0, 0])  # one run may have ended before the other began
     if ends[1].code == 2:
         ends[1].refused("another process is using this file")
-    again = ended(*arguments).exits(0)
-    assert again.json == ends[0].json
+    assert ended(*arguments).exits(0).json == ends[0].json
 
 
 @pytest.mark.parametrize("code", [1, 2])

@@ -108,12 +108,8 @@ def test_heads_are_judged_one_by_one(hardsim: Any, tmp_path: Path) -> None:
 
 def test_a_sided_head_that_never_ties_says_nothing(hardsim: Any, tmp_path: Path) -> None:
     document = with_head(sided("leftmost"), w_k=[{"i": "-1"}])
-    document |= {
-        "coordinates": [*document["coordinates"], "i"],
-        "encodings": [{"coordinate": "i", "value": "i"}],
-    }
-    path = write(tmp_path, document)
-    outcome = hardsim("check", path, "--max-n", "4").clean("PROVED ")
+    document |= {"coordinates": [*document["coordinates"], "i"], "encodings": [{"coordinate": "i", "value": "i"}]}
+    outcome = hardsim("check", write(tmp_path, document), "--max-n", "4").clean("PROVED ")
     assert "tie" not in outcome.told_text.replace("tieless", "")
 
 

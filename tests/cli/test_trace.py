@@ -61,8 +61,7 @@ def test_one_head_position_by_position(hardsim: Cli) -> None:
 
 
 def test_an_external_network(hardsim: Cli, tmp_path: Path) -> None:
-    net = hooked_folder(tmp_path / "net", -0.5)
-    found = hardsim("trace", net, "a b a").clean()
+    found = hardsim("trace", hooked_folder(tmp_path / "net", -0.5), "a b a").clean()
     # All logits are 0, so hard attention takes the mean of the visible positions.
     (row,) = [line.split() for line in found.out.splitlines() if "looks at" in line and "head" in line]
     assert row[-3:] == ["0", "0,1", "0,1,2"]

@@ -103,11 +103,7 @@ def test_prefix_notation_is_named_in_files_and_expressions(hardsim: Any, tmp_pat
 
 @pytest.mark.parametrize(
     ("name", "text", "arguments"),
-    [
-        ("c.txt", "& p0 p1\nG t\n", ["--lines"]),
-        ("c.ltl", "G t\nU p0 F p1\n", ["--lines"]),
-        ("c.lbt", "G t\n", []),
-    ],
+    [("c.txt", "& p0 p1\nG t\n", ["--lines"]), ("c.ltl", "G t\nU p0 F p1\n", ["--lines"]), ("c.lbt", "G t\n", [])],
 )
 def test_constants_of_prefix_notation_are_not_read_as_propositions(
     hardsim: Any, tmp_path: Path, name: str, text: str, arguments: list[str]
@@ -154,8 +150,7 @@ def test_what_a_specification_names_is_named(hardsim: Any, tmp_path: Path, name:
     (tmp_path / name).write_text(text, encoding="utf-8")
     spec = tmp_path / "x.spec"
     spec.write_text(f"network: {name}\noutput y: a\n", encoding="utf-8")
-    outcome = hardsim("check", spec)
-    outcome.refused(f"{spec}:1:10: error: ", message)
+    hardsim("check", spec).refused(f"{spec}:1:10: error: ", message)
 
 
 def test_a_program_that_a_specification_names_is_named(hardsim: Any, tmp_path: Path) -> None:
@@ -197,8 +192,7 @@ def test_field_cases(hardsim: Any, case: str) -> None:
 
 def _cases(path: Path) -> dict[str, Any]:
     """Return the table of the field cases from the source, where it is a literal."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in tree.body:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "CASES":
             table = node.value
             assert isinstance(table, ast.List)

@@ -183,8 +183,7 @@ def test_values_between_0_and_1_stay_numbers() -> None:
     twice = ProgramLayer((), (Unit((("out", 1),), Affine.of({"half": 2})),))
     base = since()
     letter = replace(base.letters[0], name="a", symbols=frozenset("a"))
-    program = replace(base, letters=(letter,), layers=(half, twice), output="out")
-    trace = run(program, ["ab", "ba"])
+    trace = run(replace(base, letters=(letter,), layers=(half, twice), output="out"), ["ab", "ba"])
     assert trace.numbers("half").values(0) == [Fraction(1, 2), 0]
     assert trace.accepted.tolist() == [False, True]
 

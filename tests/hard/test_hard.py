@@ -23,8 +23,7 @@ from tests.support.model import REGIMES
     ],
 )
 def test_least_gap_at_length_6(regime: str, gap: Fraction) -> None:
-    trace = hard_run(since(regime), "bbbbbb")
-    assert list(trace.gaps.values()) == [gap]
+    assert list(hard_run(since(regime), "bbbbbb").gaps.values()) == [gap]
 
 
 def test_winners_are_the_rightmost_positions_that_decide() -> None:
@@ -36,7 +35,6 @@ def test_winners_are_the_rightmost_positions_that_decide() -> None:
 
 
 def test_marker_attention_is_the_exact_mean() -> None:
-    program = lower(desugar(parse_expression("first", ["a"])), REGIMES["position"])
-    trace = hard_run(program, "aaaa")
+    trace = hard_run(lower(desugar(parse_expression("first", ["a"])), REGIMES["position"]), "aaaa")
     assert trace.columns["first.mean"] == [1, 0, Fraction(1, 3), 0]
     assert trace.columns["first"] == [1, 0, 0, 0]

@@ -227,8 +227,7 @@ def test_rows_have_units_of_their_own_where_one_for_all_is_large() -> None:
     """Means of i numbers, i up to 60: their common unit has 80 bits, and each row's no more than i."""
     size = 60
     means = Exact.row([Fraction(i // 2, i) for i in range(1, size + 1)], 1)
-    keys = Exact.row(range(size), 1)
-    scores = Scores.of([(means, keys)], size)
+    scores = Scores.of([(means, Exact.row(range(size), 1))], size)
     assert means.whole.dtype == object
     assert all(unit <= row for row, unit in enumerate(scores.units, 1))
     assert [int(whole) for whole in scores.queries[0][0]] == [
@@ -239,8 +238,7 @@ def test_rows_have_units_of_their_own_where_one_for_all_is_large() -> None:
 
 @pytest.mark.parametrize(("size", "kind"), [(SAFE - 1, np.int64), (SAFE, object)])
 def test_scores_are_machine_integers_below_the_limit(size: int, kind: type) -> None:
-    scores = Scores.of([(Exact.row([1, 1], 1), Exact.row([size, -size], 1))], 2)
-    found = dense(scores, ALL, {})
+    found = dense(Scores.of([(Exact.row([1, 1], 1), Exact.row([size, -size], 1))], 2), ALL, {})
     assert found.gap.dtype == kind
     assert [int(gap) for gap in found.gap[0]] == [2 * size] * 2
 

@@ -253,5 +253,4 @@ def test_the_deepest_expression() -> None:
     arith = parse_arith(text)
     assert arith.evaluate() == MAX_OPERATIONS // 2 + 1
     assert pickle.loads(pickle.dumps(arith)) == arith
-    negations = parse_arith("-" * MAX_OPERATIONS + "n")
-    assert negations.evaluate(n=5) == 5
+    assert parse_arith("-" * MAX_OPERATIONS + "n").evaluate(n=5) == 5

@@ -247,8 +247,7 @@ def test_a_formula_without_a_header(text: str, expected: str) -> None:
 
 def test_deep_brackets_leave_room_for_what_stands_in_them() -> None:
     deep = "(a & (b |\n"
-    text = form(f"{LTL}{deep * 90}a{'))' * 90}")
-    assert max(map(len, text.splitlines()[1:-1])) < WIDTH
+    assert max(map(len, form(f"{LTL}{deep * 90}a{'))' * 90}").splitlines()[1:-1])) < WIDTH
     assert form(f"{LTL}{'(' * 5_000}a{')' * 5_000}") == f"{LTL}a\n"
 
 
@@ -267,8 +266,7 @@ def test_a_whole_file() -> None:
 
 
 def test_comments_where_brackets_go_and_where_nothing_is_left() -> None:
-    text = f"{LTL}let x = // c1\n  ( // c2\n   a )\n( a\n // c3\n ) // c4\n// c5"
-    once = form(text)
+    once = form(f"{LTL}let x = // c1\n  ( // c2\n   a )\n( a\n // c3\n ) // c4\n// c5")
     assert comments(once) == ["// c1", "// c2", "// c3", "// c4", "// c5"]
     assert form(once) == once
 

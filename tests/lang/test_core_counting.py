@@ -75,8 +75,7 @@ def test_coefficients_are_divided_by_their_gcd_and_zeros_dropped(
     node = builder.nodes[lit.node]
     assert isinstance(node, AtLeast)
     assert not lit.negated
-    found = {count: value for value, count in node.terms}
-    assert found == dict(zip(counts, kept[0], strict=False))
+    assert {count: value for value, count in node.terms} == dict(zip(counts, kept[0], strict=False))
     assert node.constant == kept[1]
 
 
@@ -221,8 +220,7 @@ def test_the_only_terms_of_positions_and_lengths_are_counts_of_true() -> None:
 
 def test_a_predicate_of_a_constant_is_still_a_predicate() -> None:
     """A user's predicate may depend on n, so it cannot be folded."""
-    file = parse_text("alphabet: a b\npred HALF(i, n) = 2*i == n\nHALF(3)\n")
-    found = desugar(file)
+    found = desugar(parse_text("alphabet: a b\npred HALF(i, n) = 2*i == n\nHALF(3)\n"))
     node = found.nodes[found.root.node]
     assert isinstance(node, Numeric)
     assert (node.name, node.scale, node.offset) == ("HALF", 0, 3)

@@ -214,8 +214,7 @@ def test_bounded_operators_cost_a_step_for_each_position() -> None:
     text = "a"
     for _ in range(5):
         text = f"F[0,50] X {text}"
-    live = desugar(parse_expression(text, "a b")).live
-    assert len(live) <= 5 * (2 * 50 + 1) + 2
+    assert len(desugar(parse_expression(text, "a b")).live) <= 5 * (2 * 50 + 1) + 2
 
 
 def test_bounds_that_are_not_compiled_are_still_evaluated() -> None:
@@ -320,11 +319,7 @@ def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: s
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [
-        ("always p", "always is written G"),
-        ("p until q", "until is written U"),
-        ("p -> next(q)", "next is written X"),
-    ],
+    [("always p", "always is written G"), ("p until q", "until is written U"), ("p -> next(q)", "next is written X")],
 )
 def test_words_that_are_taken_for_propositions_get_hints(text: str, hint: str) -> None:
     assert raised(SourceError, parse_expression, text, None, props=MENTIONED).hint == hint

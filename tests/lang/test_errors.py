@@ -315,11 +315,7 @@ def test_definitions_need_a_file() -> None:
         ("◻ a", "◻", "always is written G"),
         ("◆ a", "◆", "once is written O"),
         ("a;", ";", "a formula has no mark at its end"),
-        (
-            "F[a]",
-            "[",
-            "square brackets occur in counts, as in #L[a], in bounds, as in F[0,3], and in [] and X[!] only",
-        ),
+        ("F[a]", "[", "square brackets occur in counts, as in #L[a], in bounds, as in F[0,3], and in [] and X[!] only"),
     ],
 )
 def test_operators_of_other_tools_are_named(formula: str, under: str, hint: str) -> None:
@@ -405,8 +401,7 @@ DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k
     ],
 )
 def test_nesting(text: str, column: int, message: str) -> None:
-    caught = raised(SourceError, parse_expression, text, "a b", "x")
-    lines = str(caught).split("\n")
+    lines = str(raised(SourceError, parse_expression, text, "a b", "x")).split("\n")
     assert lines[0] == f"x:1:{column}: error: {message}"
     assert lines[2].strip("^ ") == ""
     assert len(lines[1]) < 180

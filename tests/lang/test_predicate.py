@@ -143,8 +143,7 @@ def test_mistakes_are_reported_when_the_file_is_read(condition: str, offset: int
     ],
 )
 def test_conditions_without_a_value(condition: str, offset: int, under: str, message: str) -> None:
-    error = error_of(condition)
-    lines = str(error).split("\n")
+    lines = str(error_of(condition)).split("\n")
     assert lines[0].startswith(f"f.ltl:3:{COLUMN + offset}: error: {message}")
     assert lines[2] == " " * (2 + COLUMN - 1 + offset) + "^" * len(under)
 

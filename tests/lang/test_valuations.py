@@ -327,10 +327,7 @@ def test_what_a_file_declares_wins() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("F 2nd", "no proposition is mentioned here"),
-        ("req & 2nd", "unknown proposition or name '2nd'"),
-    ],
+    [("F 2nd", "no proposition is mentioned here"), ("req & 2nd", "unknown proposition or name '2nd'")],
 )
 def test_what_is_no_proposition_is_not_read_as_one(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):
@@ -405,15 +402,13 @@ def test_the_oracles_answer_as_the_definitions_on_all_short_words() -> None:
         "Y(p <-> q)",
     ]
     for text in texts:
-        file = parse_expression(text, None, props="p q")
-        require_meaning(file, all_words(PQ, 3))
+        require_meaning(parse_expression(text, None, props="p q"), all_words(PQ, 3))
 
 
 @settings(max_examples=25, deadline=None)
 @given(formulas("pq", 3))
 def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: Formula) -> None:
-    file = FormulaFile(Valuations(["p", "q"]), formula)
-    require_meaning(file, all_words(PQ, 2))
+    require_meaning(FormulaFile(Valuations(["p", "q"]), formula), all_words(PQ, 2))
 
 
 def require_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
@@ -428,8 +423,7 @@ def require_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
 
 def test_propositions_whose_names_contain_each_other_stay_distinct() -> None:
     names = ["a", "ab", "b.", "(a"]
-    alphabet = Valuations(names)
-    for name, symbol in product(names, alphabet):
+    for name, symbol in product(names, Valuations(names)):
         file = parse_expression(f"'{name}'", None, props=names)
         assert Oracle(file).accepts((symbol,)) is (name in held(symbol))
         many = BatchOracle(file)

@@ -102,8 +102,7 @@ def soft_at(subject: Subject, tau: str) -> SoftEngine:
 
 
 def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
-    easy = subject_of(tmp_path, some_a())
-    assert bits_needed(soft_at(easy, "1/9"), words(2)) == 8
+    assert bits_needed(soft_at(subject_of(tmp_path, some_a()), "1/9"), words(2)) == 8
     # At tau = 1 the output of ab is e/(1 + e) = 0.73105857863000487925...: the digits that are left out are 4.9e-15,
     # between 2^-48 and 2^-47, and a ball of p bits is about 2^-p wide.
     close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
@@ -155,8 +154,7 @@ def test_without_a_search(tmp_path: Path) -> None:
 
 
 def test_errors_at_a_temperature_of_ones_own(tmp_path: Path) -> None:
-    result = report(at_temperature(subject_of(tmp_path, some_a()), "1/4"), 3)
-    for length in result.lengths[1:]:
+    for length in report(at_temperature(subject_of(tmp_path, some_a()), "1/4"), 3).lengths[1:]:
         q = (length.n - 1) * exp(-4)
         assert length.temperature == Fraction(1, 4)
         assert float(length.error) == pytest.approx(q / (1 + q), rel=1e-9)

@@ -97,8 +97,7 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
 @pytest.mark.slow
 def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> None:
     subject = compiled(text, regime)
-    result = critical(subject, longest)
-    for row in result.lengths[:longest]:
+    for row in critical(subject, longest).lengths[:longest]:
         truth = max(critical_of(subject, word) for word in product("ab", repeat=known(row.n)))
         assert row.exhaustive
         # Words are wrong up to the true critical beta, to 1/10000.

@@ -163,11 +163,7 @@ def test_a_long_alphabet_is_shortened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("flipflop.ahat.json", "is a hard-attention model"),
-        ("sort.srasp", "maps words to words"),
-    ],
+    ("name", "message"), [("flipflop.ahat.json", "is a hard-attention model"), ("sort.srasp", "maps words to words")]
 )
 def test_what_says_nothing_of_words_is_refused(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

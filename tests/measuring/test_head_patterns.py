@@ -249,8 +249,7 @@ def test_classes_are_inferred_from_what_such_heads_do(pattern: str, members: set
     argmax = np.array([[naive(pattern, word, q, members, nothing) for q in range(n)] for word in tokens.tolist()])
     assert (nearest(pattern, np.isin(tokens, list(members)), nothing) == argmax).all()
     argmax[:, nothing] = -1  # a query that sees only itself
-    found = evidence(pattern, mask, tokens, argmax, 4)
-    assert set(np.flatnonzero(found > 0).tolist()) == members
+    assert set(np.flatnonzero(evidence(pattern, mask, tokens, argmax, 4) > 0).tolist()) == members
 
 
 def test_evidence_is_counted() -> None:
@@ -349,8 +348,7 @@ def test_logits_of_different_keys_may_be_equal_exactly(monkeypatch: pytest.Monke
     for matrix, exact in ((ALIKE, 1), (ALIKE * [1, 1 + 2.0**-52, *[1] * ROWS], 0)):
         found = only(network([head(matrix)]), words=(("a", "b"),))
         assert (found.ties, found.exact_ties) == (1, exact)
-    biased = replace(head(ALIKE), b_q=np.eye(8)[0] * 2.0**-60)
-    found = only(network([biased]), words=(("a", "b"),))
+    found = only(network([replace(head(ALIKE), b_q=np.eye(8)[0] * 2.0**-60)]), words=(("a", "b"),))
     assert (found.ties, found.exact_ties) == (1, 0)
     monkeypatch.setattr(head_patterns, "MOST_PRODUCTS", 0)
     for word, exact in ((("a", "b"), 0), (("a", "a"), 1)):
@@ -469,8 +467,7 @@ def test_a_word_of_one_position_says_nothing() -> None:
 
 def test_rows_that_overflow_are_ties() -> None:
     score = lambda q, t, k, u: 1e200 * (t != "" and u == "a")  # noqa: E731
-    made = network([head(bilinear(score, "ab"))])
-    large = replace(made.heads[0], w_k=np.eye(8) * 1e200)
+    large = replace(network([head(bilinear(score, "ab"))]).heads[0], w_k=np.eye(8) * 1e200)
     found = only(network([large]), 2)
     assert found.ties == found.queries == 4
     # The weights show that aa and bb are exactly tied.

@@ -8,15 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.lang.valuations import (
-    Alphabet,
-    Exclusion,
-    Numbering,
-    Valuations,
-    members_of,
-    same_spelling,
-    same_symbols,
-)
+from hardsim.lang.valuations import Alphabet, Exclusion, Numbering, Valuations, members_of, same_spelling, same_symbols
 from hardsim.measuring.equiv import EquivOptions, compare
 from hardsim.targets.inputs.base import semantics_of
 from hardsim.targets.opening import of_formula
@@ -27,12 +19,7 @@ from tests.support.check import CheckOptions, ModelOptions, Verdict, check_with_
 from tests.support.language import InputError, parse_text
 
 NAMES = ("p", "q", "r")
-HEADERS = (
-    "props: p q",
-    "props: q p",
-    "alphabet: {} {p} {q} {p,q}",
-    "alphabet: {q,p} {q} {} {p}",
-)
+HEADERS = ("props: p q", "props: q p", "alphabet: {} {p} {q} {p,q}", "alphabet: {q,p} {q} {} {p}")
 """Headers that declare the same alphabet, in each syntax."""
 FORMULAS = {"p & q": ".*d", "H p": "[bd]+", "O(q & Y p)": ".*[bd][cd].*", "Y(p & !q) | q": ".*(b.|[cd])"}
 """Formulas read at the last position, and the equivalent patterns over letters for sets."""

@@ -90,8 +90,7 @@ def require(result: TraceResult, program: Any, prepared: Any) -> None:
         gaps = [read.gap for read in head.reads if read.gap is not None]
         if head.name in known.gaps and gaps:
             assert min(gaps) == known.gaps[head.name]
-    last = {value.coordinate: value for value in result.values}
-    for name, value in last.items():
+    for name, value in {value.coordinate: value for value in result.values}.items():
         assert list(value.hard) == known.columns[name]
         values = zip(value.hard, value.soft, value.error, strict=True)
         assert all(error >= abs(hard - soft) for hard, soft, error in values)
@@ -228,9 +227,7 @@ def test_largest_logits_that_are_equal_make_no_head_uniform() -> None:
 
 def test_logits_of_an_external_network() -> None:
     """The logits of the head fall by 1/8 with each position, so that it looks at the first one."""
-    network = falling(Fraction(0), Fraction(1, 8), 12)
-    result = model_of(network).trace("abab")
-    for head in result.heads:
+    for head in model_of(falling(Fraction(0), Fraction(1, 8), 12)).trace("abab").heads:
         for read, row in zip(head.reads, soft_rows(head), strict=True):
             if read.query and not head.uniform:
                 (key,) = read.keys

@@ -18,15 +18,7 @@ from hypothesis import strategies as st
 
 from hardsim.campaign.evaluate import compiled_text
 from hardsim.measuring.export import folder_files
-from hardsim.precision.bounds import (
-    LARGE,
-    StructureBounds,
-    _alternating,
-    _of_levels,
-    _Seen,
-    _Terms,
-    require_to,
-)
+from hardsim.precision.bounds import LARGE, StructureBounds, _alternating, _of_levels, _Seen, _Terms, require_to
 from hardsim.precision.lengths import NotEnclosed, OfLength, members
 from hardsim.precision.numbers import FORMATS
 from hardsim.precision.passes import Emulated
@@ -66,8 +58,7 @@ def answers(made: Export, words: Sequence[tuple[str, ...]]) -> list[float]:
 
 
 def rows(made: Export, max_n: int, accumulate: bool = False, names: Sequence[str] = NAMES) -> dict[str, FormatRow]:
-    found = precision_of(made, "test", names, max_n, 64, accumulate).rows
-    return {row.arith: row for row in found}
+    return {row.arith: row for row in precision_of(made, "test", names, max_n, 64, accumulate).rows}
 
 
 # ---- where arithmetic has the first failure ----
@@ -509,8 +500,7 @@ def test_any_number_of_equals_is_bounded(
         there = [[far - rng.random() * 3] * sizes[0], [near] * sizes[1], [0.0] * sizes[2]]
         logits = form.round(np.array([t for part in there for t in part]))
         powers = one.exp(logits if ascending else logits[::-1])[None, :]
-        weights = one.round(powers / one.total(powers))
-        found = one.matmul(weights, np.ones((len(logits), 1))).item()
+        found = one.matmul(one.round(powers / one.total(powers)), np.ones((len(logits), 1))).item()
         assert low <= found <= high
 
 
@@ -552,8 +542,7 @@ def test_what_no_format_holds_is_not_safe() -> None:
 
 def test_classes_are_those_of_the_positions() -> None:
     for n in range(1, 8):
-        masks = [members(one, n) for one in Classes(0, False).classes]
-        assert (np.sum(masks, axis=0) == 1).all()
+        assert (np.sum([members(one, n) for one in Classes(0, False).classes], axis=0) == 1).all()
 
 
 @pytest.mark.parametrize("regime", PROVEN)
@@ -580,8 +569,7 @@ def test_a_head_that_reads_nothing_else_is_exact() -> None:
 
 
 def test_the_structure_is_that_of_the_network() -> None:
-    found = structure("since.ltl", "position", Fraction(7))
-    (head,) = found.heads
+    (head,) = structure("since.ltl", "position", Fraction(7)).heads
     assert (len(head.queries), head.rightmost) == (2, True)
     assert head.error <= exp(-3.5) * 1.01
     assert {one.value for one in head.types} == {0, 1}

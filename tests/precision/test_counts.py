@@ -66,10 +66,7 @@ def words_of(alphabet: tuple[str, ...], n: int, rng: Random, most: int) -> list[
 # ---- which counts occur together ----
 
 
-@given(
-    st.lists(st.tuples(*[st.integers(0, 1)] * 3), min_size=1, max_size=5, unique=True),
-    st.integers(1, 4),
-)
+@given(st.lists(st.tuples(*[st.integers(0, 1)] * 3), min_size=1, max_size=5, unique=True), st.integers(1, 4))
 def test_every_sum_of_vectors_is_a_case(vectors: list[tuple[int, ...]], size: int) -> None:
     found = cases(np.array([7]), np.array([size]), dict.fromkeys(vectors))
     sums = {tuple(map(sum, zip(*some, strict=True))) for some in product(vectors, repeat=size)}

@@ -69,8 +69,7 @@ def test_functions_are_the_nearest_floats() -> None:
         function, n = parse_arith(text), 399
         found = float_values(function, i, n)
         assert found is not None
-        exact = [float(function.evaluate(i=int(k), n=n)) for k in i]
-        np.testing.assert_array_equal(found, exact)
+        np.testing.assert_array_equal(found, [float(function.evaluate(i=int(k), n=n)) for k in i])
     assert float_values(parse_arith("sqrt(i)"), i, 399) is None
 
 
@@ -111,7 +110,5 @@ def test_the_grouping_belongs_to_the_answer(name: str, how: str, first: int) -> 
 
 def test_what_overflows() -> None:
     form = FORMATS["float16"]
-    squares = form.round(np.arange(300.0) ** 2)
-    assert int(np.argmax(np.isinf(squares))) == 256
-    fourth = form.round(16 * np.arange(1.0, 20) ** 4)
-    assert int(np.argmax(np.isinf(fourth))) + 1 == 8
+    assert int(np.argmax(np.isinf(form.round(np.arange(300.0) ** 2)))) == 256
+    assert int(np.argmax(np.isinf(form.round(16 * np.arange(1.0, 20) ** 4)))) + 1 == 8

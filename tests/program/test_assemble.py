@@ -53,8 +53,7 @@ def test_matrices_are_the_same_for_every_length(regime: str) -> None:
     forward = mp_forward(model, 30)
     for word in ("w0r", "w1" * 150):
         forward.run(word)
-        again = assemble(program, choose(program))
-        assert again == model
+        assert assemble(program, choose(program)) == model
         after = [(head.w_q, head.w_k, head.w_v) for layer in forward.model.layers for head in layer.heads]
         assert all(
             one is two for old, new in zip(before, after, strict=True) for one, two in zip(old, new, strict=True)
@@ -142,8 +141,7 @@ def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwo
     """A program that is assembled and read back has the same matrices; one that is written and read back is the
     same.
     """
-    program = hard.program
-    network = assemble(program, TAU)
+    network = assemble(hard.program, TAU)
     assert assemble(program_of(network, list(hard.heads)), TAU) == network
 
 

@@ -54,8 +54,7 @@ def check_language(subject: Subject) -> None:
         if len(words) > WORDS:
             break
         trace = exact.run(words)
-        outputs = outputs_of(exact.program, trace)
-        assert outputs == [int(oracle.accepts(word)) for word in words]
+        assert outputs_of(exact.program, trace) == [int(oracle.accepts(word)) for word in words]
         for name, head in measure(model, words, trace).heads.items():
             assert head.tie is None or heads[name].kind in (Kind.SIGN, Kind.SIGN_RAMP, Kind.TABLE)
             declared = heads[name].promised(n)

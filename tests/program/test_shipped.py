@@ -76,8 +76,7 @@ def run(path: Path, n: int) -> tuple[list[tuple[str, ...]], list[Fraction], Leng
     exact = ExactModel(read(path).program)
     words = list(product(exact.program.alphabet, repeat=n))
     trace = exact.run(words)
-    outputs = outputs_of(exact.program, trace)
-    return words, outputs, measure(exact.program, words, trace)
+    return words, outputs_of(exact.program, trace), measure(exact.program, words, trace)
 
 
 def lengths(path: Path) -> range:
@@ -141,8 +140,7 @@ def test_declared_gaps_are_kept(path: Path) -> None:
 def test_which_have_ties(path: Path) -> None:
     """All other models have unique maxima, except the one that loses this at length 7."""
     for n in lengths(path):
-        heads = run(path, n)[2].heads.values()
-        tied = any(head.tie is not None for head in heads)
+        tied = any(head.tie is not None for head in run(path, n)[2].heads.values())
         assert tied == ((name_of(path) in TIED and n > 1) or (name_of(path) == "tieless_until_7" and n > 6))
 
 

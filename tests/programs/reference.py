@@ -94,8 +94,7 @@ def majority_rules(word: str) -> str:
 
 def run_length(word: str) -> str:
     """Repeat a letter that follows a digit; then remove the digits."""
-    repeated = re.sub("([23])([ab])", lambda match: match[2] * int(match[1]), word)
-    return re.sub("[23]", "", repeated)
+    return re.sub("[23]", "", re.sub("([23])([ab])", lambda match: match[2] * int(match[1]), word))
 
 
 def by_rank(word: str) -> str:

@@ -96,8 +96,7 @@ def apart(text: str, n: int) -> bool:
 
 @pytest.mark.parametrize("text", LIMITED + UNLIMITED)
 def test_hahns_limit_is_claimed_where_one_symbol_decides_at_every_length(text: str) -> None:
-    core = desugar(read_expression(text, "a b").file)
-    assert hahn_limited(core) is (text in LIMITED)
+    assert hahn_limited(desugar(read_expression(text, "a b").file)) is (text in LIMITED)
     assert all(apart(text, n) for n in (6, 7, 8)) is (text in LIMITED)
 
 

@@ -69,8 +69,7 @@ def look_ups(subject: Subject, heads: tuple[HeadResult, ...]) -> list[HeadResult
 @pytest.mark.parametrize("text", [SUM, "5*#L[a] - 4*#L[b] > 3 | PRIME(#L[a])", "O (#L[a] = #L[b]) & ODD(#L[b])"])
 def test_errors_stay_within_the_theory(text: str, regime: str) -> None:
     subject = compiled(text, regime)
-    result = check_subject(subject, CheckOptions(max_n=6))
-    for length in result.lengths:
+    for length in check_subject(subject, CheckOptions(max_n=6)).lengths:
         assert known(length.sum_error) <= Fraction(1, 4)
         mine = look_ups(subject, length.heads)
         assert mine

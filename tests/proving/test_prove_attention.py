@@ -45,8 +45,7 @@ def reasons(proof: ProofResult) -> list[str | None]:
 
 def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
     """Outputs 0 and 1 are 1/4 from 3/4; the bound (n - 1) e^(-1/tau) must be at most half of that."""
-    proof = prove(subject_of(tmp_path, some_a_by_words()), 3)
-    two = proof.lengths[1]
+    two = prove(subject_of(tmp_path, some_a_by_words()), 3).lengths[1]
     assert two.distance == Fraction(1, 4)
     assert known(two.bound) <= Fraction(1, 8)
     assert known(two.temperature) < critical(2)

@@ -69,8 +69,7 @@ def pre() -> None:
     from torch import nn
 
     layer = layer_of(activation="gelu", norm_first=True, bias=False, layer_norm_eps=1e-3)
-    final = nn.LayerNorm(WIDTH)
-    encoder = nn.TransformerEncoder(layer, 2, norm=final, enable_nested_tensor=False)
+    encoder = nn.TransformerEncoder(layer, 2, norm=nn.LayerNorm(WIDTH), enable_nested_tensor=False)
     parts = nn.ModuleDict({"encoder": encoder, "embedding": nn.Embedding(VOCABULARY, WIDTH)})
     filled(parts, 2).bfloat16()
 

@@ -225,8 +225,7 @@ def test_files_of_more_than_tensors_are_refused(torch: Any, tmp_path: Path) -> N
     ):
         path = state_folder(torch, tmp_path, value)
         assert raised(InputError, read_folder, path, match=said).hint
-    whole = (tmp_path / "state.pt").read_bytes()
-    for broken in (whole[:-20], b"", b"text"):
+    for broken in ((tmp_path / "state.pt").read_bytes()[:-20], b"", b"text"):
         (tmp_path / "state.pt").write_bytes(broken)
         raised(InputError, read_folder, str(tmp_path), match="not a file of tensors alone")
 

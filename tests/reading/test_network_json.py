@@ -187,8 +187,7 @@ def test_what_is_left_out() -> None:
     ],
 )  # fmt: skip
 def test_numbers_are_what_is_written(text: str, number: Fraction) -> None:
-    document = json.dumps(MORE_A).replace("-0.1", text)
-    bias = read(document).unembedding_bias
+    bias = read(json.dumps(MORE_A).replace("-0.1", text)).unembedding_bias
     assert bias is not None
     assert bias.tolist() == [number]
 

@@ -205,8 +205,7 @@ def test_an_error_names_torch_where_it_is_needed(tmp_path: Path, monkeypatch: py
     write_folder(tmp_path, ONE, {})
     (tmp_path / "model.safetensors").rename(tmp_path / "state.pt")
     monkeypatch.setitem(sys.modules, "torch", None)
-    error = refused(tmp_path, "torch is not installed")
-    assert "Install torch" in error.hint
+    assert "Install torch" in refused(tmp_path, "torch is not installed").hint
 
 
 # ---- dtypes ----
@@ -233,8 +232,7 @@ def raw_folder(folder: Path, dtype: str, data: bytes, shape: tuple[int, ...]) ->
 )
 def test_every_format_is_read_exactly(tmp_path: Path, name: str, dtype: Any, values: list[float]) -> None:
     stored = np.array(values).astype(dtype)
-    found = read_folder(raw_folder(tmp_path, name, stored.tobytes(), (3,)))
-    exact = found.weights.take("w", 3)
+    exact = read_folder(raw_folder(tmp_path, name, stored.tobytes(), (3,))).weights.take("w", 3)
     assert exact.dtype == np.float64
     assert exact.tolist() == [float(value) for value in stored]
     assert exact.tobytes() == stored.astype(np.float64).tobytes()

@@ -503,8 +503,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("make", "match"), REFUSED)
 def test_a_module_that_is_not_understood(torch: Any, make: Callable[[Any], Any], match: str) -> None:
-    module = make(torch)
-    assert raised(InputError, from_torch, module, np.eye(4), np.eye(4), match=match).hint
+    assert raised(InputError, from_torch, make(torch), np.eye(4), np.eye(4), match=match).hint
 
 
 @pytest.mark.slow

@@ -129,8 +129,7 @@ def test_an_adapter_beside_a_network_is_not_left_out(tmp_path: Path) -> None:
 def test_weights_without_a_configuration_are_not_taken_for_missing(tmp_path: Path) -> None:
     state(tmp_path)
     (tmp_path / "model.safetensors").write_bytes((GPT2 / "model.safetensors").read_bytes())
-    error = raised(InputError, expand_paths, [str(tmp_path)])
-    assert "it has no config.json" in error.hint
+    assert "it has no config.json" in raised(InputError, expand_paths, [str(tmp_path)]).hint
     raised(InputError, read_input, str(tmp_path / "training_args.bin"), match="the state of a training run")
 
 

@@ -68,8 +68,7 @@ def test_what_is_left_at_its_default_may_be_missing() -> None:
 
 def scales(found: Stored) -> list[RootScale]:
     """Return the scales of the first head of each layer."""
-    network = read_transformerlens(found)
-    return [layer.heads[0].scale for layer in network.layers]
+    return [layer.heads[0].scale for layer in read_transformerlens(found).layers]
 
 
 def test_scores_are_divided_by_what_the_configuration_says() -> None:

@@ -206,8 +206,7 @@ def test_the_head_where_softmax_leaves_hard_attention_is_named_and_marked() -> N
 
 
 def test_words_show_what_was_decided() -> None:
-    shown = Shown((("a",), ("a", "b")), ())
-    lines = text_of(replace(RESULT, shown=shown)).splitlines()
+    lines = text_of(replace(RESULT, shown=Shown((("a",), ("a", "b")), ()))).splitlines()
     assert "  accepted  a   ab" in lines
     assert "  rejected  none of the shortest words" in lines
     outputs = Shown(outputs=(Mapped(("a", "b"), ("b", "a")), Mapped(("b",), ())))
@@ -258,8 +257,7 @@ def test_of_several_results_each_has_a_row_unless_it_failed() -> None:
     assert listed([failed])[0].startswith("REFUTED")
     assert [line.split()[0] for line in listed([failed, RESULT])[-2:]] == ["verdict", "OBSERVED"]
     # Numbers that do not fit beside a long name are left out.
-    wide = replace(RESULT, input="x" * 70)
-    assert listed([wide])[1] == f"OBSERVED   {'x' * 70}"
+    assert listed([replace(RESULT, input="x" * 70)])[1] == f"OBSERVED   {'x' * 70}"
     assert printed(print_list, [RESULT, MODEL]).splitlines()[1].split()[:2] == ["OBSERVED", "x[/b].ltl"]
     other = replace(RESULT, model=replace(FACTS, regime="position"))
     assert "x[/b].ltl, regime position" in printed(print_list, [other]).splitlines()[1]

@@ -69,8 +69,7 @@ def test_the_least_margin_is_not_that_of_undecided_words() -> None:
 
 
 def test_a_long_word_of_the_least_margin_stands_alone() -> None:
-    long = replace(RIGHT, judged=(judged(90, "1/4"),))
-    lines = lines_of(long)
+    lines = lines_of(replace(RIGHT, judged=(judged(90, "1/4"),)))
     start = lines.index("margin the least is 0.25, at length 90, on the word")
     assert lines[start + 1] == "".join(LONG)
 
@@ -137,8 +136,7 @@ def test_a_listing_tells_a_failure_on_the_empty_word() -> None:
         listing.add(replace(RIGHT, input="other"), ALPHABET)
 
     def alone(screen: Screen) -> None:
-        listing = Listing(screen, ["other"], networks=True)
-        listing.add(replace(RIGHT, input="other"), ALPHABET)
+        Listing(screen, ["other"], networks=True).add(replace(RIGHT, input="other"), ALPHABET)
 
     assert [line.split() for line in printed(alone).splitlines()] == [
         ["verdict", "input", "words", "margin"], ["CERTIFIED", "other", "7", "0.25"],

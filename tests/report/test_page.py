@@ -37,8 +37,7 @@ def texts_of(block: Block) -> list[str]:
 def require_printed(report: Any, *arguments: Any) -> tuple[Block, ...]:
     """Require that the blocks have the printed text."""
     found, screen = blocks_of(report, *arguments), unfolded(printed(report, *arguments))
-    missing = [one for block in found for one in texts_of(block) if unfolded(one) not in screen]
-    assert missing == []
+    assert [one for block in found for one in texts_of(block) if unfolded(one) not in screen] == []
     return found
 
 
@@ -49,8 +48,7 @@ def test_blocks_are_what_is_printed() -> None:
     assert [len(lengths.rows), len(heads.rows)] == [3, 1]
     # The network of a formula rounds everywhere, so its table has no temperature, on the screen and here.
     assert "temperature" not in [field.header for field in lengths.columns]
-    wrong = model.check(max_n=3, regime="none")
-    found = require_printed(print_check, wrong, model.alphabet, True)
+    found = require_printed(print_check, model.check(max_n=3, regime="none"), model.alphabet, True)
     assert Copied("bc") in found
     argument = require_printed(print_every_length, model.prove(all_n=True))
     formulas = [said for block in argument if isinstance(block, Line) for said, how in block.parts if how == MATHS]

@@ -120,8 +120,7 @@ def test_precision_is_restored_after_an_error() -> None:
     ],
 )
 def test_clips(value: arb, clipped: Any, settled: bool) -> None:
-    arithmetic = BallArithmetic(64)
-    found = arithmetic.clip(value)
+    found = BallArithmetic(64).clip(value)
     assert is_settled(value) is settled
     if isinstance(clipped, int):
         assert isinstance(found, int)

@@ -201,8 +201,7 @@ def test_the_three_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_results_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     (subject, *_) = subjects("ODD(#[a]) & (a S b)", "ab")
     words = [tuple(word) for word in product("ab", repeat=5)]
-    forward = FloatForward(subject.model)
-    ((whole, _),) = forward.passes(words)
+    ((whole, _),) = FloatForward(subject.model).passes(words)
     monkeypatch.setattr("hardsim.run.float64.BATCH", 35)  # 7 words
     parts = list(FloatForward(subject.model).passes(words))
     assert [trace.words for trace, _ in parts] == [7, 7, 7, 7, 4]
@@ -228,8 +227,7 @@ def test_only_the_words_that_need_it_are_run_again() -> None:
     passes = list(FloatForward(subject.model).passes(words))
     # At beta = 1/2 the head reads e^(3/4) / (1 + e^(3/4)) = 0.679 over ba, in between, and less than 1/4 over ca.
     assert all(trace.decided[rows[:, 0]].all() for trace, rows in passes)
-    found = {int(place): (trace, int(row)) for trace, rows in passes for row, place in rows}
-    trace, row = found[0]
+    trace, row = {int(place): (trace, int(row)) for trace, rows in passes for row, place in rows}[0]
     assert not trace.accepted[row]
     assert not trace.rejected[row]
     middle = 2 * float(context.exp(0.75) / (1 + context.exp(0.75))) - 0.5
@@ -244,8 +242,7 @@ def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
     (clip,) = layer.ffn.units
     relu = replace(clip, bias=Fraction(10) ** 400, clip=False)
     loud = FeedForward((relu, replace(relu, outs=tuple((out, -weight) for out, weight in relu.outs))))
-    huge = replace(model, layers=(Layer(layer.heads, loud),))
-    ((trace, _),) = FloatForward(huge).passes(["ba"])
+    ((trace, _),) = FloatForward(replace(model, layers=(Layer(layer.heads, loud),))).passes(["ba"])
     assert not trace.decided.any()
     steep = replace(layer.heads[0], w_q=replace(layer.heads[0].w_q, entries=((0, 1, Fraction(10) ** 400),)))
     ((trace, _),) = FloatForward(replace(model, layers=(Layer((steep,), layer.ffn),))).passes(["ba"])
@@ -256,8 +253,7 @@ def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
 def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With values anywhere within 1 of 3, the mean may be anywhere within 1 of 3."""
     n = 4
-    model = one_head()
-    head = model.layers[0].heads[0]
+    head = one_head().layers[0].heads[0]
     if way == "dense":
         monkeypatch.setattr(float_attention, "MOST_BOOLEANS", -1)
     blocks = [fixed([0] * n), fixed([1, 2, 3, 4]), fixed([0] * n), fixed([0] * n)]

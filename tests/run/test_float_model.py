@@ -51,8 +51,7 @@ def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) ->
 @given(transformers(), st.integers(1, 7), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> None:
     draw = random.Random(seed)
-    words = [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)]
-    check(model, words)
+    check(model, [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)])
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -72,8 +71,7 @@ def test_logits_beyond_any_float(tau: str, mask: Mask, score: int | Fraction) ->
     """A hidden key never has a weight, however low the logits of the visible keys are."""
     hostile = replace(scored(score, mask), temperature=parse_arith(tau))
     check(hostile, [tuple("abab"), tuple("bbba"), tuple("aaaa")], 3000)
-    found = FloatForward(hostile).trace([tuple("baaa"), tuple("abbb")])
-    read = found.attended["h"][2]
+    read = FloatForward(hostile).trace([tuple("baaa"), tuple("abbb")]).attended["h"][2]
     if mask is Mask.FUTURE:  # the first position sees only itself
         assert (read.mid[:, 0].tolist(), read.radius[:, 0].tolist()) == ([0, 1], [0, 0])
 

@@ -24,8 +24,7 @@ def test_forward_agrees_with_the_definition(model: Transformer, word: list[str])
     forward = mp_forward(model, 50)
     expected = dense_forward(model, word)
     for _ in range(2):  # the second run takes remembered exponentials
-        trace = forward.run(word)
-        for index, column in enumerate(trace.columns):
+        for index, column in enumerate(forward.run(word).columns):
             for i, value in enumerate(column.values):
                 found = number(value) if isinstance(value, int | Fraction) else value
                 scale = max(1, abs(expected[i][index]))

@@ -167,8 +167,7 @@ def test_causal_batches_are_larger_and_no_word_is_lost(monkeypatch: pytest.Monke
     passes = list(forward.passes(words))
     assert [trace.words for trace, _ in passes] == [256, 256]
     assert sorted(by_place(passes)) == list(range(512))
-    rng = np.random.default_rng(5)
-    mixed = [words[number] for number in rng.permutation(512)]
+    mixed = [words[number] for number in np.random.default_rng(5).permutation(512)]
     assert [trace.words for trace, _ in forward.passes(mixed)] == [64] * 8
 
 

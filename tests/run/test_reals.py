@@ -49,12 +49,10 @@ def test_every_engine_contains_the_definition(model: Transformer, n: int, seed: 
     expected = dense_forward(model, word)
     balls, digits = BallArithmetic(220), MpArithmetic(digits_needed(model, n) + 5)
     with balls.precision():
-        enclosed = Forward(model, balls).run(word).columns
-        for coordinate, column in enumerate(enclosed):
+        for coordinate, column in enumerate(Forward(model, balls).run(word).columns):
             for row, value in zip(expected, column.values, strict=True):
                 assert between(lower(value), row[coordinate], upper(value))
-    near = Forward(model, digits).run(word).columns
-    for coordinate, column in enumerate(near):
+    for coordinate, column in enumerate(Forward(model, digits).run(word).columns):
         for row, value in zip(expected, column.values, strict=True):
             found = mp_value(value) if isinstance(value, int | Fraction) else value
             assert abs(found - row[coordinate]) < 1e-19

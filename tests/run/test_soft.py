@@ -23,8 +23,7 @@ context.dps = 120
 
 def soft(directory: Path, document: Document, tau: str) -> Transformer:
     path = write(directory, document)
-    program = read_ahat(read_json(path.read_bytes(), str(path))).program
-    return assemble(program, parse_arith(tau))
+    return assemble(read_ahat(read_json(path.read_bytes(), str(path))).program, parse_arith(tau))
 
 
 def value_of(model: SoftModel, word: str) -> tuple[Fraction, Fraction]:
@@ -45,8 +44,7 @@ def test_balls_enclose_the_closed_form_and_mpmath_lies_beside_it(tmp_path: Path,
     balls, floats = SoftModel(model), SoftModel(model, "mpmath")
     for word in ("ab", "abb", "bbabab", "aaaab"):
         low, high = value_of(balls, word)
-        expected = exactly(word, Fraction(tau))
-        assert low < expected < high
+        assert low < exactly(word, Fraction(tau)) < high
         assert high - low < Fraction(1, 2**64)
         same, again = value_of(floats, word)
         assert same == again

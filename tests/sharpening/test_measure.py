@@ -22,9 +22,7 @@ BATCHES = st.integers(1, 4).flatmap(
 
 
 def measured(model: Program, words: Words) -> LengthFacts:
-    exact = ExactModel(model)
-    trace = exact.run(words)
-    return measure(model, words, trace)
+    return measure(model, words, ExactModel(model).run(words))
 
 
 def row_gap(row: dict[int, Fraction]) -> Fraction | None:

@@ -112,8 +112,7 @@ def test_the_temperature_is_the_largest_of_its_mantissa() -> None:
 
 def test_uniform_attention_is_the_same_at_any_temperature() -> None:
     model = one_head([], [], Mask.FUTURE, Weighting.AVERAGE)
-    lengths = run_hard(model, 3)
-    for solution in solutions(model, lengths, Fraction(1, 10**6)):
+    for solution in solutions(model, run_hard(model, 3), Fraction(1, 10**6)):
         assert solution.tau == 1
         assert solution.bounds.final == 0
 
@@ -154,8 +153,7 @@ def test_a_smaller_declared_gap_means_a_lower_temperature() -> None:
 
 
 def test_a_declared_gap_is_positive() -> None:
-    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap="3 - i")
-    (head,) = model.heads
+    (head,) = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap="3 - i").heads
     assert head.promised(2) == [Fraction(2), Fraction(1)]
     with pytest.raises(InputError, match=r"head h: the declared gap 3-i is 0 at i = 3, n = 4"):
         head.promised(4)
@@ -183,7 +181,6 @@ def test_where_the_search_begins_changes_nothing() -> None:
 
 def test_inverse_temperatures_of_a_model() -> None:
     """Temperatures are listed by query index, which starts at position 0 with a beginning of sequence."""
-    program = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
-    model = assemble(program, parse_arith("1/(i+n)"))
+    model = assemble(one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE), parse_arith("1/(i+n)"))
     assert list(inverses(model, 3)) == [Fraction(k) for k in (4, 5, 6)]
     assert list(inverses(replace(model, bos=True), 3)) == [Fraction(k) for k in (3, 4, 5, 6)]

@@ -43,8 +43,7 @@ def expected(weighting: str, word: tuple[str, ...]) -> bool:
 
 
 def facts_of(model: Program, n: int) -> LengthFacts:
-    exact = ExactModel(model)
-    trace = exact.run(words(n))
+    trace = ExactModel(model).run(words(n))
     return measure(model, words(n), trace)
 
 

@@ -131,8 +131,7 @@ def _comparison(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formul
         right.append(ast.Integer(draw(st.integers(0, 3 * grammar.coefficients))))
     elif draw(st.booleans()):
         right.append(ast.Integer(draw(st.integers(1, grammar.coefficients))))
-    op = draw(st.sampled_from(COMPARISONS))
-    return ast.Compare(op, draw(_sum(left)), draw(_sum(right)))
+    return ast.Compare(draw(st.sampled_from(COMPARISONS)), draw(_sum(left)), draw(_sum(right)))
 
 
 @st.composite

@@ -47,8 +47,7 @@ def hard_run(program: Program, word: Sequence[str]) -> HardRun:
 
 def hard_runs(program: Program, words: Sequence[Sequence[str]]) -> list[HardRun]:
     """Run a program on words of one length."""
-    exact = ExactModel(program)
-    trace = exact.run(words)
+    trace = ExactModel(program).run(words)
     require_promises(program, trace)
     rows = {name: found for layer in trace.layers for name, found in layer.rows.items()}
     heads = {head.name: head for head in program.heads}

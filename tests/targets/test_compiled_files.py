@@ -112,8 +112,7 @@ def another_way(document: dict[str, Any]) -> None:
 def test_a_file_as_it_was_written_is_proved_by_its_construction(edit: Edit | None, tmp_path: Path) -> None:
     subject = read_input(str(edited(tmp_path, edit))).compile(ModelOptions())
     assert subject.structural
-    result = check_with_proof(subject, CheckOptions(max_n=LONGEST))
-    assert result.verdict is Verdict.PROVED
+    assert check_with_proof(subject, CheckOptions(max_n=LONGEST)).verdict is Verdict.PROVED
     assert confirmed(prove_subject(subject, 20, heads_only=True)).verdict is Verdict.PROVED
 
 

@@ -40,8 +40,7 @@ def compared(rule: Rule, raw: Any, ends: list[tuple[Any, Any]], exact: bool) -> 
     ],
 )
 def test_argmax(raw: Any, ends: Any, right: bool, wrong: bool, margin: Any, exact: bool) -> None:
-    rule = Rule(ABC, Readout(decide="argmax"))
-    found = compared(rule, raw, ends, exact)
+    found = compared(Rule(ABC, Readout(decide="argmax")), raw, ends, exact)
     assert found[:2] == (right, wrong)
     assert np.allclose(np.array(found[2:], dtype=float), margin, rtol=0, atol=1e-12)
 
@@ -210,8 +209,7 @@ def test_answers_in_text() -> None:
 
 
 def test_expected_outputs_are_listed_in_their_order() -> None:
-    rule = Rule(("b", "<eos>", "a"), Readout())
-    assert rule.text_of({"a", "<eos>", "b"}) == "{b <eos> a}"
+    assert Rule(("b", "<eos>", "a"), Readout()).text_of({"a", "<eos>", "b"}) == "{b <eos> a}"
 
 
 @pytest.mark.parametrize(

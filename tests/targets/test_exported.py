@@ -130,8 +130,7 @@ def test_networks_of_others(network: Network, tmp_path: Path) -> None:
 def test_what_is_read_back_is_written_the_same(tmp_path: Path) -> None:
     for number, export in enumerate([to_export(FORMULAS / "since.ltl"), network_export(made())]):
         folder = put(export, tmp_path / str(number))
-        again = export_of(read_input(str(folder)), ModelOptions(), 64)
-        files = folder_files(again, "torch")
+        files = folder_files(export_of(read_input(str(folder)), ModelOptions(), 64), "torch")
         for name in (WEIGHTS, "model.py"):
             assert files[name] == (folder / name).read_bytes()
         one, other = json.loads(files[CONFIG]), json.loads((folder / CONFIG).read_bytes())

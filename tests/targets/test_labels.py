@@ -84,8 +84,7 @@ def test_without_attention_the_regime_decides_nothing() -> None:
 @pytest.mark.parametrize("said", [name for name in REGIMES if name != "temperature"])
 @pytest.mark.parametrize("text", [SINCE, COUNTS, FUTURE])
 def test_a_regime_that_the_weights_contradict_is_not_repeated(tmp_path: Path, hard: bool, said: str, text: str) -> None:
-    path = weights(tmp_path, setting("regime", said, program_of), hard, text)
-    given = read_input(str(path))
+    given = read_input(str(weights(tmp_path, setting("regime", said, program_of), hard, text)))
     made = given.made
     assert made is not None
     assert (made.regime, made.facts.regime, made.program.regime) == ("temperature",) * 3
@@ -94,8 +93,7 @@ def test_a_regime_that_the_weights_contradict_is_not_repeated(tmp_path: Path, ha
 
 
 def test_a_regime_that_does_not_exist_is_not_repeated(tmp_path: Path) -> None:
-    path = weights(tmp_path, setting("regime", "foo", program_of), hard=True)
-    given = read_input(str(path))
+    given = read_input(str(weights(tmp_path, setting("regime", "foo", program_of), hard=True)))
     assert given.notes == ("the file says regime foo, the weights are those of regime temperature",)
 
 
@@ -104,8 +102,7 @@ def no_regime(document: dict[str, Any]) -> None:
 
 
 def test_weights_of_no_regime_have_none(tmp_path: Path) -> None:
-    path = weights(tmp_path, no_regime, hard=True)
-    given = read_input(str(path))
+    given = read_input(str(weights(tmp_path, no_regime, hard=True)))
     made = given.made
     assert made is not None
     assert (made.regime, made.facts.beta) == (None, Fraction(4))

@@ -216,8 +216,7 @@ COUNTING_DAMAGES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("text", "damage", "message"),
-    [*((TEXT, *case) for case in DAMAGES), *((BOTH, *case) for case in COUNTING_DAMAGES)],
+    ("text", "damage", "message"), [*((TEXT, *case) for case in DAMAGES), *((BOTH, *case) for case in COUNTING_DAMAGES)]
 )
 def test_a_damaged_model_is_refused_with_its_place(tmp_path: Path, text: str, damage: Any, message: str) -> None:
     _, path = stored(tmp_path, text)

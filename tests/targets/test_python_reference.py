@@ -232,8 +232,7 @@ def test_text_with_an_output_for_each_symbol_is_no_single_output() -> None:
     assert message.message == "on the word aa: '11' is one text, and not one output for each symbol"
     # "23" is no sequence of outputs.
     assert texts.check(against=lambda word: "23", words=["ab"]).verdict is Verdict.REFUTED
-    once = labels("last")
-    assert once.check(against=lambda word: "11", words=["ab"]).verdict is Verdict.REFUTED
+    assert labels("last").check(against=lambda word: "11", words=["ab"]).verdict is Verdict.REFUTED
 
 
 def test_a_list_by_position_says_nothing_of_a_token_after_the_word() -> None:
@@ -405,14 +404,12 @@ def test_eval_keeps_the_mismatch_of_another_word() -> None:
 
 def since(word: Word) -> bool:
     """Return whether there was a b, and only a's since then."""
-    left = "".join(word).rstrip("a")
-    return left.endswith("b")
+    return "".join(word).rstrip("a").endswith("b")
 
 
 @pytest.mark.parametrize("options", [{}, {"regime": "position"}, {"engine": "ball", "max_n": 2}])
 def test_a_function_checks_a_formula(options: dict[str, Any]) -> None:
-    model = hardsim.load("a S b", alphabet="a b c")
-    found = model.check(against=since, **{"max_n": 4, **options})
+    found = hardsim.load("a S b", alphabet="a b c").check(against=since, **{"max_n": 4, **options})
     assert (found.verdict, found.against) == (Verdict.CERTIFIED, "the function since")
     assert (found.positions_judged, found.positions_unjudged) == (found.words, 0)
     assert found.proof is not None

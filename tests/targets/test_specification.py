@@ -458,8 +458,7 @@ def test_names_of_outputs_may_have_colons(tmp_path: Path) -> None:
     two = replace(network, unembedding=np.array([[0.0, 0.0], [1.0, 1.0]]), unembedding_bias=np.array([TIE, -2.0]))
     (tmp_path / "n.json").write_text(model_of(two).to_json(), encoding="utf-8")
     path = spec(tmp_path, "network: n.json\ndecide: above 0\nat: last\noutput a:1: #L[a] >= #L[b]\noutput a:2: false\n")
-    found = hardsim.load(path).check(max_n=4)
-    assert found.verdict is Verdict.CERTIFIED
+    assert hardsim.load(path).check(max_n=4).verdict is Verdict.CERTIFIED
     (one,) = hardsim.load(path).eval("ab")
     assert one.places[-1].expected == "{a:1=True a:2=False}"
 

@@ -142,8 +142,7 @@ def test_the_half_of_lemma_7_is_approached_at_either_end_of_the_word(c: str) -> 
     quotients = []
     for g in (Fraction(2), Fraction(8), Fraction(50), Fraction(400)):
         error = Tails(g, 50).error(1 if c == "first" else 50, 50)
-        bound = halved_look_up_error(g, context)
-        quotients.append(error / bound)
+        quotients.append(error / halved_look_up_error(g, context))
         # error >= e^-g / (1 + e^-g + e^-4g + ...), so the quotient is at least (1 - 2 e^-g) / (1 + 1/(2g)).
         assert quotients[-1] >= (1 - 2 * context.exp(-number(g))) / (1 + 1 / (2 * number(g)))
     assert quotients == sorted(quotients)
@@ -167,8 +166,7 @@ def test_the_count_zero_lands_on_position_1(g: Fraction) -> None:
 def test_the_form_for_small_rates_bounds_one_side_closely() -> None:
     """Below g = 1/2 the terms k e^(-g k^2) rise before they fall: the integral from 0 plus the largest of them."""
     for g, closeness in [(Fraction(49, 100), 0.4), (Fraction(1, 50), 0.85), (Fraction(1, 5000), 0.98)]:
-        one_sided = Tails(g, 1000).moments[-1]
-        assert closeness < one_sided / halved_look_up_error(g, context) <= 1
+        assert closeness < Tails(g, 1000).moments[-1] / halved_look_up_error(g, context) <= 1
 
 
 # ---- a table of zeros and ones ----
@@ -190,8 +188,7 @@ def test_a_boolean_read_at_the_count_is_off_by_at_most_the_weight_elsewhere(data
 @pytest.mark.parametrize("g", RATES, ids=str)
 def test_the_worst_table_is_wrong_everywhere_but_at_the_count(g: Fraction) -> None:
     """In the middle of a long word the weight elsewhere approaches the bound, which is never below it."""
-    tails = Tails(g, 100)
-    both = 2 * tails.weights[100]
+    both = 2 * Tails(g, 100).weights[100]
     worst = both / (1 + both)
     assert worst <= table_error(g, context) * (1 + context.mpf(10) ** -48)
     assert table_error(g, context) - worst <= context.mpf(10) ** -40

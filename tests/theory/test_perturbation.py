@@ -84,8 +84,7 @@ def moved(x: Vector, share: Vector, delta: Fraction) -> Vector:
 
 
 def ffn(w2: Matrix, b2: Vector, w1: Matrix, b1: Vector, c: Vector) -> Vector:
-    hidden = [max(ZERO, value) for value in add(apply(w1, c), b1)]
-    return add(apply(w2, hidden), b2, c)
+    return add(apply(w2, [max(ZERO, value) for value in add(apply(w1, c), b1)]), b2, c)
 
 
 def attention(alpha: Vector, heads: list[Matrix], activations: Matrix, i: int) -> Vector:

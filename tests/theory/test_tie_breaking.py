@@ -173,8 +173,7 @@ def test_8a_with_a_lower_power_of_i_falls_off_too_slowly() -> None:
 def test_8a_needs_the_future_mask() -> None:
     """Scaled by i^2, two maxima beyond i are closer than 1/2."""
     i = 3
-    beyond = [i * i * (1 - Fraction(1, 2 * j)) for j in (4, 5)]
-    assert steepness(beyond) == Fraction(9, 40) < HALF
+    assert steepness([i * i * (1 - Fraction(1, 2 * j)) for j in (4, 5)]) == Fraction(9, 40) < HALF
 
 
 @given(separated(), st.integers(1, 12))

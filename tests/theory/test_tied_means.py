@@ -18,13 +18,7 @@ WORD = "aaabbbbcdddddddddddee"
 def head(name: str, among: str, counted: str) -> dict[str, object]:
     """Return a head for the mean of [counted] over the positions of `among`, or over all if there are none."""
     score = [[{"1": "1"}, {among: "1"}]]
-    return {
-        "name": name,
-        "mask": "none",
-        "weighting": "average",
-        "score": score,
-        "values": {"out": {counted: "1"}},
-    }
+    return {"name": name, "mask": "none", "weighting": "average", "score": score, "values": {"out": {counted: "1"}}}
 
 
 def model(offset: str) -> dict[str, object]:

@@ -74,8 +74,7 @@ def test_many_digits_are_enclosed() -> None:
     mp.dps = 550
     for name, arg in (("log", Fraction(7, 3)), ("log", Fraction(2, 99)), ("sqrt", Fraction(2)), ("exp", Fraction(-50))):
         low, high = (true_of(Fraction(end), mp) for end in ends(FUNCTIONS[name](arg, PRECISIONS[1])))
-        true = getattr(mp, name)(true_of(arg, mp))
-        assert low < true < high
+        assert low < getattr(mp, name)(true_of(arg, mp)) < high
         assert high - low < mp.mpf(10) ** -490
 
 
@@ -135,16 +134,14 @@ def test_they_stand_in_temperatures_alone() -> None:
             Rejected, expression, text, match="is not understood: .* has no exact value and may stand in temperatures"
         )
     document = made("1/(4*n*log(n+1))", 3)
-    name = next(iter(document["model"]["encodings"]))
-    document["model"]["encodings"][name] = "log(i)"
+    document["model"]["encodings"][next(iter(document["model"]["encodings"]))] = "log(i)"
     assert "has no exact value" in (sealed(document) or "")
 
 
 def test_work_is_reported() -> None:
     work = list[int]()
     for text in ("n", "log(n)", "log(n)**100"):
-        evaluate_all = expression(text, "n", functions=True)
-        enclosure(evaluate_all, work.append, n=5)
+        enclosure(expression(text, "n", functions=True), work.append, n=5)
     assert work[0] < 100 < work[1] < work[2]
 
 
@@ -230,8 +227,7 @@ def test_a_winner_that_is_not_ahead_is_refused() -> None:
 def test_a_temperature_that_falls_exponentially_has_a_certificate(tau: str, n: int) -> None:
     """The logits are beyond 2^59 there, where e^x cannot be represented."""
     assert too_large([Fraction(2**59)], 1)
-    subject = compiled("a S b", tau=parse_arith(tau), letters="ab")
-    assert verify(certificate(subject, n, n)) is None
+    assert verify(certificate(compiled("a S b", tau=parse_arith(tau), letters="ab"), n, n)) is None
 
 
 # ---- formulas ----
@@ -482,5 +478,4 @@ def test_what_every_word_was_run_for_has_no_certificate_at_such_a_temperature_ei
 @pytest.mark.slow
 @pytest.mark.parametrize("tau", TAUS)
 def test_the_longest_length_is_checked(tau: str) -> None:
-    subject = compiled("a S b", tau=parse_arith(tau))
-    assert verify(certificate(subject, LARGEST, LARGEST)) is None
+    assert verify(certificate(compiled("a S b", tau=parse_arith(tau)), LARGEST, LARGEST)) is None

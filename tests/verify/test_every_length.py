@@ -19,19 +19,7 @@ from hardsim.proving.certificate import certificate, check_formula, check_model
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected
 from hardsim.verify.every_length import ALTERNATING, CLASSES, NUMBER, TABLE, of_x, ramp
-from hardsim.verify.ratios import (
-    NAMES,
-    ONE,
-    VARIABLE,
-    Polynomial,
-    Ratio,
-    Value,
-    line,
-    lower,
-    of,
-    positive,
-    upper,
-)
+from hardsim.verify.ratios import NAMES, ONE, VARIABLE, Polynomial, Ratio, Value, line, lower, of, positive, upper
 from tests.support.certificate_definitions import false_on
 from tests.support.check import ModelOptions, compile_formula, read_input
 from tests.support.hostile_certificates import CASES, TRUE, handmade, made, sealed
@@ -131,11 +119,7 @@ def test_what_is_claimed_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tries", "seed"),
-    [
-        (8, ""),
-        *(pytest.param(400, str(seed), marks=pytest.mark.slow) for seed in range(3)),
-    ],
+    ("tries", "seed"), [(8, ""), *(pytest.param(400, str(seed), marks=pytest.mark.slow) for seed in range(3))]
 )
 @pytest.mark.parametrize(("name", "regime"), CERTIFIED)
 def test_what_is_altered_and_sealed_anew_is_rejected_or_true(name: str, regime: str, tries: int, seed: str) -> None:

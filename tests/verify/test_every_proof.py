@@ -86,8 +86,7 @@ def test_scores_of_a_look_up_are_recognised() -> None:
 @pytest.mark.parametrize("text", ["#L[a or b] > #L[b or c]", "#L[a] = #L[b]"])
 def test_two_numbers_that_are_looked_up_alike_are_off_together(text: str) -> None:
     # Below beta 1.952 the error of each look-up may exceed 1/8 (tests/proof/formulas/test_look_ups.py).
-    subject = compiled(text, beta=Fraction(19, 10), letters="abc", counting="lookup")
-    document = made(subject, 6, 5)
+    document = made(compiled(text, beta=Fraction(19, 10), letters="abc", counting="lookup"), 6, 5)
     assert verify(document) is None
     assert false_on({**document, "min_n": 1}, 0) == []
     for temperature in ("2/n", "6/(5*n)"):

@@ -260,8 +260,7 @@ def altered(document: dict[str, Any], rng: Random) -> tuple[Any, ...]:
         else:
             owner.insert(rng.randrange(len(owner) + 1), copy.deepcopy(value))
     elif choice == 1 and isinstance(owner, dict) and len(path) > 2:
-        name = rng.choice([*owner])
-        owner[name] = owner.pop(key) if rng.random() < 0.5 else copy.deepcopy(value)
+        owner[rng.choice([*owner])] = owner.pop(key) if rng.random() < 0.5 else copy.deepcopy(value)
     elif isinstance(value, bool):
         owner[key] = not value
     elif isinstance(value, int):
@@ -290,11 +289,7 @@ def _other(value: str, rng: Random) -> str:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    ("tries", "seed"),
-    [
-        (40, ""),
-        *(pytest.param(400, str(seed), marks=pytest.mark.slow) for seed in range(5)),
-    ],
+    ("tries", "seed"), [(40, ""), *(pytest.param(400, str(seed), marks=pytest.mark.slow) for seed in range(5))]
 )
 @pytest.mark.parametrize(("name", "regime"), CASES)
 def test_what_is_altered_and_sealed_anew_is_rejected_or_true(name: str, regime: str, tries: int, seed: str) -> None:

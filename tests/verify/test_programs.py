@@ -99,8 +99,7 @@ def test_what_adds_nothing_keeps_no_certificate_away(change: str, tmp_path: Path
 
 
 def test_what_every_word_was_run_for_has_none() -> None:
-    subject = shipped("tieless_until_7.ahat.json")
-    result = prove_attention(subject, 2, search=0)
+    result = prove_attention(shipped("tieless_until_7.ahat.json"), 2, search=0)
     assert {length.proved_by for length in result.lengths} == {"every word"}
     raised(Undecided, program_certificate, result, match="proved by running every word")
 
@@ -139,8 +138,7 @@ def lie(document: dict[str, Any], random: Random) -> None:
     part = random.choice(("functions", "spans", "rows", "other"))
     own = [path[0] if path[0] in ("functions", "spans") else "rows" if "rows" in path else "other" for path in paths]
     part = part if part in own else "other"  # uniform heads have no rows
-    some = [path for path, kind in zip(paths, own, strict=True) if kind == part]
-    path = random.choice(some)
+    path = random.choice([path for path, kind in zip(paths, own, strict=True) if kind == part])
     old, texts = at(facts, path), facts["functions"]
     if part == "functions":
         new: Any = random.choice((f"({old})*2", f"({old})*1000", f"({old})/1000", f"({old}) + 1", "0", "n", *texts))
@@ -148,8 +146,7 @@ def lie(document: dict[str, Any], random: Random) -> None:
         new = random.choice(("lattice", "look-up"))
     else:
         new = random.choice((None, -1, 0, 1, *range(len(texts if part in ("spans", "rows") else facts["spans"]))))
-    parent = at(facts, path[:-1])
-    parent[path[-1]] = new
+    at(facts, path[:-1])[path[-1]] = new
 
 
 @pytest.mark.slow
@@ -543,5 +540,4 @@ def test_the_judge_reads_the_network_of_the_certificate() -> None:
     document["temperature"] = ["1"] * 3
     assert wrong_word(document, 3) is not None
     assert ctx.prec == before
-    result = prove_every_length(shipped("sort.srasp"), 0)
-    assert result.every_length
+    assert prove_every_length(shipped("sort.srasp"), 0).every_length

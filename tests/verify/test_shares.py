@@ -155,15 +155,13 @@ def on_both_sides(span: Any, domains: Any) -> tuple[IsolatedZero, ...]:
 def nearest_multiple(share: Any, value: Any, domains: Any) -> Any:
     """Broken rule: accept an offset of one sign, however near the next number is."""
     rest = plus(share.offset, -value)
-    fine = any(positive(times(rest, sign), domains) for sign in (1, -1))
-    return share if fine else None
+    return share if any(positive(times(rest, sign), domains) for sign in (1, -1)) else None
 
 
 def only_offset(share: Any, value: Any, domains: Any) -> tuple[Any, ...]:
     """Broken rule: take the offset itself for the distance, as `nearest_multiple` allows."""
     rest = plus(share.offset, -value)
-    some = [times(rest, sign) for sign in (1, -1)]
-    return tuple(one for one in some if positive(one, domains))
+    return tuple(one for one in [times(rest, sign) for sign in (1, -1)] if positive(one, domains))
 
 
 def first_far(self: Any, span: Any, value: Any, domain: Any) -> tuple[Any, ...]:
@@ -547,8 +545,7 @@ SHARE_SPAN, ANSWER = ("facts", "spans", 5), ("facts", "more", "answers", "share"
     ],
 )
 def test_what_is_claimed_of_ties_is_missed_where_it_is_wrong(path: Any, value: Any, message: str) -> None:
-    altered = replaced(made("majority_ties.ahat.json"), path, value)
-    assert message in (sealed(altered) or "")
+    assert message in (sealed(replaced(made("majority_ties.ahat.json"), path, value)) or "")
 
 
 PRODUCT_ROW = ("facts", "more", "layers", 0, "heads", "a and b", "rows", 0)

@@ -177,8 +177,7 @@ def test_a_certificate_that_rests_on_kinds_is_valid_and_true(counted: dict[str, 
 
 def test_a_leftmost_head_whose_tied_keys_carry_one_value_has_a_certificate(tmp_path: Path) -> None:
     """2 [a] + [b] is largest at every a, if there is one, so that [a] is read."""
-    document = leftmost({"a": "2", "b": "1"})
-    found = certified(subject_of(tmp_path, document))
+    found = certified(subject_of(tmp_path, leftmost({"a": "2", "b": "1"})))
     assert verify(found) is None
     assert wrong_word(found, 3) is None
 

@@ -63,8 +63,7 @@ def test_a_word_of_no_symbols_has_no_output(dtype: str) -> None:
 
 
 def test_a_table_of_positions_ends() -> None:
-    run = Graph(network_export(mean_of_a(rows=4)).layout, max_n=4)
-    stops(run, [[0] * 5])
+    stops(Graph(network_export(mean_of_a(rows=4)).layout, max_n=4), [[0] * 5])
     one = Graph(network_export(mean_of_a(rows=1)).layout, max_n=1)
     assert off(one([0]), [[0.5]]) < NEAR
     stops(one, [[0, 0]])
@@ -107,8 +106,7 @@ def test_a_single_length_with_tokens_around() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_graph_is_valid_and_says_what_it_is(dtype: str) -> None:
-    file = parse_expression("p S q", None, props=["p", "q"])
-    for subject in in_regimes(file):
+    for subject in in_regimes(parse_expression("p S q", None, props=["p", "q"])):
         layout = everything_of(known(subject.stored))
         model = onnx.load_from_string(onnx_bytes(layout, dtype, 8, None))
         onnx.checker.check_model(model, full_check=True)

@@ -202,8 +202,7 @@ def test_words_of_sets(torch: Any, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="s"):
             model.encode("{p} {p,s}")
         for n in (1, 2, 3):
-            words = all_words(sets, n)
-            some = [word for word in words if len(word) == n]
+            some = [word for word in all_words(sets, n) if len(word) == n]
             with torch.no_grad():
                 found = model(model.encode(*some))[:, -1, subject.output].numpy()
             assert off(found, [oracle.accepts(word, "last") for word in some]) < NEAR

@@ -100,8 +100,7 @@ def test_each_method_is_there_or_refused(text: str, regime: str) -> None:
 @pytest.mark.parametrize("at", ["first", "last"])
 def test_counts_read_at_the_first_position(at: str) -> None:
     file = replace(parse("#R[a] = 2 & #L[b] = 0"), at="first" if at == "first" else "last")
-    subject = compile_formula(file, ModelOptions())
-    for found in evaluations(subject, all_words("ab", 6)):
+    for found in evaluations(compile_formula(file, ModelOptions()), all_words("ab", 6)):
         # At the first position: two a's in all, and an a there; at the last position #R is at most 1.
         expected = found.word.count("a") == 2 and found.word[0] == "a" if at == "first" else False
         assert (found.oracle, found.hard, found.soft) == (expected,) * 3
@@ -110,10 +109,7 @@ def test_counts_read_at_the_first_position(at: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "regime"),
-    [
-        ("#L[a] > #R[b] | ODD(#[a])", "temperature"),
-        *(("(Y a -> O b) & (b S !a)", regime) for regime in PROVEN),
-    ],
+    [("#L[a] > #R[b] | ODD(#[a])", "temperature"), *(("(Y a -> O b) & (b S !a)", regime) for regime in PROVEN)],
 )
 def test_single_heads_change_nothing_but_the_layers(text: str, regime: str) -> None:
     shared = compiled(text, regime)

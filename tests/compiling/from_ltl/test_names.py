@@ -66,8 +66,7 @@ def test_the_operator_that_no_user_wrote_says_what_it_is_for() -> None:
 
 
 def test_what_is_written_twice_has_the_first_name() -> None:
-    purposes = [head.purpose for head in heads_of("O a & !H !a")]
-    assert purposes == [f"O a, {SINCE} a"]
+    assert [head.purpose for head in heads_of("O a & !H !a")] == [f"O a, {SINCE} a"]
 
 
 def test_long_subformulas_end_at_a_word() -> None:

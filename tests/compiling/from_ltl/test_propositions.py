@@ -79,8 +79,7 @@ def test_random_formulas_over_propositions(formula: ast.Formula) -> None:
 )
 def test_constrained_propositions_on_all_short_words(header: str, text: str) -> None:
     file = parse_text(f"{header}\nat: last\n{text}")
-    subject = compile_formula(file, ModelOptions())
-    agree(subject, all_words(file.alphabet, 3))
+    agree(compile_formula(file, ModelOptions()), all_words(file.alphabet, 3))
 
 
 def test_there_is_one_embedding_coordinate_for_each_proposition() -> None:

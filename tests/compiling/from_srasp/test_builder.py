@@ -74,8 +74,7 @@ def test_a_threshold_forgives_less_than_a_quarter() -> None:
     error = builder.encoding("(i - 2)/4")
     x = builder.letter("a", "a") + error
     out = builder.thresholds("out", [(1, x)])
-    trace = ExactModel(builder.build("out")).run(["aaa", "bbb"])
-    column = trace.columns[out.terms[0][0]]
+    column = ExactModel(builder.build("out")).run(["aaa", "bbb"]).columns[out.terms[0][0]]
     assert column.values(0)[1:] == [1, 1, 1]
     assert column.values(1)[1:] == [0, 0, 0]
     assert column.values(0)[0] == 0  # -1/2

@@ -268,10 +268,7 @@ CASES = {
         "p(i) := rightmost_j[j<i, Q_b(j)] s(j) : 0\nq(i) := leftmost_j[j>=i, Q_b(j)] s(j) : all(i)\n"
         "v(i) := q(i) + p(i)",
     ),
-    "guards": (
-        "v(i) := 2 * pos(i) <= len(i) ? 2 * pos(i) : 0",
-        "v(i) := 2 * pos(i) <= len(i) + 1 ? 2 * pos(i) : 0",
-    ),
+    "guards": ("v(i) := 2 * pos(i) <= len(i) ? 2 * pos(i) : 0", "v(i) := 2 * pos(i) <= len(i) + 1 ? 2 * pos(i) : 0"),
     "other branches": (
         "c(i) := psum_j[j<=i] Q_a(j)\nu(i) := pos(i) + c(i)\nv(i) := u(i) > len(i) ? len(i) : u(i)",
         "c(i) := psum_j[j<=i] Q_a(j)\nu(i) := pos(i) + c(i)\nv(i) := u(i) > len(i) + 1 ? len(i) : u(i)",
@@ -320,8 +317,7 @@ def program_of(lines: str) -> ast.SraspProgram:
 
 @pytest.mark.parametrize("rule", CASES)
 def test_a_rule_shows_what_it_should(rule: str) -> None:
-    program = program_of(CASES[rule][0])
-    assert require(program, most=70, longest=6).held["v"]
+    assert require(program_of(CASES[rule][0]), most=70, longest=6).held["v"]
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -346,8 +342,7 @@ def test_what_is_too_large_is_not_shown_anything(line: str) -> None:
     """Sums of sums, gates in gates and attention to attention, to a depth at which recursion would fail."""
     lines = ["v0(i) := psum_j[j<=i] Q_a(j)", *(line.format(number, number - 1) for number in range(1, 250))]
     program = program_of("\n".join(lines))
-    ranges = Ranges(program)
-    assert not ranges.require(reference(program, "v249"))
+    assert not Ranges(program).require(reference(program, "v249"))
 
 
 def test_what_leaves_the_range_is_still_watched() -> None:

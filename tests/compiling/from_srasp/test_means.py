@@ -123,8 +123,7 @@ REFUSED = [
 @pytest.mark.parametrize(("right", "message", "place"), REFUSED)
 def test_scores_without_a_construction_are_refused_and_run(right: str, message: str, place: str) -> None:
     """The error points at the user's own operator and names an alternative; the oracle runs the program."""
-    text = f"{PARTS}u(i) := mean_j[1] Q_a(j)\nm(i) := {right}\nY(i) := m(i) > 0\n"
-    program = parse_program(text)
+    program = parse_program(f"{PARTS}u(i) := mean_j[1] Q_a(j)\nm(i) := {right}\nY(i) := m(i) > 0\n")
     error = raised(Unsupported, compile_program, program, match=message)
     assert program.source.text[error.span.start : error.span.end] == place
     assert error.hint.endswith("The program can still be run by its definition; it just cannot be compiled.")

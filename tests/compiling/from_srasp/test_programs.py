@@ -86,12 +86,10 @@ def test_dyck_2_on_long_words() -> None:
 
 def test_activations_are_bounded() -> None:
     """X = O(1): the largest activation of Dyck-2 does not grow with n."""
-    compiled = compile_program(program_of("dyck2"))
-    model = ExactModel(compiled.model)
+    model = ExactModel(compile_program(program_of("dyck2")).model)
     largest = {}
     for n in (4, 16, 48):
-        words = ["(" * n, "([" * (n // 4) + "])" * (n // 4), ")" * n]
-        trace = model.run(words)
+        trace = model.run(["(" * n, "([" * (n // 4) + "])" * (n // 4), ")" * n])
         largest[n] = max(column.magnitude for layer in trace.layers for column in layer.columns.values())
     assert max(largest.values()) <= 2
 

@@ -125,8 +125,7 @@ def test_letters_are_those_of_the_list_of_symbols(props: int, one: set[int], oth
 
 
 def test_nothing_is_listed_of_many_sets() -> None:
-    header = f"props: {' '.join(MANY)}"
-    made = read(".*{p1,p3}[^{p0}]", header).automaton
+    made = read(".*{p1,p3}[^{p0}]", f"props: {' '.join(MANY)}").automaton
     assert [made.count(n) for n in (1, 2, 3)] == [0, 2**58 - 1, 2**58 * (2**58 - 1)]
     assert made.complement().count(2) == 2**116 - (2**58 - 1)
     assert list(islice(made.words(3), 2)) == [("{}", "{p1,p3}", "{}"), ("{}", "{p1,p3}", "{p1}")]

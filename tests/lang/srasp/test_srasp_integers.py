@@ -35,8 +35,7 @@ def test_the_padding_has_integers_too() -> None:
 
 
 def test_a_wrong_example_is_reported_with_blanks() -> None:
-    program = parse_program(f"{DEPTH}map: (( -> 1 3\n")
-    error = raised(SourceError, check_program_examples, program)
+    error = raised(SourceError, check_program_examples, parse_program(f"{DEPTH}map: (( -> 1 3\n"))
     assert error.message == "the program maps '((' to '1 2', but 'map:' expects '1 3'"
 
 

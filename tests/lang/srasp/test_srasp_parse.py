@@ -218,8 +218,7 @@ def test_header_lines_may_stand_after_statements() -> None:
 
 
 def test_spans_are_those_of_operators_and_names() -> None:
-    program = parse_program("Y(i) := Q_a(i) & (1 +\tQ_b > 0)")
-    tree = program.statements[0].right
+    tree = parse_program("Y(i) := Q_a(i) & (1 +\tQ_b > 0)").statements[0].right
     assert isinstance(tree, PositionWise)
     assert isinstance(tree.expr, Nary)
     compare = tree.expr.args[1]

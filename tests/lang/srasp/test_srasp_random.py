@@ -44,8 +44,7 @@ def test_a_shape_is_kept(program: ast.SraspProgram) -> None:
         assert statement.sort is ast.Sort.BOOL
         if isinstance(statement.right, ast.Attention):
             assert (statement.right.mask, statement.right.side) == ("j<i", "leftmost")
-        kinds = {node.sort for node in walk(statement.right)}
-        assert kinds == {ast.Sort.BOOL}
+        assert {node.sort for node in walk(statement.right)} == {ast.Sort.BOOL}
 
 
 @settings(QUICK, max_examples=25)

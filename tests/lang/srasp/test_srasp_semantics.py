@@ -63,8 +63,7 @@ def test_programs_of_the_papers(text: str, alphabet: str, longest: int, language
     assert program.alphabet == tuple(alphabet)
     oracle = ProgramOracle(program)
     tested = all_words(alphabet, longest)
-    wrong = [word for word in tested if oracle.accepts(word) is not language("".join(word))]
-    assert wrong == []
+    assert [word for word in tested if oracle.accepts(word) is not language("".join(word))] == []
     assert any(language("".join(word)) for word in tested)
 
 
@@ -206,8 +205,7 @@ def test_a_blank_without_padding_is_a_symbol_like_others() -> None:
 )
 def test_padded_lengths_that_are_none(pad: str, message: str) -> None:
     oracle = ProgramOracle(parse_program(f"alphabet: a b\npad: {pad}\nY := in"))
-    caught = raised(InputError, oracle.output, "aba")
-    assert caught.message == message
+    assert raised(InputError, oracle.output, "aba").message == message
 
 
 def test_words_that_are_none() -> None:

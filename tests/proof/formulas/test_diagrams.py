@@ -31,8 +31,7 @@ def test_symbols_exclude_each_other() -> None:
     table = Diagrams()
     symbol = table.variable("symbol", (0, 1, 2))
     is_first = table.map("is 0", lambda x: int(x == 0), symbol)
-    is_second = table.map("is 1", lambda x: int(x == 1), symbol)
-    both = table.join([is_first, is_second])
+    both = table.join([is_first, table.map("is 1", lambda x: int(x == 1), symbol)])
     assert set(table.values(both)) == {(1, 0), (0, 1), (0, 0)}
     assert table.example(both, (0, 1)) == {"symbol": 1}
 
@@ -40,8 +39,7 @@ def test_symbols_exclude_each_other() -> None:
 def test_rationals_and_integers_are_the_same_values() -> None:
     table = Diagrams()
     a = table.variable("a")
-    half = table.linear([(Fraction(1, 2), a)], Fraction(1, 2))
-    assert table.linear([(2, half)], -1) == a
+    assert table.linear([(2, table.linear([(Fraction(1, 2), a)], Fraction(1, 2)))], -1) == a
 
 
 def test_a_function_can_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,7 @@ def test_every_shipped_formula_is_proved_to_length_64(path: Path) -> None:
 @given(data=st.data())
 def test_random_formulas_are_proved(regime: str, data: st.DataObject) -> None:
     formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
-    first = data.draw(st.booleans())
-    file = ast.FormulaFile(("a", "b"), formula, at="first" if first else "last")
+    file = ast.FormulaFile(("a", "b"), formula, at="first" if data.draw(st.booleans()) else "last")
     subject = compile_formula(file, ModelOptions(regime, single_head=data.draw(st.booleans())))
     assert reasons(proof_of(subject, 6)) == []
     assert general_proof(subject).reason is None

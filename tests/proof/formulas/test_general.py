@@ -163,8 +163,7 @@ OWN = "alphabet: a b\npred third(k, n) = k * 3 == n\n{}\n"
 
 @pytest.mark.parametrize("formula", ["#L[third(pos)] > #L[a]", "third(#L[a])", "a & third(pos)", "pos * 2 > len + 3"])
 def test_own_predicates_count_as_booleans(formula: str) -> None:
-    subject = compile_formula(parse_text(OWN.format(formula)), ModelOptions())
-    proof = general_proof(subject)
+    proof = general_proof(compile_formula(parse_text(OWN.format(formula)), ModelOptions()))
     assert proof.proved, proof.reason
     assert any("third" in text for text in proof.predicates) == ("third" in formula)
 

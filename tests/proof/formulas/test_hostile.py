@@ -119,8 +119,7 @@ def test_a_key_or_value_that_depends_on_symbol_and_position_is_proved_where_it_i
     subject = compiled("a S b", regime, letters="abc")
     for letter in subject.program.letters:
         model = with_encoding(subject.model, letter.name, parse_arith(value))
-        found = proved(subject, model, max_n=5)
-        assert not found or refuting_word(subject, model, 4) is None
+        assert not proved(subject, model, max_n=5) or refuting_word(subject, model, 4) is None
 
 
 @given(st.fractions(-2, 2, max_denominator=4).filter(bool), st.sampled_from(["i/n", "n", "i", "1/n"]))
@@ -339,8 +338,7 @@ def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: 
     )
     model = assemble(program, subject.budget)
     assert program.heads != subject.program.heads
-    found = proved(subject, model, program, max_n=5)
-    assert not found or refuting_word(subject, model, 5) is None
+    assert not proved(subject, model, program, max_n=5) or refuting_word(subject, model, 5) is None
 
 
 def test_a_coordinate_called_symbol_is_no_symbol_of_a_word() -> None:
@@ -355,8 +353,7 @@ def test_a_coordinate_called_symbol_is_no_symbol_of_a_word() -> None:
 def test_the_constant_is_no_letter() -> None:
     assert ONE == "1"
     subject = compiled("a S b")
-    letter = subject.program.letters[0]
-    program = renamed(subject.program, letter.name, ONE)
+    program = renamed(subject.program, subject.program.letters[0].name, ONE)
     link, _ = prove_network(subject.model, program, Sites((1, 2)))
     assert link.reason == "the specification has two meanings for the coordinate '1'"
 
@@ -421,5 +418,4 @@ def test_nothing_changed_is_proved_and_refuted() -> None:
 
 @pytest.mark.slow
 def test_nothing_of_a_thousand_is_proved_and_refuted() -> None:
-    found = sweep(1000, 5, seed=6)
-    assert found["finite and every"] >= 50
+    assert sweep(1000, 5, seed=6)["finite and every"] >= 50

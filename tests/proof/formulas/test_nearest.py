@@ -67,8 +67,7 @@ def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
 @given(readings(), st.sampled_from([0, 1]))
 def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading], value: int) -> None:
     n, reading = case
-    sites = Sites((n,))
-    found = head_worst_case(sites, reading)[value]
+    found = head_worst_case(Sites((n,)), reading)[value]
     for i in range(1, n + 1):
         expected = brute(reading, n, i, value)
         assert found.wrong[i - 1] == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -169,8 +168,7 @@ def long_readings(draw: st.DrawFn) -> tuple[Sites, NearestReading]:
     """Draw a head over several lengths up to 16, with selected positions above the others by very little to very much,
     and one query per length or one per site.
     """
-    lengths = tuple(sorted(draw(st.sets(st.integers(1, 16), min_size=1, max_size=3))))
-    sites = Sites(lengths)
+    sites = Sites(tuple(sorted(draw(st.sets(st.integers(1, 16), min_size=1, max_size=3)))))
     mask = draw(st.sampled_from([Mask.FUTURE, Mask.PAST, Mask.NONE]))
     rightmost = mask is Mask.FUTURE or (mask is Mask.NONE and draw(st.booleans()))
     gap, slope = draw(st.sampled_from([F(1, 3), F(4), F(30), F(400)])), draw(st.sampled_from([F(1, 8), F(2)]))

@@ -131,8 +131,7 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
         for word in product("abc", repeat=n)
         for soft, hard in _attended(judge, word)
     )
-    proof = prove(subject.model, subject.program, longest)
-    (head,) = proof.heads
+    (head,) = prove(subject.model, subject.program, longest).heads
     assert head.worst is not None
     assert float(head.worst.error) == pytest.approx(largest, rel=1e-9)
     # A clip 2x - 1/2 reads it: its margin is 1/2 - 2 times the error.
@@ -141,10 +140,8 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
 
 def _attended(judge: HardJudge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
     """Return the values that the only head read at every position, in the network and in hard attention."""
-    subject = judge.subject
-    (head,) = subject.program.heads
-    soft = judge.soft.words.run(word).trace.attended[head.name]
-    (column,) = soft.values()
+    (head,) = judge.subject.program.heads
+    (column,) = judge.soft.words.run(word).trace.attended[head.name].values()
     return list(zip(column.values, judge.hard.run([word]).attended(head.name, head.out).values(0), strict=True))
 
 

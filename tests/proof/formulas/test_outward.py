@@ -43,5 +43,4 @@ def test_bounds_enclose(x: float, error: float) -> None:
 
 def test_above_is_above() -> None:
     with ctx.workprec(120):
-        third = ball(Fraction(1, 3))
-        assert Fraction(above(third)) > Fraction(1, 3)
+        assert Fraction(above(ball(Fraction(1, 3)))) > Fraction(1, 3)

@@ -332,16 +332,13 @@ def test_a_sign_test_needs_a_lattice_that_avoids_0() -> None:
 
 def test_keys_that_are_the_same_at_two_positions_may_tie() -> None:
     """A look-up whose keys are j - 1 squared: positions 0 and 2 have the same key."""
-    score: list[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]] = [
-        ({"1": 1}, {"(i/n)^2": -1, "i/n": 2}),
-    ]
+    score: list[tuple[dict[str, Fraction | int], dict[str, Fraction | int]]] = [({"1": 1}, {"(i/n)^2": -1, "i/n": 2})]
     # -(j/n)^2 + 2 j/n rises up to j = n.
     assert unique(law_of(of_one_head(score)))
 
 
 def test_what_a_head_declares_is_not_believed() -> None:
-    tied = of_one_head([({"1": 1}, {"a": 1})], gap="100")
-    law = law_of(tied)
+    law = law_of(of_one_head([({"1": 1}, {"a": 1})], gap="100"))
     assert gap_of(law, 2, 3) == 1
     assert not unique(law)
 
@@ -354,8 +351,7 @@ def test_what_is_not_recognised_is_refused_by_name() -> None:
                    (Affine.coordinate("1"), Affine.coordinate("out"))))  # fmt: skip
     uniform = Head("u", Mask.FUTURE, Weighting.AVERAGE, (("out", Affine.coordinate("a")),))
     layers = (ProgramLayer((uniform,)), ProgramLayer((second,)))
-    found = raised(NotProved, law_of, replace(model, layers=layers))
-    assert found.reason.startswith("head g: at ")
+    assert raised(NotProved, law_of, replace(model, layers=layers)).reason.startswith("head g: at ")
 
 
 def test_tieless_random_models_keep_their_gap() -> None:
@@ -419,7 +415,6 @@ def test_what_has_no_value_but_between_the_ends_is_a_function_of_longer_words(tm
     law = subject.law
     assert isinstance(law, ProgramLaw)
     for n in range(1, 6):
-        layer = law.facts(n).layers[0]
-        assert layer.heads["h"].sizes == [(Fraction(1), Fraction(n))]
+        assert law.facts(n).layers[0].heads["h"].sizes == [(Fraction(1), Fraction(n))]
     assert not subject.argument.proved
     assert "is not bounded" in known(subject.argument.reason)

@@ -53,8 +53,7 @@ def test_every_step_holds(counted: ProgramWriter, tmp_path: Path) -> None:
 
 
 def test_every_step_of_a_leftmost_head_with_one_value_holds(tmp_path: Path) -> None:
-    made = of_subject(subject_of(tmp_path, leftmost({"a": "2", "b": "1"})))
-    said = solved(made, tmp_path)
+    said = solved(of_subject(subject_of(tmp_path, leftmost({"a": "2", "b": "1"}))), tmp_path)
     assert set.union(*said.values()) == {"unsat"}
     assert "levels" in said
 

@@ -175,8 +175,7 @@ def test_levels_without_a_known_order_are_refused() -> None:
         encodings = (Encoding("1", parse_arith("0")), Encoding("p", parse_arith(text)))
         changed = replace(program, encodings=encodings, coordinates=("1", *LETTERS, "p", "out"))
         law, (layer,) = law_of(changed).more, changed.layers
-        middle = law.world.places[1]
-        rows = TypedRows(law.world, layer.heads[0], middle, law.layers[0].types)
+        rows = TypedRows(law.world, layer.heads[0], law.world.places[1], law.layers[0].types)
         if known:
             assert rows.row().rules == (RULE,)
         else:
@@ -189,8 +188,7 @@ def test_exclusive_values_that_a_head_picks_stay_exclusive() -> None:
         "alphabet: a b c\np(i) := rightmost_j[j<i, 1] in(j) : 'a'\n"
         "k(i) := count_j[j<=i, p(j) = p(i)]\nY(i) := k(i) > 1\n"
     )
-    model = compile_program(parse_program(text)).model
-    law = law_of(model)
+    law = law_of(compile_program(parse_program(text)).model)
     (rows,) = (layer.heads["k: share"].rows for layer in law.more.layers if "k: share" in layer.heads)
     assert all(row.first for order, row in rows.items() if order)
     assert rows[2].rules == (RULE,)
