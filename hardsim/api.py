@@ -107,7 +107,7 @@ from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
 from hardsim.report.maps import drawn, require_map
-from hardsim.report.unused_options import equiv_unused, options_given, require_file_made, unused, unused_by
+from hardsim.report.unused_options import equiv_unused, require_file_made, unused, unused_by
 from hardsim.run.float_trust import reasons
 from hardsim.targets.base import At, ModelOptions, Target, digest
 from hardsim.targets.external import External
@@ -900,7 +900,7 @@ class _MethodCall:
 
     def unused(self, options: str, reason: str) -> None:
         """Add a remark on options that were given but have no effect, if there are any."""
-        named = ", ".join(options_given(self.command, self.request, options))
+        named = self.request.given(options, self.command)
         self.remark(f"{named}: not used; {reason}" if named else None)
 
     def subject(self) -> Subject:

@@ -386,11 +386,15 @@ class Request:
         regimes = PROVEN if self.regime == ALL else (self.regime,)
         return [ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon) for regime in regimes]
 
-    def given(self, options: str) -> str:
-        """Return those of the named options (field names separated by spaces) that differ from their defaults, as
-        text; "" if none does.
+    def given(self, options: str, command: str = "") -> str:
+        """Return those of the named options (field names separated by spaces) that differ from the defaults of a
+        command, as they are typed; "" if none does. The largest length counts as given even if it is the default: it
+        then decides the reach of a proof.
         """
-        return ", ".join(OPTIONS[name].flag for name in options.split() if getattr(self, name) != OPTIONS[name].default)
+        entries = {name: OPTIONS[name] for name in options.split()}
+        differ = {name for name, one in entries.items() if getattr(self, name) != one.default_of(command)}
+        found = differ - {"max_n"} | self.written & {"max_n"}
+        return ", ".join(one.flag for name, one in entries.items() if name in found)
 
     def idle(self, given: Input) -> str | None:
         """Return a remark on options that have no effect on an input, or None if all have (a hard-attention model may

@@ -34,7 +34,7 @@ from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
 from hardsim.report.summary import RunSummary, counted
-from hardsim.report.unused_options import options_given, unused, unused_by
+from hardsim.report.unused_options import unused, unused_by
 from hardsim.run.float_trust import reasons
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input, reference_of_input
@@ -199,7 +199,7 @@ class Session:
 
     def without(self, options: str, reason: str) -> None:
         """Remark on options that were given but have no effect here, if there are any."""
-        named, command = ", ".join(options_given(self.command, self.request, options)), f"`hardsim {self.command}`"
+        named, command = self.request.given(options, self.command), f"`hardsim {self.command}`"
         if named:
             self.remark(None, None, f"{named}: not used; {reason}", f"{named}: not used by {command}; {reason}", note)
 

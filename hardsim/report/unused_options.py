@@ -7,9 +7,9 @@ that names an output file which cannot be written is refused (see `require_file_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from hardsim.campaign.options import ASKING, COMPILED, OPTIONS, TRYING, Request
+from hardsim.campaign.options import ASKING, COMPILED, TRYING, Request
 from hardsim.campaign.result import FLOAT64
 from hardsim.errors import HardsimError, InputError
 from hardsim.proving.proof_files import WRITTEN
@@ -26,16 +26,6 @@ SHORTEST, FEWEST = 8, 256
 """The greatest length, and the largest number of words of a length, for which `report` also computes bounds."""
 
 
-def options_given(command: str, request: Request, options: str) -> list[str]:
-    """Return those of the named options that were given, as they are typed."""
-    return [
-        OPTIONS[name].flag
-        for name in dict.fromkeys(options.split())
-        # The largest length counts as given even if it is the default: it then decides the reach of a proof.
-        if (name in request.written if name == "max_n" else getattr(request, name) != OPTIONS[name].default_of(command))
-    ]
-
-
 def unused(command: str, request: Request, one: Input, several: bool = False) -> list[str]:
     """Return a remark for each reason why options change nothing for an input. `several` is True if there are other
     inputs, for which an option may be meant."""
@@ -44,10 +34,13 @@ def unused(command: str, request: Request, one: Input, several: bool = False) ->
     asking = command in ASKING.split() and (one.formula is None or command != "bound") and one.external is None
     if asking and (idle := request.idle(one)):
         remarks.append(idle)
-    for options, reason in _rules(command, request, one, several):
-        if named := options_given(command, request, options):
-            remarks.append(f"{', '.join(named)}: not used; {reason}")
-    return remarks
+    return remarks + _remarks(command, request, _rules(command, request, one, several))
+
+
+def _remarks(command: str, request: Request, rules: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a remark for each of the rules, fields and a reason, of which a field was given."""
+    named = ((request.given(options, command), reason) for options, reason in rules)
+    return [f"{options}: not used; {reason}" for options, reason in named if options]
 
 
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
@@ -128,23 +121,22 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 
 def require_file_made(request: Request, one: Input) -> None:
     """Refuse to write a proof file for an input that cannot be proved. Raises InputError naming the option."""
-    named = options_given("prove", request, " ".join(WRITTEN))
+    named = request.given(" ".join(WRITTEN)).replace(", ", " and ")
     if one.external is not None and named:
         message = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
-        raise InputError(message + " and ".join(named), f"Leave out {' and '.join(named)}.")
+        raise InputError(message + named, f"Leave out {named}.")
 
 
 def equiv_unused(request: Request, *sides: Input) -> list[str]:
     """Return remarks on options that change nothing in a comparison of two files."""
-    remarks = []
+    rules = []
     if all(one.kind == "re" for one in sides):
-        named = options_given("equiv", request, f"max_n exhaustive {SAMPLED}")
         reason = "the automata of two regular expressions are compared, which settles every length"
-        remarks += [f"{', '.join(named)}: not used; {reason}"] if named else []
-    elif _in_full("equiv", request, sides[0]) and (named := options_given("equiv", request, SAMPLED)):
-        remarks.append(f"{', '.join(named)}: not used; every word of these lengths is tried, and none at random")
-    if all(one.formula is None for one in sides) and (named := options_given("equiv", request, "at dialect")):
-        remarks.append(f"{', '.join(named)}: not used; neither file is a formula")
-    if all(map(_declares, sides)) and (named := options_given("equiv", request, "props")):
-        remarks.append(f"{', '.join(named)}: not used; both files declare their own symbols")
-    return remarks
+        rules.append((f"max_n exhaustive {SAMPLED}", reason))
+    elif _in_full("equiv", request, sides[0]):
+        rules.append((SAMPLED, "every word of these lengths is tried, and none at random"))
+    if all(one.formula is None for one in sides):
+        rules.append(("at dialect", "neither file is a formula"))
+    if all(map(_declares, sides)):
+        rules.append(("props", "both files declare their own symbols"))
+    return _remarks("equiv", request, rules)
