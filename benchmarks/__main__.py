@@ -3,7 +3,6 @@
     python -m benchmarks                      run all groups but `long`, about twelve minutes on two idle cores
     python -m benchmarks --all                run `long` too, some minutes more
     python -m benchmarks --only prover        run one group
-    python -m benchmarks --quick              one length, few words, to see that the passes run and agree
     python -m benchmarks --docs               write docs/benchmarks.md from results.json; nothing is run
 
 The exit code is 0 if every target was reached, 1 if one was missed, 2 for bad usage.
@@ -17,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks import alternatives, checks, exhaustive, external, prover, startup, throughput
-from benchmarks.results import Results, new_results
+from benchmarks.results import Results, describe, read_results
 from benchmarks.table import into_page, render, summary
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,27 +36,26 @@ GROUPS: dict[str, Callable[[], Results]] = {
 """The function that runs each group, by the group's name."""
 ON_DEMAND = (checks.LONG_GROUP,)
 """Groups that run only with `--all` or `--only`."""
-QUICK: dict[str, Callable[[], Results]] = {
-    startup.GROUP: startup.quick,
-    alternatives.GROUP: alternatives.quick,
-    throughput.GROUP: throughput.quick,
-    external.GROUP: external.quick,
-}
-"""The function that runs the quick form of a group, without targets; other groups have no quick form."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks that the command line requests and return the exit code."""
-    given = read_arguments(arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--all", action="store_true", help=f"run {', '.join(ON_DEMAND)} too")
+    what.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
+    what.add_argument("--docs", action="store_true", help=f"render {REFERENCE.name} into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results to PATH")
+    given = parser.parse_args(arguments)
     if given.docs:
-        into_page(PAGE, summary(Results.from_json(REFERENCE.read_text(encoding="utf-8"))))
+        into_page(PAGE, summary(read_results(REFERENCE)))
         return 0
-    runs = QUICK if given.quick else GROUPS
-    groups: list[str] = given.only or [name for name in runs if given.all or name not in ON_DEMAND]
-    results = new_results(groups, given.quick)
-    for name in groups:
+    results = Results(about=describe())
+    for name in given.only or [name for name in GROUPS if given.all or name not in ON_DEMAND]:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        results.add(runs[name]())
+        results.add(GROUPS[name]())
     print(render(results))
     if given.json is not None:
         given.json.parent.mkdir(parents=True, exist_ok=True)
@@ -65,26 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for figure in results.missed:
         print(f"missed: {figure.what}, {figure.case}", file=sys.stderr)
     return 1 if results.missed else 0
-
-
-def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line; exit with code 2 if it is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="one length, few words, no targets")
-    parser.add_argument("--all", action="store_true", help=f"run {', '.join(ON_DEMAND)} too")
-    parser.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results to PATH")
-    parser.add_argument("--docs", action="store_true", help=f"render {REFERENCE.name} into {PAGE.relative_to(ROOT)}")
-    given = parser.parse_args(arguments)
-    if given.docs and (given.quick or given.only or given.json or given.all):
-        parser.error("--docs runs nothing: give it alone")
-    if given.all and (given.quick or given.only):
-        parser.error("--all is for full runs: leave out --quick and --only")
-    if given.quick and set(given.only or ()) - QUICK.keys():
-        parser.error(f"--quick runs only {', '.join(QUICK)}: leave out the other groups of {', '.join(given.only)}")
-    return given
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from benchmarks.cases import CASES as SHARED
-from benchmarks.cases import DENSE, EFFORTS, QUICK, Case, Run, Work
+from benchmarks.cases import DENSE, EFFORTS, Case, Run, Work
 from benchmarks.results import EXTRA, Figure, PassCost, Results, Target
 from benchmarks.timing import Pass, measure
 
@@ -26,19 +26,6 @@ overhead that does not depend on the number of words.
 """
 REPEATS = 9
 TARGET = Target(0.5)
-BEFORE = {
-    ("flip-flop", 64): 1.70,
-    ("flip-flop", 256): 1.88,
-    ("flip-flop, causal", 64): 1.40,
-    ("flip-flop, causal", 256): 1.86,
-    ("PARITY", 64): 1.17,
-    ("PARITY", 256): 1.34,
-    ("Dyck-2", 64): 4.44,
-    ("Dyck-2", 256): 6.41,
-    ("flip-flop program", 64): 4.72,
-    ("flip-flop program", 256): 5.21,
-}
-"""The ratio of hardsim's time to that of torch float32 when the target was set, by case and length."""
 
 
 def measure_all() -> Results:
@@ -48,14 +35,6 @@ def measure_all() -> Results:
         for n in LENGTHS:
             found.add(one(case, n, EFFORTS[n].batch, REPEATS, TARGET))
         found.add(one(replace(case, name=f"{case.name}, {MANY} words"), LENGTHS[0], MANY, REPEATS, TARGET))
-    return found
-
-
-def quick() -> Results:
-    """Measure every case at a short length, on few words, without targets."""
-    found = Results()
-    for case in CASES:
-        found.add(one(case, min(EFFORTS), QUICK.batch, QUICK.repeats, None))
     return found
 
 
@@ -107,16 +86,5 @@ def ratios(costs: list[PassCost], target: Target | None) -> list[Figure]:
         for name, cost in by_name.items()
         if cost.agreed + cost.undecided < cost.words
     ]
-    case = f"{ours.case}, n = {ours.n}"
-    return [
-        Figure(
-            GROUP,
-            f"{CHECKED} / {FLOAT32}",
-            case,
-            ours.seconds / theirs.seconds,
-            "x",
-            target,
-            "; ".join([*others, *wrong]),
-            before=None if target is None else BEFORE.get((ours.case, ours.n)),
-        )
-    ]
+    case, note = f"{ours.case}, n = {ours.n}", "; ".join([*others, *wrong])
+    return [Figure(GROUP, f"{CHECKED} / {FLOAT32}", case, ours.seconds / theirs.seconds, "x", target, note)]

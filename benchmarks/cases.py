@@ -27,12 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
 
 DENSE = "plain numpy"
-FLOAT = "float64 pass"
 CERTIFIED = "certified float64"
 BALLS = "balls"
 MPMATH = "mpmath"
 NAIVE = "naive mpmath"
-PASSES = (DENSE, FLOAT, CERTIFIED, BALLS, MPMATH, NAIVE)
+PASSES = (DENSE, CERTIFIED, BALLS, MPMATH, NAIVE)
 
 Run = Callable[[], Answers]
 
@@ -53,7 +52,6 @@ class Effort:
 
 
 EFFORTS = {16: Effort(256, 8, 4, naive_repeats=3), 64: Effort(64, 6, 1, naive_repeats=2), 256: Effort(16, 4)}
-QUICK = Effort(12, 4, 1, repeats=1, single_repeats=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +63,11 @@ class Case:
     regime: str | None
 
     def passes(self, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
-        """Return the six passes over seeded words of length n, accepted and rejected ones, and the expected answer of
+        """Return the five passes over seeded words of length n, accepted and rejected ones, and the expected answer of
         each word.
         """
         work = self.work(n, effort.batch)
-        return six_passes(work, effort), work.truth
+        return five_passes(work, effort), work.truth
 
     def work(self, n: int, count: int) -> Work:
         """Choose about `count` seeded words of length n, and compile the network that runs them."""
@@ -140,23 +138,6 @@ class Work:
         symbols = network.numbers(self.words)
         return lambda: [bool(value > float(self.threshold)) for value in network.run(symbols)]
 
-    def float_pass(self) -> Run:
-        """Prepare a run in certified float64 that computes no more than the answers need."""
-        floats = self._floats()
-
-        def run() -> Answers:
-            answers: Answers = []
-            for part in self.parts:
-                here: Answers = [None] * len(part)
-                for trace, rows in floats.passes(part):
-                    known, _ = floats.answers(trace, self.n)
-                    for row, place in rows.tolist():
-                        here[place] = _sure(known[row])
-                answers += here
-            return answers
-
-        return run
-
     def certified(self, hards: Sequence[Hard]) -> Run:
         """Prepare a run in certified float64 that bounds the errors of all heads against exact hard attention.
 
@@ -201,15 +182,14 @@ def _sure(answer: Answer) -> bool | None:
     return answer if isinstance(answer, bool) else None
 
 
-def six_passes(work: Work, effort: Effort) -> list[Pass]:
-    """Return all six passes; naive mpmath computes with as many digits as mpmath needs on the first word."""
+def five_passes(work: Work, effort: Effort) -> list[Pass]:
+    """Return all five passes; naive mpmath computes with as many digits as mpmath needs on the first word."""
     batch, single = effort.batch, effort.single
     # Hard attention runs before the clock starts: `certified` measures float64 alone.
     hards = list(map(HardRunner(work.subject, work.program).run, work.parts))
     digits = WordEngine(work.subject, work.network, work.watched, MP, None).run(work.words[0]).digits
     return [
         Pass(DENSE, batch, effort.repeats, work.dense, warm=True, exact=False),
-        Pass(FLOAT, batch, effort.repeats, work.float_pass, warm=True),
         Pass(CERTIFIED, batch, effort.repeats, lambda: work.certified(hards), warm=True),
         Pass(BALLS, single, effort.single_repeats, lambda: work.one_by_one(BALL, single)),
         Pass(MPMATH, single, effort.single_repeats, lambda: work.one_by_one(MP, single)),

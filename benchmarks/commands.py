@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import signal
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import IO
 
+import psutil
+
 ROOT = Path(__file__).resolve().parents[1]
 HARDSIM = (sys.executable, "-m", "hardsim")
-PROC = Path("/proc")
 PAUSE = 0.02
 """Seconds between two measurements of the memory."""
-GRACE = 20.0
-"""Seconds that an interrupted command has to end its workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,44 +47,24 @@ class Finished:
 
 
 def run(command: Sequence[str], text: str = "", memory: bool = False, limit: float | None = None) -> Finished:
-    """Run a command in the project's directory with `text` on standard input, and wait for its end.
-
-    A command that takes more than `limit` seconds is interrupted, as from a keyboard (`limit` does not apply while
-    memory is measured).
-
-    Raises:
-        OSError: if memory is requested on a system without /proc.
+    """Run a command in the project's directory with `text` on standard input, and wait for its end. A command that
+    takes more than `limit` seconds is killed (`limit` does not apply while memory is measured); its workers then end by
+    themselves.
     """
-    if memory and not (PROC / "self" / "status").exists():
-        raise OSError("memory is measured through /proc, which this system does not have")
     # Files, not pipes: a full pipe would block the command while its memory is measured.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(text.encode())
         given.seek(0)
-        began = perf_counter()
+        began, late = perf_counter(), ""
         process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, cwd=ROOT, env=environment())
         peak = _watch(process) if memory else None
-        late = not _ended(process, limit)
-        code = process.wait()
-        seconds = perf_counter() - began
-        printed = [_read(stream) for stream in (out, err)]
-    if late:
-        return Finished(code or 1, printed[0], f"not done after {limit:g} seconds", seconds, peak)
-    return Finished(code, printed[0], printed[1], seconds, peak)
-
-
-def _ended(process: subprocess.Popen[bytes], limit: float | None) -> bool:
-    """Return True if a process ends within `limit` seconds; else interrupt it, and kill it if it goes on."""
-    try:
-        process.wait(limit)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
         try:
-            process.wait(GRACE)
+            process.wait(limit)
         except subprocess.TimeoutExpired:
             process.kill()
-        return False
-    return True
+            late = f"not done after {limit:g} seconds"
+        code = process.wait()
+        return Finished(code, _read(out), late or _read(err), perf_counter() - began, peak)
 
 
 def _read(stream: IO[bytes]) -> str:
@@ -107,38 +87,18 @@ def _watch(process: subprocess.Popen[bytes]) -> float:
     """Return the largest sum of peaks of processes that are alive at the same time, in MiB."""
     most = 0
     while process.poll() is None:
-        most = max(most, sum(peak_memory(pid) for pid in family(process.pid)))
+        with suppress(psutil.NoSuchProcess):
+            own = psutil.Process(process.pid)
+            most = max(most, sum(peak_memory(one.pid) for one in (own, *own.children(recursive=True))))
         sleep(PAUSE)
     return most / 1024
 
 
-def family(pid: int) -> list[int]:
-    """List a process and its descendants, by their ids."""
-    children: dict[int, list[int]] = {}
-    for entry in PROC.iterdir():
-        if entry.name.isdigit():
-            parent = _field(int(entry.name), "PPid")
-            if parent is not None:
-                children.setdefault(parent, []).append(int(entry.name))
-    found = [pid]
-    # The list grows while it is iterated: children of children follow.
-    for one in found:
-        found += children.get(one, [])
-    return found
-
-
 def peak_memory(pid: int) -> int:
-    """Return the largest resident set that a process ever had, in KiB; 0 if the process has ended."""
-    return _field(pid, "VmHWM") or 0
-
-
-def _field(pid: int, name: str) -> int | None:
-    """Read a number from /proc/PID/status; None if the process has ended or the field is missing."""
-    try:
-        status = (PROC / str(pid) / "status").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    for line in status.splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1])
-    return None
+    """Return the largest resident set that a process ever had, in KiB; 0 if the process has ended, or on a system
+    without /proc.
+    """
+    with suppress(OSError):
+        found = re.search(r"^VmHWM:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"), re.MULTILINE)
+        return int(found[1]) if found else 0
+    return 0

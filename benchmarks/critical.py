@@ -1,8 +1,7 @@
 """The critical beta of every operator in every regime: how small the inverse-temperature constant may be.
 
-    python -m benchmarks.critical                   find all brackets; a quarter of an hour on an idle processor
-    python -m benchmarks.critical --only "a S b"    find the brackets of one formula again
-    python -m benchmarks.critical --docs            write docs/critical.md from critical.json; nothing is run
+    python -m benchmarks.critical           find all brackets; a quarter of an hour on an idle processor
+    python -m benchmarks.critical --docs    write docs/critical.md from critical.json; nothing is run
 
 Each row is the smallest formula that exercises an operator. Its bracket is that of `hardsim bound --critical`: at the
 upper end every word of every length is proved right, at the lower end a word is certainly wrong. The closed forms
@@ -13,10 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import product
 from math import exp, log
 from pathlib import Path
 from typing import Literal
@@ -277,32 +276,20 @@ def read_results(text: str) -> list[CriticalRow]:
     return [CriticalRow(**one) for one in json.loads(text)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Find the brackets that the command line requests, write the table, and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.critical", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="FORMULA", help="find these again, keep the others"
-    )
+def main() -> None:
+    """Find all brackets, or read those that are stored, and write the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
-    given = parser.parse_args(arguments)
-    found = read_results(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-    for row in () if given.docs else ROWS:
-        if given.only and row.formula not in given.only:
-            continue
-        new = [bracket_of(row, regime) for regime in PROVEN]
-        for one in new:
-            print(row.title, one.regime, one.refused or (one.wrong, one.right, one.word, one.inside), flush=True)
-        found = [one for one in found if not one.of(row)] + new
-        # Written after every row, so that an interrupted run keeps the brackets found so far.
+    if parser.parse_args().docs:
+        found = read_results(RESULTS.read_text(encoding="utf-8"))
+    else:
+        found = []
+        for row, regime in product(ROWS, PROVEN):
+            found.append(bracket_of(row, regime))
+            print(row.title, regime, found[-1].refused or (found[-1].wrong, found[-1].right), flush=True)
         RESULTS.write_text(json.dumps(list(map(asdict, found)), indent=1) + "\n", encoding="utf-8")
-    ordered = [one for row in ROWS for one in found if one.of(row)]
-    if not given.docs:
-        RESULTS.write_text(json.dumps(list(map(asdict, ordered)), indent=1) + "\n", encoding="utf-8")
-    into_page(PAGE, render(ordered), MARK)
-    return 0
+    into_page(PAGE, render(found), MARK)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

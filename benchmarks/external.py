@@ -142,11 +142,6 @@ def measure() -> Results:
     return Results(figures=[one(shape, n, count, REPEATS, TARGET) for shape in SHAPES for n, count in LENGTHS.items()])
 
 
-def quick() -> Results:
-    """Measure short words of the first two shapes, without targets."""
-    return Results(figures=[one(shape, 16, 4, 1, None) for shape in SHAPES[:2]])
-
-
 def one(shape: Shape, n: int, count: int, repeats: int, target: Target | None) -> Figure:
     """Return the ratio of the median processor times of the two passes, which run alternately.
 

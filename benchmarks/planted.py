@@ -1,11 +1,7 @@
 """Does the search for wrong words find faults that random words miss?
 
-    python -m benchmarks.planted                  make faulty networks, check each; a quarter of an hour on two
-    cores
-    python -m benchmarks.planted --spec X.spec    with the network of a specification, too
-    python -m benchmarks.planted --only latest    print one case, write nothing
-    python -m benchmarks.planted --docs           write the tables of docs/search.md from planted.json; nothing
-    is run
+    python -m benchmarks.planted --processes 2    make faulty networks, check each; a quarter of an hour on two cores
+    python -m benchmarks.planted --docs           write the tables of docs/search.md from planted.json; nothing is run
 
 Each faulty network is checked as by `hardsim check`, whose search tries some words of each length; then as many random
 words of the same lengths are tried. A network counts as found only if the certified check refutes it.
@@ -79,16 +75,13 @@ class Outcome:
 # ---- one fault ----
 
 
-def all_cases(specs: Sequence[str]) -> list[Case]:
-    """Return the handmade networks, the shipped networks up to a length at which no search finds them wrong, and the
-    networks of specifications.
-    """
-
-    def read(path: str) -> External:
-        return read_input(path).network(ModelOptions())
-
-    shipped = [Case(name, shortened(read(str(TRAINED / f"{name}.spec")), longest)) for name, longest in RIGHT.items()]
-    return [*cases(), *shipped, *(Case(Path(path).stem, read(path)) for path in specs)]
+def all_cases() -> list[Case]:
+    """Return the handmade networks, and the shipped networks up to a length at which no search finds them wrong."""
+    found = list(cases())
+    for name, longest in RIGHT.items():
+        subject = read_input(str(TRAINED / f"{name}.spec")).network(ModelOptions())
+        found.append(Case(name, shortened(subject, longest)))
+    return found
 
 
 def shortened(subject: External, longest: int) -> External:
@@ -197,29 +190,20 @@ def read_results(text: str) -> list[Outcome]:
     return [Outcome(**{**one, "random": tuple(one["random"])}) for one in json.loads(text)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the cases that the command line requests, and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.planted", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", action="append", default=[], metavar="CASE", help="print this case alone")
-    parser.add_argument(
-        "--spec", action="append", default=[], metavar="PATH", help="add a specification; write nothing"
-    )
+def main() -> None:
+    """Run all cases, or write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     if given.docs:
         into_page(PAGE, render(read_results(RESULTS.read_text(encoding="utf-8"))), MARK)
-        return 0
-    chosen = [case for case in all_cases(given.spec) if not given.only or case.name in given.only]
+        return
     with ProcessPoolExecutor(given.processes, get_context("spawn")) as crew:
-        outcomes = [outcome for found in crew.map(faults_of, chosen) for outcome in found]
-    if not given.only and not given.spec:
-        RESULTS.write_text(json.dumps(list(map(asdict, outcomes)), indent=1) + "\n", encoding="utf-8")
+        outcomes = [outcome for found in crew.map(faults_of, all_cases()) for outcome in found]
+    RESULTS.write_text(json.dumps(list(map(asdict, outcomes)), indent=1) + "\n", encoding="utf-8")
     print(render(outcomes))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from time import process_time
 
 from benchmarks.commands import HARDSIM, ROOT, Finished, run
@@ -99,9 +100,9 @@ def measure() -> Results:
     start, *done = span(1, 1), *(span(n, n) for n in GROWTH)
     for n, one in zip(GROWTH, done, strict=True):
         found.figures.append(_proof(f"the length {n:,} alone", one, None))
-    found.figures.append(growth([(n, one.seconds - start.seconds) for n, one in zip(GROWTH, done, strict=True)]))
-    if any(one.code for one in (start, *done)):
-        found.figures[-1] = _failed("exponent of the growth", next(one for one in (start, *done) if one.code))
+    slope = growth([(n, one.seconds - start.seconds) for n, one in zip(GROWTH, done, strict=True)])
+    failed = next((f"failed: {one.complaint}" for one in (start, *done) if one.code), "")
+    found.figures.append(replace(slope, value=None, note=failed) if failed else slope)
     return found
 
 
@@ -120,7 +121,3 @@ def _proof(what: str, done: Finished, target: Target | None) -> Figure:
     if done.code or "PROVED" not in done.out:
         return Figure(GROUP, what, FILE, None, "s", target, f"failed: {done.complaint}")
     return Figure(GROUP, what, FILE, done.seconds, "s", target)
-
-
-def _failed(what: str, done: Finished) -> Figure:
-    return Figure(GROUP, what, FILE, None, "", Target(EXPONENT), f"failed: {done.complaint}")

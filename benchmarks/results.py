@@ -4,19 +4,20 @@ JSON.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+import re
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from hardsim import __version__
+from hardsim.campaign.workers import processors
 
-SCHEMA_VERSION = 2
 PACKAGES = ("numpy", "mpmath", "python-flint", "gmpy2")
 """Packages, besides hardsim and Python, that the timings depend on."""
 EXTRA = "torch"
@@ -41,9 +42,6 @@ class Figure:
 
     `value` is None where nothing could be measured: then `note` says why, and the target counts as missed. `unit`
     follows the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing.
-
-    `before` is the value when the target was set (None: not known). `proofs` is the ratio of the value to the time of a
-    proof about every word up to length 64 from the same file, measured in the same run.
     """
 
     group: str
@@ -53,8 +51,6 @@ class Figure:
     unit: str
     target: Target | None = None
     note: str = ""
-    before: float | None = None
-    proofs: float | None = None
 
     @property
     def reached(self) -> bool | None:
@@ -87,15 +83,11 @@ class PassCost:
 
 @dataclass
 class Results:
-    """The results of a whole run."""
+    """The results of a whole run; `about` says where and when they were measured."""
 
     figures: list[Figure] = field(default_factory=list)
     passes: list[PassCost] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    quick: bool = False
-    date: str = ""
-    machine: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
+    about: str = ""
 
     @property
     def missed(self) -> list[Figure]:
@@ -109,65 +101,24 @@ class Results:
 
     def to_json(self) -> str:
         """Return the results as a JSON document."""
-        figures = [asdict(figure) | {"reached": figure.reached} for figure in self.figures]
-        document = {"schema_version": SCHEMA_VERSION} | asdict(self) | {"figures": figures}
-        return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-    @staticmethod
-    def from_json(text: str) -> Results:
-        """Read results from a JSON document.
-
-        Raises:
-            ValueError: if the document has another schema version.
-        """
-        document: dict[str, Any] = json.loads(text)
-        if document.pop("schema_version") != SCHEMA_VERSION:
-            raise ValueError(f"benchmark results have another schema version than {SCHEMA_VERSION}: run make bench")
-        figures = [_figure(dict(item)) for item in document.pop("figures")]
-        passes = [PassCost(**item) for item in document.pop("passes")]
-        return Results(figures=figures, passes=passes, **document)
+        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"
 
 
-def _figure(item: dict[str, Any]) -> Figure:
-    del item["reached"]
-    target = item.pop("target")
-    return Figure(**item, target=None if target is None else Target(**target))
+def read_results(path: Path) -> Results:
+    """Read the results in a file that `Results.to_json` wrote."""
+    return msgspec.json.decode(path.read_bytes(), type=Results)
 
 
-def new_results(groups: list[str], quick: bool) -> Results:
-    """Return empty results for this machine and today."""
-    return Results(
-        groups=groups,
-        quick=quick,
-        date=datetime.now(UTC).strftime("%Y-%m-%d"),
-        machine=describe_machine(),
-        versions=describe_versions(),
-    )
-
-
-def describe_machine() -> dict[str, str]:
-    """Describe the machine: processor, cores that this process may use, memory, system."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {
-        "processor": _processor(),
-        "cores": str(cores),
-        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-
-
-def _processor() -> str:
+def describe() -> str:
+    """Describe this run: date, processor, cores that this process may use, memory, system, and the versions of Python,
+    hardsim, and the packages that do the arithmetic.
+    """
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def describe_versions() -> dict[str, str]:
-    """Return the versions of Python, hardsim, and the packages that do the arithmetic."""
-    found = {"hardsim": __version__} | {name: version(name) for name in PACKAGES}
-    with suppress(PackageNotFoundError):  # without it, its rows are left out
-        found[EXTRA] = version(EXTRA)
-    return {"python": platform.python_version()} | found
+    model = re.search(r"^model name\s*: (.+)$", info.read_text(encoding="utf-8") if info.exists() else "", re.MULTILINE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = [f"{name} {version(name)}" for name in (*PACKAGES, *[EXTRA] * (find_spec(EXTRA) is not None))]
+    return (
+        f"Run of {datetime.now(UTC):%Y-%m-%d}: hardsim {__version__}, {model[1] if model else platform.machine()}, "
+        f"{processors()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}, {', '.join(packages)}; one BLAS thread."
+    )

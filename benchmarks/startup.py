@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from statistics import median
 
 from benchmarks.commands import HARDSIM, run
@@ -34,15 +33,9 @@ def measure(rounds: int = ROUNDS) -> Results:
             if done.code:
                 raise RuntimeError(f"{name} failed: {done.complaint}")
             seconds[name].append(done.seconds)
-    found = Results()
-    baseline = median(seconds[BASELINE])
+    found, baseline = Results(), median(seconds[BASELINE])
     for name, (_, target) in COMMANDS.items():
         took = median(seconds[name])
-        note = "" if name == BASELINE else f"{took / baseline:.1f} times {BASELINE}"
+        note = f"{took / baseline:.1f} times {BASELINE}"
         found.figures.append(Figure(GROUP, name, f"median of {rounds}", took, "s", target, note))
     return found
-
-
-def quick() -> Results:
-    """Run each command once, without targets."""
-    return Results(figures=[replace(figure, target=None) for figure in measure(1).figures])

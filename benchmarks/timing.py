@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from time import process_time
 
@@ -35,71 +35,44 @@ class Pass:
     exact: bool = True
 
 
-@dataclass
-class _Running:
-    """A pass under way, with the processor seconds of each repetition."""
-
-    given: Pass
-    run: Callable[[], Answers] | None = None
-    answers: Answers | None = None
-    setup: float = 0.0
-    seconds: list[float] = field(default_factory=list)
-
-    @property
-    def middle(self) -> float:
-        """The median of the repetitions."""
-        return median(self.seconds)
-
-    def warm_up(self) -> None:
-        """Run what is not timed: the preparation of a warm pass, and its first run."""
-        if self.given.warm:
-            began = process_time()
-            self.run = self.given.start()
-            self.answers = self.run()
-            self.setup = process_time() - began
-
-    def repeat(self) -> None:
-        """Time one repetition."""
-        began = process_time()
-        run = self.run or self.given.start()
-        self.answers = run()
-        self.seconds.append(process_time() - began)
-
-
 def measure(group: str, case: str, n: int, passes: Sequence[Pass], truth: Sequence[bool]) -> list[PassCost]:
     """Return the cost of each pass on the words of a case of a group; `truth` has the expected answers.
 
     Raises:
         WrongAnswerError: if an exact pass gives a wrong answer.
     """
-    running = [_Running(given) for given in passes]
-    for one in running:
-        one.warm_up()
+    started: dict[str, Callable[[], Answers]] = {}
+    answers: dict[str, Answers] = {}
+    setups: dict[str, float] = {}
+    for one in passes:
+        if one.warm:
+            began = process_time()
+            started[one.name] = one.start()
+            answers[one.name] = started[one.name]()
+            setups[one.name] = process_time() - began
+    seconds: dict[str, list[float]] = {one.name: [] for one in passes}
     # All passes take turns; those with fewer repetitions end earlier.
-    for turn in range(max(given.repeats for given in passes)):
-        for one in running:
-            if turn < one.given.repeats:
-                one.repeat()
-    return [_cost(group, case, n, one, truth[: one.given.words]) for one in running]
+    for turn in range(max(one.repeats for one in passes)):
+        for one in passes:
+            if turn < one.repeats:
+                began = process_time()
+                answers[one.name] = (started.get(one.name) or one.start())()
+                seconds[one.name].append(process_time() - began)
+    costs = []
+    for one in passes:
+        expected, middle = truth[: one.words], median(seconds[one.name])
+        agreed, undecided = _right(f"{case}, n = {n}: {one.name}", one, answers[one.name], expected)
+        setup, words = max(0.0, setups.get(one.name, 0.0) - middle), len(expected)
+        costs.append(PassCost(group, case, n, one.name, words, one.repeats, middle / words, agreed, undecided, setup))
+    return costs
 
 
-def _cost(group: str, case: str, n: int, one: _Running, truth: Sequence[bool]) -> PassCost:
-    given, answers = one.given, one.answers or []
+def _right(where: str, one: Pass, answers: Answers, truth: Sequence[bool]) -> tuple[int, int]:
+    """Return the numbers of right answers and of words without an answer."""
     if len(answers) != len(truth):
-        raise WrongAnswerError(f"{case}, n = {n}: {given.name} gave {len(answers)} answers on {len(truth)} words")
+        raise WrongAnswerError(f"{where} gave {len(answers)} answers on {len(truth)} words")
     agreed = sum(found is right for found, right in zip(answers, truth, strict=True))
-    undecided = sum(found is None for found in answers)
-    if given.exact and agreed + undecided < len(truth):
-        raise WrongAnswerError(f"{case}, n = {n}: {given.name} is wrong on {len(truth) - agreed - undecided} words")
-    return PassCost(
-        group=group,
-        case=case,
-        n=n,
-        name=given.name,
-        words=len(truth),
-        repeats=given.repeats,
-        seconds=one.middle / len(truth),
-        agreed=agreed,
-        undecided=undecided,
-        setup=max(0.0, one.setup - one.middle) if given.warm else 0.0,
-    )
+    wrong = len(truth) - agreed - answers.count(None)
+    if one.exact and wrong:
+        raise WrongAnswerError(f"{where} is wrong on {wrong} words")
+    return agreed, answers.count(None)

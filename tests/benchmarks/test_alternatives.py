@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks import alternatives
 from benchmarks.alternatives import CASES, CHECKED, FLOAT32, FLOAT64, passes, ratios
-from benchmarks.cases import DENSE, QUICK
+from benchmarks.cases import DENSE
 from benchmarks.results import PassCost, Target
 from tests.support.model import Transformer
 from tests.support.networks import ALPHABET, dense_forward, transformers
@@ -48,7 +48,7 @@ def test_without_torch_its_rows_are_left_out(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_check_answers_what_is_right(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     without_torch(monkeypatch)
-    work = case.work(16, QUICK.batch)
+    work = case.work(16, 12)
     assert {True, False} == set(work.truth)
     assert [one.start()() for one in passes(work, 1)] == [work.truth, work.truth]
 
@@ -56,7 +56,7 @@ def test_a_check_answers_what_is_right(case: Any, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_torch_answers_what_is_right_of_short_words(case: Any) -> None:
     pytest.importorskip("torch", reason="the extra bench")
-    work = case.work(16, QUICK.batch)
+    work = case.work(16, 12)
     for dtype in ("float32", "float64"):
         assert alternatives.batched(work, dtype)() == work.truth
 
@@ -79,7 +79,7 @@ def test_slices_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra bench")
     from benchmarks import batched
 
-    work = CASES[0].work(16, QUICK.batch)
+    work = CASES[0].work(16, 12)
 
     def answers() -> Any:
         network = batched.BatchedPass(work.network, 16, "float64")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import external
-from benchmarks.external import SHAPES, PlainPass, quick
+from benchmarks.external import SHAPES, PlainPass
 from benchmarks.timing import WrongAnswerError
 from hardsim.run.dense_exact import DenseForward
 from tests.support.model import MpArithmetic
@@ -19,10 +19,8 @@ def test_the_plain_pass_is_the_definition_up_to_float64() -> None:
     assert np.abs(PlainPass(network, 6).run(tokens)[0] - np.array(exact, dtype=np.float64)).max() < 1e-12
 
 
-def test_a_quick_run_has_no_targets() -> None:
-    figures = quick().figures
-    assert [figure.case for figure in figures] == [f"{shape.name}, n = 16" for shape in SHAPES[:2]]
-    assert all(figure.target is None and figure.value for figure in figures)
+def test_a_ratio_is_measured() -> None:
+    assert external.one(SHAPES[1], 16, 4, 1, None).value
 
 
 def test_the_large_shape_has_three_megabytes() -> None:
