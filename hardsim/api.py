@@ -441,7 +441,11 @@ class Model:
                 call.failed(found)
                 return found
             call.unused(*proving.UNUSED)
-            call.compiled_alone()
+            if (other := call.given.against) is not None:
+                message = (
+                    f"{self.name} was compiled here, and a proof is about what was compiled, not about {other.name}"
+                )
+                raise InputError(message, "Leave out against; check compares the words.")
             with ExitStack() as stack:
                 targets = {option: stack.enter_context(_sink(path, option, "Name a file."))
                            for option in WRITTEN if (path := getattr(request, option)) is not None}  # fmt: skip
@@ -580,7 +584,9 @@ class Model:
                     return criticals.critical(call.subject(), request.max_n, _passing(progress))
                 staff.join()
                 target = bound_subject(replace(call.subject(), epsilon=request.epsilon), request.gap)
-                options = call.effort()
+                options = CheckOptions(
+                    request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine
+                )
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
                 expected = BoundOptions(gap=request.gap)
                 return bound_report(target, options, expected, _update(progress), crew)
@@ -918,25 +924,10 @@ class _MethodCall:
         """Return the compiled input, or the external network."""
         return self.subject() if self.given.external is None else self.given.network(self.options)
 
-    def compiled_alone(self) -> None:
-        """Require that a compiled input is compared with nothing else.
-
-        Raises:
-            InputError: if there is an `against`.
-        """
-        if self.given.against is not None:
-            message = f"{self.given.name} was compiled here, and a proof is about what was compiled, not about"
-            raise InputError(f"{message} {self.given.against.name}", "Leave out against; check compares the words.")
-
     def precision(self, subject: Target, max_n: int) -> None:
         """Add a remark if the digits asked for are fewer than mpmath needs."""
         if isinstance(subject, Subject) and subject.stored is not None:
             self.remark(few_digits(subject.stored, max_n, self.request.dps, self.request.engine))
-
-    def effort(self, dps: int | None = None) -> CheckOptions:
-        """Return which words are tried, and in which arithmetic."""
-        call = self.request
-        return CheckOptions(call.max_n, call.exhaustive, call.samples, call.seed, dps, engine=call.engine)
 
 
 def _is_function(against: object) -> bool:
