@@ -19,8 +19,9 @@ infinitely many n, no constant beta is right at every length.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 from typing import TypeVar
@@ -145,74 +146,56 @@ def hahn_limited(core: Core) -> bool:
     Then no constant temperature is right at every length. Return False if there are no such words, or if that is
     unknown: for formulas about later positions, counts or numerical predicates, and for large automata.
     """
-    alphabet = tuple(core.alphabet) if len(core.alphabet) <= MOST_SYMBOLS else ()
-    past = _Past(core)
-    if not alphabet or not past.known:
+    if len(core.alphabet) > MOST_SYMBOLS or not all(_is_past(core.nodes[number]) for number in core.live):
         return False
-    moves = past.moves(alphabet)
-    if moves is None:
-        return False
-    return _differ_forever(moves, past)
+    moves = _moves(core)
+    return moves is not None and _differ_forever(core, moves)
 
 
 State = tuple[bool, ...]
+"""State of the automaton of a formula about the past after a word: the truth of all subformulas at the last position.
+"""
 Moves = dict[State | None, list[State]]
+"""States after each symbol, in the order of the alphabet, by state (None: before the first symbol)."""
 
 
-@dataclass
-class _Past:
-    """The automaton of a formula about the past: its state after a word holds the truth of all subformulas at the
-    last position."""
+def _after(core: Core, state: State | None, symbol: str) -> State:
+    """Return the state after one more symbol; `state` is None before the first symbol."""
+    found = [False] * len(core.nodes)
+    for number in core.live:
+        match core.nodes[number]:
+            case Letters(symbols):
+                found[number] = symbol in symbols
+            case Edge():
+                found[number] = state is None
+            case And(args):
+                found[number] = all(_holds(one, found) for one in args)
+            case Xor(left, right):
+                found[number] = found[left] != found[right]
+            case Step(_, arg):
+                found[number] = state is not None and _holds(arg, state)
+            # One step of Since: the value of `right` where `where` is true, otherwise the value before.
+            case Reach(_, _, right, where):
+                before = state is not None and state[number]
+                found[number] = _holds(right, found) if _holds(where, found) else before
+            case _:
+                raise AssertionError("not a formula about the past")
+    return tuple(found)
 
-    core: Core
 
-    @property
-    def known(self) -> bool:
-        """True if the formula reads only letters, the first position and the past."""
-        return all(_is_past(self.core.nodes[number]) for number in self.core.live)
-
-    def accepts(self, state: State) -> bool:
-        """Return True if words that lead to the state are accepted."""
-        return _holds(self.core.root, state)
-
-    def after(self, state: State | None, symbol: str) -> State:
-        """Return the state after one more symbol; `state` is None before the first symbol."""
-        found = [False] * len(self.core.nodes)
-        for number in self.core.live:
-            match self.core.nodes[number]:
-                case Letters(symbols):
-                    found[number] = symbol in symbols
-                case Edge():
-                    found[number] = state is None
-                case And(args):
-                    found[number] = all(_holds(one, found) for one in args)
-                case Xor(left, right):
-                    found[number] = found[left] != found[right]
-                case Step(_, arg):
-                    found[number] = state is not None and _holds(arg, state)
-                # One step of Since: the value of `right` where `where` is true, otherwise the value before.
-                case Reach(_, _, right, where):
-                    before = state is not None and state[number]
-                    found[number] = _holds(right, found) if _holds(where, found) else before
-                case _:
-                    raise AssertionError("not a formula about the past")
-        return tuple(found)
-
-    def moves(self, alphabet: tuple[str, ...]) -> Moves | None:
-        """Return the states after each symbol, in the order of the alphabet, for every reachable state (None: before
-        the first symbol). Return None if there are more than MOST_STATES."""
-        moves: Moves = {}
-        left: list[State | None] = [None]
-        while left:
-            state = left.pop()
-            if state in moves:
-                continue
-            moves[state] = [self.after(state, symbol) for symbol in alphabet]
+def _moves(core: Core) -> Moves | None:
+    """Return the moves of all reachable states; None if there are more than MOST_STATES."""
+    moves: Moves = {}
+    left: list[State | None] = [None]
+    while left:
+        state = left.pop()
+        if state not in moves:
+            moves[state] = [_after(core, state, symbol) for symbol in core.alphabet]
             left += moves[state]
-            # Too large to follow all pairs of states: the limit is not decided.
-            if len(moves) > MOST_STATES:
-                return None
-        return moves
+        # Too large to follow all pairs of states: the limit is not decided.
+        if len(moves) > MOST_STATES:
+            return None
+    return moves
 
 
 def _is_past(node: object) -> bool:
@@ -235,7 +218,7 @@ Pair = tuple[State, State]
 N = TypeVar("N")
 
 
-def _differ_forever(moves: Moves, past: _Past) -> bool:
+def _differ_forever(core: Core, moves: Moves) -> bool:
     """Return True if, for infinitely many lengths, two words exist that differ in one symbol before the last, of which
     exactly one is accepted. Return False also if there are more than MOST_PAIRS pairs of states.
 
@@ -257,29 +240,24 @@ def _differ_forever(moves: Moves, past: _Past) -> bool:
         left += following[pair]
         if len(following) > MOST_PAIRS:
             return False
-    distinguished = {pair for pair in following if past.accepts(pair[0]) != past.accepts(pair[1])}
-    result_text = _leading(distinguished, following)
-    if _circles(result_text, following):
+    distinguished = {(one, other) for one, other in following if _holds(core.root, one) != _holds(core.root, other)}
+    leading = _leading(distinguished, following)
+    if _circles(leading, following):
         return True
     # v is not empty, so the first pair must have a successor that leads to a difference.
-    later = {pair for pair, after in following.items() if after & result_text}
+    later = {pair for pair, after in following.items() if after & leading}
     edges: dict[State | None, set[State | None]] = {state: set(after) for state, after in moves.items()}
     # States that arbitrarily long words lead to.
     far = _circles(set(edges), edges)
     return any(begun[state] & later for state in far)
 
 
-def _reversed(following: Mapping[N, set[N]]) -> dict[N, list[N]]:
-    before: dict[N, list[N]] = {}
+def _leading(targets: Iterable[N], following: Mapping[N, set[N]]) -> set[N]:
+    """Return the nodes from which a path leads to a target, targets included."""
+    before, found, left = dict[N, list[N]](), set[N](), list(targets)
     for node, after in following.items():
         for one in after:
             before.setdefault(one, []).append(node)
-    return before
-
-
-def _leading(targets: Iterable[N], following: Mapping[N, set[N]]) -> set[N]:
-    """Return the nodes from which a path leads to a target, targets included."""
-    before, found, left = _reversed(following), set[N](), list(targets)
     while left:
         node = left.pop()
         if node not in found:
@@ -292,17 +270,11 @@ def _circles(nodes: set[N], following: Mapping[N, set[N]]) -> set[N]:
     """Return the nodes on a cycle of these nodes, or after one. Nodes without predecessors are removed repeatedly; the
     others remain."""
     inside = {node: following[node] & nodes for node in nodes}
-    waiting = dict.fromkeys(nodes, 0)
-    for after in inside.values():
-        for one in after:
-            waiting[one] += 1
-    ends = [node for node, count in waiting.items() if not count]
-    left = set(nodes)
+    waiting = Counter(one for after in inside.values() for one in after)
+    left, ends = set(nodes), [node for node in nodes if not waiting[node]]
     while ends:
         node = ends.pop()
         left.discard(node)
-        for one in inside[node]:
-            waiting[one] -= 1
-            if not waiting[one]:
-                ends.append(one)
+        waiting.subtract(inside[node])
+        ends += [one for one in inside[node] if not waiting[one]]
     return left
