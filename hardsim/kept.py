@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MOST = 8
+MOST = 4
 """Largest number of results of one function that an object keeps."""
 
 

@@ -265,7 +265,7 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
             for out, weight in unit.outs:
                 row = {names[k]: str(value) for k, value in unit.form}
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
-        layers.append({"heads": [_head_json(head, names) for head in layer.heads], "clips": clips})
+        layers.append({"heads": [_writing_once(head_json(head, names)) for head in layer.heads], "clips": clips})
     return {
         **alphabet_json(model.alphabet),
         "embedding": _embedding_json(model),
@@ -288,15 +288,22 @@ def _embedding_json(model: Transformer) -> dict[str, Any]:
     return {name: values for name, values in multiples.items() if values}
 
 
-def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
+def head_json(head: AttentionHead, names: Sequence[str]) -> dict[str, Any]:
+    """Return a head by names of coordinates, without zeros: the rows of W_Q, W_K and, by what they write, of W_V."""
+
     def rows(matrix: Matrix) -> list[dict[str, str]]:
         return [{names[k]: str(value) for k, value in row.items()} for row in matrix.rows()]
 
     values = {names[k]: row for k, row in enumerate(rows(head.w_v)) if row}
-    require(len(values) == 1, f"head {head.name} writes {len(values)} coordinates")
-    ((out, value),) = values.items()
     own = {"name": head.name, "mask": head.mask.value, "query": rows(head.w_q), "key": rows(head.w_k)}
-    return {**own, "value": value, "out": out}
+    return {**own, "values": values}
+
+
+def _writing_once(head: dict[str, Any]) -> dict[str, Any]:
+    values = head.pop("values")
+    require(len(values) == 1, f"head {head['name']} writes {len(values)} coordinates")
+    ((out, value),) = values.items()
+    return {**head, "value": value, "out": out}
 
 
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:

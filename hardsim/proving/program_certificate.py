@@ -18,7 +18,7 @@ from hardsim.lang.ast import BOS, UserPredicate
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Rational
-from hardsim.network.transformer import Matrix, Transformer
+from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program, ProgramLayer, Weighting
 from hardsim.proof.programs.decay import ProgramArgument
@@ -30,7 +30,7 @@ from hardsim.proof.programs.shares import shown_apart, shown_away
 from hardsim.proof.programs.types import RULE
 from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proof.shared.result import NoProof
-from hardsim.proving.certificate import accepted, difference, function_text
+from hardsim.proving.certificate import accepted, difference, function_text, head_json
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject
 from hardsim.verify.arithmetic import require
@@ -148,11 +148,7 @@ def program_json(model: Transformer, program: Program, users: Mapping[str, UserP
         encodings.setdefault(names[k], []).append(_encoding(function, users))
     layers = []
     for layer in model.layers:
-        heads = []
-        for head in layer.heads:
-            values = {names[k]: row for k, row in enumerate(_rows(head.w_v, names)) if row}
-            own = {"name": head.name, "mask": head.mask.value, "query": _rows(head.w_q, names)}
-            heads.append({**own, "key": _rows(head.w_k, names), "values": values})
+        heads = [head_json(head, names) for head in layer.heads]
         units = [
             {
                 "clip": unit.clip,
@@ -192,10 +188,6 @@ def _written(layers: Sequence[Mapping[str, Any]]) -> list[str]:
 def _sum(texts: Sequence[str]) -> str:
     """Return the sum of the position encodings of one coordinate as one expression."""
     return texts[0] if len(texts) == 1 else " + ".join(f"({text})" for text in texts)
-
-
-def _rows(matrix: Matrix, names: Sequence[str]) -> list[dict[str, str]]:
-    return [{names[k]: str(value) for k, value in row.items()} for row in matrix.rows()]
 
 
 def _embedded(model: Transformer, k: int) -> list[str]:
