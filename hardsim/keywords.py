@@ -142,9 +142,9 @@ class TraceKeywords(ModelKeywords, ArithmeticKeywords, total=False):
 class CriticalKeywords(TypedDict, total=False):
     """Keywords of `bound` with `critical`."""
 
-    max_n: int
+    at: At | None
     regime: str | None
     tau: Number | None
-    at: At | None
     single_head: bool
     counting: Method | None
+    max_n: int

@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 from hardsim.campaign.options import OPTIONS, Option
+from hardsim.measuring.critical import REFUSED, UNUSED
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, KEYWORDS = ROOT / "docs" / "options.md", ROOT / "hardsim" / "keywords.py"
@@ -23,8 +24,6 @@ METHODS = ("check", "prove", "eval", "words", "equiv", "bound", "compile", "expo
 """The commands that are methods of `hardsim.Model`."""
 BASES = {"Model": ("beta", "what is compiled"), "Arithmetic": ("engine", "the arithmetic of the softmax network")}
 """Groups of keywords: the name of their class, one of them, whose methods take them all, and what they are about."""
-CRITICAL = ["max_n", "regime", "tau", "at", "single_head", "counting"]
-"""The keywords that `bound` takes with `critical`."""
 TYPES = '''"""The keywords of the methods of `hardsim.Model`, and their types. (`make docs` writes this file from the
 table of options, `hardsim.campaign.options`.)
 """
@@ -85,7 +84,8 @@ def keywords(table: dict[str, Option] = OPTIONS) -> str:
         groups[base] = [name for name in free if methods[name] >= methods[one]]
         free = [name for name in free if name not in groups[base]]
         found.append(klass(base, "TypedDict, total=False", f"Keywords for {about}.", groups[base], table))
-    for method, names in [*taken.items(), ("critical", CRITICAL)]:
+    critical = [name for name in taken["bound"] if name not in (*UNUSED[0].split(), *REFUSED)]
+    for method, names in [*taken.items(), ("critical", critical)]:
         above = [base for base, group in groups.items() if {*group} <= {*names}]
         left = [name for name in names if not any(name in groups[base] for base in above)]
         bases = ", ".join(f"{base}Keywords" for base in above) or "TypedDict"

@@ -42,6 +42,7 @@ from hardsim.report.notices import Failure
 from hardsim.report.parts import Making, Part
 from hardsim.report.plot import require_drawable
 from hardsim.report.screen import Screen
+from hardsim.report.unused_options import FEWEST, SHORTEST
 from hardsim.targets.external import External
 from hardsim.targets.opening import read_input
 from hardsim.targets.paths import expand_paths, read_with
@@ -50,10 +51,6 @@ from hardsim.version import __version__
 
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
 PAGE, PAPER = "index.html", "report.tex"
-LONGEST, EXHAUSTIVE = 8, 256
-"""Limits of the `bound` part of a report: the largest length, and the number of words up to which all words of a length
-are tried.
-"""
 LEFT_OUT = ("files", "output", "workers", "quiet")
 KEPT = [name for name in options_of("report") if name not in LEFT_OUT]
 """Options on which the results depend, which are kept for `replay`."""
@@ -183,7 +180,7 @@ class _Parts:
     def _bound(self, subject: Subject) -> BoundResult:
         """Return the result of `bound` for short lengths."""
         request, target = self.current.request, bound_subject(replace(subject, epsilon=self.current.request.epsilon))
-        longest, every = min(request.max_n, LONGEST), min(request.exhaustive, EXHAUSTIVE)
+        longest, every = min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
         crew = self.staff.crew(lambda: default_workers(target.subject, options))
         with uninterrupted(), bar(subject.name) as shown:

@@ -84,6 +84,8 @@ UNUSED = (
     "the least beta is found by the prover, in one process and in arithmetic of its own",
 )
 """Options that do not apply to a search for the least beta, and the reason."""
+REFUSED = ("gap", "plot", "beta")
+"""Options that have meanings of their own in a bound report, and do not go with such a search."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -186,8 +188,7 @@ class CriticalResult(Record):
 
 def require_critical(request: Request) -> None:
     """Raise InputError if an option does not go with a search for the least beta (`--critical`)."""
-    # These options have meanings of their own in a bound report.
-    for option in ("gap", "plot", "beta") if request.critical else ():
+    for option in REFUSED if request.critical else ():
         if getattr(request, option) not in (None, False):
             message = f"--critical looks for the least beta, so --{option} does not apply"
             raise InputError(message, f"Leave --{option} out.")
