@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.evaluate import compiled_text
@@ -251,6 +251,7 @@ def test_no_evaluation_of_a_shipped_formula_is_wrong_at_a_safe_length(name: str,
     require_all(made, 10 if name.startswith(("shuffle", "dyck", "induction")) else 24, rng, 3)
 
 
+@settings(max_examples=settings().max_examples // 4)
 @given(formulas("ab", 2), st.sampled_from(PROVEN), st.sampled_from(BETAS), st.integers(0, 9))
 def test_no_evaluation_of_a_random_formula_is_wrong_at_a_safe_length(
     formula: Any, regime: str, beta: Fraction | None, seed: int

@@ -126,7 +126,7 @@ def test_means_are_those_of_a_word(name: str) -> None:
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("float8_e4m3", "float16")]
 
 
-@pytest.mark.sweep(every=8)
+@pytest.mark.sweep(every=16)
 @pytest.mark.parametrize("form", ["bfloat16", *SLOW])
 @pytest.mark.parametrize(("name", "regime"), PAIRS)
 def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, form: str) -> None:
