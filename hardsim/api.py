@@ -25,7 +25,6 @@ found so far.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -99,10 +98,7 @@ from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down
 from hardsim.proving.prove import ProofResult
-from hardsim.reading.folder import network_of
-from hardsim.reading.network_json import network_json
-from hardsim.reading.readout import reread
-from hardsim.reading.tensors import WHOLE, Stored, is_network_folder
+from hardsim.reading.tensors import WHOLE, is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
@@ -111,12 +107,12 @@ from hardsim.report.unused_options import equiv_unused, require_file_made, unuse
 from hardsim.run.float_trust import reasons
 from hardsim.targets.base import At, ModelOptions, Target, digest
 from hardsim.targets.external import External
-from hardsim.targets.inputs.base import KINDS, Input, reference_of_input, semantics_of
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.labels import SAYS
-from hardsim.targets.opening import of_document, of_formula, of_network, of_stored, read_expression, read_input
+from hardsim.targets.opening import of_document, of_stored, read_expression, read_input
 from hardsim.targets.paths import REGEX, SUFFIXES, expand_paths, read_with
 from hardsim.targets.python_reference import PythonReference
-from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.specification import SPEC
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
@@ -316,8 +312,7 @@ class Model:
         """Size of the network; None for a formula, which each method compiles, and for a program without a
         construction.
         """
-        made = self._input.external or self._input.made
-        return None if made is None else made.facts
+        return self._input.facts
 
     def __repr__(self) -> str:
         return visible(f"<hardsim.Model {self.name}: {', '.join(text for _, text in self._shown())}>")
@@ -329,14 +324,12 @@ class Model:
 
     def _shown(self) -> Iterator[tuple[str, str]]:
         """Yield labelled short facts about the input: kind, formula or title, alphabet and network."""
-        formula, facts = self._input.formula, self.network
-        kind, title = (
-            KINDS[self.kind].partition(" ")[2],
-            self.title if formula is None else format_formula(formula.formula),
-        )
-        yield "kind", f"network of a {kind}" if formula is not None and facts is not None else kind
-        if title:
-            yield ("formula", _shortened(title)) if formula else ("title", _shortened(f"{SAYS}{title}"))
+        given, facts = self._input, self.network
+        yield "kind", f"network of a {given.noun}" if given.has_formula and facts is not None else given.noun
+        if given.has_formula:
+            yield "formula", _shortened(format_formula(given.file.formula))
+        elif self.title:
+            yield "title", _shortened(f"{SAYS}{self.title}")
         yield "alphabet", _shortened(f"over {listed(self.alphabet, LONGEST_SHOWN)}")
         if facts is not None:
             yield "network", facts.summary
@@ -433,7 +426,7 @@ class Model:
         with self._call("prove", keywords, against, unjudged) as call:
             request = call.request
             proving.require_provable(request)
-            if call.given.external is not None:
+            if call.given.is_network:
                 require_file_made(request, call.given)
                 call.remark(NO_PROOF.reason)
                 network = call.target()
@@ -473,9 +466,9 @@ class Model:
         with self._call("eval", keywords, against, unjudged) as call:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
-            if call.given.external is not None:
+            if call.given.is_network:
                 return _outputs(call, words)
-            with about_alphabet(self._input.formula):
+            with self._input.about_alphabet():
                 given = [_word(word, self.alphabet) for word in words]
             subject, longest = call.subject(), max(map(len, given))
             call.precision(subject, longest)
@@ -502,7 +495,7 @@ class Model:
             request, given = call.request, self._input
             require_affordable(given, request)
             about: Input | Subject = given
-            if given.refusal is not None and request.by == "oracle":
+            if not given.compilable and request.by == "oracle":
                 facts, found = None, accepted_language(given, request)
             else:
                 about = subject = call.subject()
@@ -545,7 +538,7 @@ class Model:
                 call.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if report_progress is None else lambda n, done, total: report_progress(done, total)
-            return compare(semantics_of(self._input, where), semantics_of(given, beside), options, update)
+            return compare(self._input.semantics(where), given.semantics(beside), options, update)
 
     @overload
     def bound(
@@ -718,7 +711,7 @@ class Model:
         names = [head] if isinstance(head, str) else list(head)
         with self._call("trace", keywords, against, unjudged) as call:
             request, subject = call.request, call.target()
-            with about_alphabet(self._input.formula):
+            with self._input.about_alphabet():
                 given = _word_of(word, subject)
             with ExitStack() as stack:
                 target = None
@@ -758,20 +751,13 @@ class Model:
             hardsim.errors.InputError: if the input is not an external network, or has no such token.
         """
         with _in_python():
-            external = self._input.external
-            if external is None:
-                raise InputError(f"read_as is for external networks, but {self.name} is {KINDS[self.kind]}")
+            if not self._input.is_network:
+                raise InputError(f"read_as is for external networks, but {self.name} is {self._input.what}")
             names, symbols = _names(tokens, "tokens"), _names(alphabet, "an alphabet")
             for what, how in (("input", input), ("at", at), ("decide", decide)):
                 if how is not None:
                     _text(how, f"{what} is text,")
-            given = self._input
-            if given.specification is not None:
-                readout = {"tokens": names, "alphabet": symbols, "input": input, "at": at, "decide": decide}
-                return Model(given.read_as(**{key: value for key, value in readout.items() if value is not None}))
-            network = reread(external.network, names, symbols, input, at, decide)
-            made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
-            return Model(replace(made, text=given.text))
+            return Model(self._input.read_as(tokens=names, alphabet=symbols, input=input, at=at, decide=decide))
 
     # ---- as a file ----
 
@@ -782,11 +768,7 @@ class Model:
         Raises:
             hardsim.errors.InputError: if the input is a formula or program, which is not compiled yet.
         """
-        if self._input.external is not None and not self._input.document:
-            return json.dumps(network_json(self._input.external.network), ensure_ascii=False) + "\n"
-        if not self._input.document:
-            raise InputError(f"{self.name} is not compiled, so it has no JSON", "Compile it first: .compile().")
-        return self._input.document
+        return self._input.to_json()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a file, which appears whole or not at all; `load` opens it if its name ends in `.json`.
@@ -799,27 +781,16 @@ class Model:
         """
         name = _path(path, "save takes a path,")
         # Weights of a folder or a library are kept in their own format.
-        if self._input.stored is not None and not name.endswith(".json"):
+        if not name.endswith(".json"):
             with _in_python():
-                self._require_stored(self._input.stored)
-                save(self._input.stored, name)
-            return
+                if (stored := self._input.folder()) is not None:
+                    save(stored, name)
+                    return
         text = self.to_json()
         with _sink(name, "save", "For its text: print(model.to_json()).") as target:
             for read in read_with(self.name):
                 target.spare(read)
             target.write(text)
-
-    def _require_stored(self, stored: Stored) -> None:
-        """Raise an error if the network's readout differs from the one that its folder would give: a folder stores
-        no other."""
-        external, (network, _) = self._input.external, network_of(stored)
-        if external is None or (network.tokens, network.outputs, network.readout) == (
-            external.network.tokens, external.network.outputs, external.network.readout
-        ):  # fmt: skip
-            return
-        message = f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
-        raise InputError(message, "Give a name that ends in .json: network JSON keeps how words are read.")
 
     # ---- requests ----
 
@@ -854,7 +825,7 @@ class Model:
                 given, notes = _limited(given, against, unjudged)
                 for text in notes:
                     remark(text)
-            if given.external is not None:
+            if given.is_network:
                 request.require_stored(given)
             # Options that have no effect are remarks, as on the command line, and not errors.
             for text in unused(command, request, given):
@@ -922,7 +893,7 @@ class _MethodCall:
 
     def target(self) -> Target:
         """Return the compiled input, or the external network."""
-        return self.subject() if self.given.external is None else self.given.network(self.options)
+        return self.given.network(self.options) if self.given.is_network else self.subject()
 
     def precision(self, subject: Target, max_n: int) -> None:
         """Add a remark if the digits asked for are fewer than mpmath needs."""
@@ -938,10 +909,10 @@ def _is_function(against: object) -> bool:
 def _limited(given: Input, against: object, unjudged: object = None) -> tuple[Input, tuple[str, ...]]:
     """Return an input with its reference, and the remarks on that reference."""
     if isinstance(against, Model):
-        return replace(given, against=reference_of_input(against._input, against._at)), ()
+        return replace(given, against=against._input.reference(against._at)), ()
     if isinstance(against, str | os.PathLike):
         other = read_input(_path(against, "against is a path,"), beside=given.alphabet, alone=True)
-        return replace(given, against=reference_of_input(other)), other.notes
+        return replace(given, against=other.reference()), other.notes
     if not callable(against):
         kind = type(against).__name__
         raise TypeError(f"against must be a path, an opened model, or a function of words, not {kind}")
@@ -1064,7 +1035,7 @@ def load(
     # Networks are read without options of formulas; if these were given, the error comes below.
     stored = network or _is_folder(name) or name.endswith((SPEC, ".json"))
     given = read_input(name) if stored else read_input(name, props=own, alphabet=symbols, dialect=dialect)
-    if given.external is None and not network:
+    if not given.is_network and not network:
         if stored and (symbols, own, dialect) != (None, None, None):
             read_input(name, props=own, alphabet=symbols, dialect=dialect)  # for its error
         return _placed(given, where)
@@ -1135,10 +1106,10 @@ def _placed(given: Input, at: str | None) -> Model:
     with _in_python() as remark:
         (options,) = Request(at=at).options()
         if options.at is not None and not given.regimes:
-            if given.made is not None and given.formula is not None:
+            if given.has_formula:
                 given.compile(options)  # for its error, if it was compiled for another position
             else:
-                remark(f"--at {at} applies to formulas, but {given.name} is {KINDS[given.kind]}")
+                remark(f"--at {at} applies to formulas, but {given.name} is {given.what}")
             return _opened(given)
     return _opened(given, options.at)
 

@@ -400,18 +400,17 @@ class Request:
         """Return a remark on options that have no effect on an input, or None if all have (a hard-attention model may
         have its own beta).
         """
-        formula = given.formula if given.made is None else None
-        if given.kind == "re":
+        if given.oracle_alone:
             named = self.given(f"{MODEL} epsilon engine dps dialect")
             return f"{named}: for networks and formulas; a regular expression is an oracle alone" if named else None
-        if self.dialect is not None and (formula is None or formula.oracle is not None):
+        if self.dialect is not None and not given.in_dialects:
             return "--dialect: not used; it is for formulas given as text"
-        if given.formula is not None:
+        if given.has_formula:
             message = "a formula's temperature is its regime's, or yours"
             return None if self.epsilon is None else f"--epsilon: for hard-attention models and programs; {message}"
         given_options = {
             f"--regime {self.regime}": self.regime not in (ALL, None),
-            "--beta": self.beta is not None and (given.made is None or given.made.sharpness is None),
+            "--beta": self.beta is not None and not given.has_beta,
             "--at": self.at is not None,
             "--single-head": self.single_head,
             "--counting": self.counting is not None,

@@ -51,7 +51,7 @@ def command(request: Request) -> None:
             # A complete checkpoint needs no workers.
             staff.join()
         tables = current.tables(given)
-        networks = all(one.external is not None for one in given)
+        networks = all(one.is_network for one in given)
         listing = Listing(current.screen, [one.name for one in given], request.regime == ALL, networks)
         blocks = tables or not current.several(given)
         work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given))

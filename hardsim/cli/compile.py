@@ -30,7 +30,7 @@ def command(request: Request) -> None:
     if file and is_directory(file):
         if not is_network_folder(file):
             raise InputError(f"{file} is a directory, but one file holds one network", "Name one formula file.")
-        if read_input(file).external is not None:  # else it was exported
+        if read_input(file).is_network:  # else it was exported
             message = "is an external network, but compile needs a formula, a program or a model"
             raise InputError(f"{file} {message}", "In Python, hardsim.load(...).save(FILE) writes an external network.")
     with Sink(output, "-o") as target, session("compile", request, targets=[target]) as current:

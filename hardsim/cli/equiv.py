@@ -14,7 +14,6 @@ from hardsim.errors import InputError
 from hardsim.measuring.equiv import EquivOptions, compare
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
 from hardsim.report.unused_options import equiv_unused
-from hardsim.targets.inputs.base import semantics_of
 from hardsim.targets.semantics import Semantics
 
 
@@ -35,7 +34,7 @@ def command(request: Request) -> None:
         sides: list[Semantics] = []
         for one in given:
             with current.guard(one.name):
-                sides.append(semantics_of(one, at))
+                sides.append(one.semantics(at))
         if len(sides) == len(given):
             _compare(current, *sides)
 

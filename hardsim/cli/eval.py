@@ -45,9 +45,9 @@ def command(request: Request) -> None:
     request, texts = words_of_request(request)
     with session("eval", request) as current:
         for one in current.read():
-            if one.refusal is not None and one.against is None:
+            if not one.compilable and one.against is None:
                 _semantics(current, one, texts)
-                if one.kind == "re":  # a regular expression never has a network
+                if one.oracle_alone:
                     continue
             current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 
@@ -87,7 +87,7 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
 def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
     """Answer all words by the semantics alone, for an input that cannot be compiled."""
     with current.guard(given.name):
-        with about_alphabet(given.formula):
+        with given.about_alphabet():
             words = [parse_word(text, given.alphabet) for text in texts]
         oracle = given.meaning(current.request.at)
         if oracle is not None:

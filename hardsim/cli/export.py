@@ -147,7 +147,7 @@ def _require_apart(document: str | None, target: Path) -> None:
 
 def _made(current: Session, given: Input) -> Export:
     request = current.request
-    if given.external is not None:
+    if given.is_network:
         request.require_stored(given)
     else:
         subject = given.compile(request.options()[0])

@@ -72,14 +72,14 @@ def require_placed(request: Request, given: Iterable[Input]) -> None:
             file does not have.
     """
     for one in given:
-        if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
-            message = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
+        if request.pin and one.has_formula and request.at not in (None, one.file.at):
+            message = f"{OPTION} writes an example for the position that the file names ({one.file.at})"
             raise InputError(f"{message}, but --at {request.at} names another", "Write at: into the file instead.")
-        option, value = (one.formula and one.formula.supplied) or ("", "")
+        option, value = one.supplied or ("", "")
         if request.pin and value not in ("", MENTIONED):
             message = f"{OPTION} writes words into the file, but the file does not declare what --{option} gives"
             raise InputError(message, f"Write {option}: {value} into the file instead.")
-        if request.pin and one.formula is not None and one.formula.dialect is not None:
+        if request.pin and one.has_formula and one.file.dialect is not None:
             message = f"{OPTION} writes an example for the formula as the file has it, but --dialect reads another"
             raise InputError(message, "Write dialect: into the file instead.")
 
@@ -124,7 +124,7 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
 
 def example_of(given: Input, word: Word) -> ProgramExample:
     """Return a word with the answer of a formula's or a program's semantics, as an example."""
-    answer = (given.oracle or Accepts(given.file))(word)
+    answer = (given.meaning(None) or Accepts(given.file))(word)
     if isinstance(answer, tuple):
         return MapExample(word, tuple(symbol for symbol in answer if symbol is not None))
     return Example(word, answer is True)

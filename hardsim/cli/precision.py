@@ -38,7 +38,7 @@ def command(request: Request) -> None:
 
 
 def _options(request: Request, given: Input) -> list[ModelOptions]:
-    if given.external is not None:
+    if given.is_network:
         request.require_stored(given)
     found = request.options()
     if given.regimes and request.regime == ALL:
@@ -49,7 +49,7 @@ def _options(request: Request, given: Input) -> list[ModelOptions]:
 @uninterrupted()
 def _show(current: Session, given: Input, options: ModelOptions) -> None:
     request, max_n = current.request, current.request.max_n
-    if given.external is None:
+    if not given.is_network:
         subject = given.compile(options)
         if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
             max_n = min(max_n, SHORT) if "max_n" in request.written else 8

@@ -41,7 +41,7 @@ def command(request: Request) -> None:
         for one in given:
             require_file_made(request, one)
         # These options have a use for external networks, whose words are tried.
-        if any(one.external is None for one in given):
+        if not all(one.is_network for one in given):
             current.without(*UNUSED)
         require_placed(request, given)
         # A certificate or SMT file has room for one proof.

@@ -116,7 +116,7 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
             if silent:
                 current.screen = Screen(enabled=False)
             given = list(current.read())
-            names, networks = [one.name for one in given], all(one.external is not None for one in given)
+            names, networks = [one.name for one in given], all(one.is_network for one in given)
             listing = Listing(current.screen, names, request.regime == ALL, networks)
             work = Work(current, staff, False, listing, None, current.several(given))
             parts = _Parts(current, staff, work, found.parts)

@@ -37,7 +37,7 @@ from hardsim.report.summary import RunSummary, counted
 from hardsim.report.unused_options import unused, unused_by
 from hardsim.run.float_trust import reasons
 from hardsim.targets.external import External
-from hardsim.targets.inputs.base import Input, reference_of_input
+from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares, read_expression, read_input
 from hardsim.targets.paths import expand_paths, read_with
 from hardsim.targets.reference import Reference
@@ -298,13 +298,13 @@ class Session:
         """Return the meaning of the file of --against, over the alphabet `beside` if the file declares none."""
         with patient(_slow(name)):
             found = read_input(name, beside=beside, alone=True)
-            reference = reference_of_input(found)
+            reference = found.reference()
         read = InputRead.of(found.name, found.sha256, found.alphabet)
         if read in self.inputs:  # and its remarks made
             return reference
         self.inputs.append(read)
         own = "--dialect does not apply to this file; a line dialect: in the file does"
-        for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
+        for remark in (*found.notes, *([own] if self.request.dialect and found.has_formula else [])):
             self.remark(found.name, None, remark, tell=note)
         return reference
 
@@ -321,7 +321,6 @@ class Session:
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))
         summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()
-        readings = () if given.formula is None else given.formula.readings
         for remark in given.remarks(self.request.at):
             if self.command == "equiv" and remark in given.warnings:
                 continue  # they are about networks
@@ -331,7 +330,7 @@ class Session:
                 # only a program's limits have more lines: the place in its text
                 first, *place = remark.split("\n") if remark in given.warnings else [remark]
                 # A verdict depends on the alphabet that was taken and on how a word was read: --quiet hides neither.
-                silent = remark in given.remarked and remark not in readings
+                silent = remark in given.remarked and remark not in given.readings
                 tell = partial(_remark_at, note if silent else warn, place)
                 self.remark(given.name, None, remark, f"{given.name}: {first}", tell)
         for remark in unused(self.command, self.request, given, len(self.names) > 1):
@@ -368,21 +367,20 @@ class Session:
 
         With --regime all, a regime that refuses the input is only a remark, unless every regime does.
         """
-        options, made = self.request.options(), given.made
-        if given.external is not None and other is not None:
+        options = self.request.options()
+        if given.is_network and other is not None:
             self.started = perf_counter()
             with self.guard(given.name):
                 if len(self.names) == 1:
                     self.request.require_stored(given)
                 other(given.network(options[0]))
             return
-        if given.formula is None:
+        if not given.has_formula:
             options = options[:1]
-        elif self.request.regime == ALL and made is not None:
-            regime = made.facts.regime or ""
-            message = f"already compiled, in regime {regime}; --regime {ALL} does not apply to it"
+        elif self.request.regime == ALL and not given.regimes:
+            message = f"already compiled, in regime {given.regime}; --regime {ALL} does not apply to it"
             self.remark(given.name, None, message, tell=note)
-            options = [replace(options[0], regime=regime)]
+            options = [replace(options[0], regime=given.regime)]
         refusals: list[tuple[str | None, InputError]] = []
         for option in options:
             if self.over:

@@ -8,7 +8,6 @@ from functools import partial
 
 from hardsim.campaign.options import Request
 from hardsim.cli.session import Session, session
-from hardsim.reading.folder import restated
 from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model_report import describe, print_model
 from hardsim.report.network import describe_network, print_network
@@ -40,8 +39,6 @@ def _show(current: Session, given: Input, subject: Subject) -> None:
 
 
 def _show_network(current: Session, given: Input, subject: External) -> None:
-    at = current.request.at
-    settings = given.settings if at is None else restated(given.settings, subject.network, ["at"], "--at")
-    report = describe_network(subject, given.described, settings)
+    report = describe_network(subject, *given.how_read(subject, current.request.at))
     current.results.append(report)
     print_network(current.screen, report)

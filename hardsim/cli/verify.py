@@ -106,21 +106,14 @@ def _target_of(request: Request) -> CertifiedTarget:
         else:
             given = read_input(formula, props=props, alphabet=symbols, dialect=dialect)
         file = given.file.read_at(options.at)
-        if given.made is not None:
+        if not given.regimes:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
         target = CertifiedTarget((file, given.name))
     elif alone := next((option for option, value in reading.items() if value is not None), ""):
         raise InputError(f"{alone} needs --formula or -e", f"Leave out {alone}, or name the formula.")
     if model is None:
         return target
-    stored = read_input(model)
-    made = stored.made
-    if made is None:
-        _ = stored.file  # what is no formula at all says so
-        raise InputError(
-            f"{model} is not a compiled model", "Make a compiled model with: hardsim compile FILE -o NAME.model.json"
-        )
-    return replace(target, model=(made, model))
+    return replace(target, model=(read_input(model).as_read(), model))
 
 
 def text_lines(result: VerifyResult) -> list[str]:

@@ -24,7 +24,7 @@ def command(request: Request) -> None:
         for one in given:
             with current.guard(one.name):
                 require_affordable(one, request)
-                if one.refusal is not None and request.by == "oracle":
+                if not one.compilable and request.by == "oracle":
                     show(one, None, accepted_language(one, request))
                 else:
                     current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))

@@ -133,13 +133,12 @@ class Export:
 def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     """Return the export of an input. Raises InputError if the input has no network, or a number of the network is
     beyond float64; Undecided as `compiled_text`."""
-    if given.external is not None:
+    if given.is_network:
         external = given.network(options)
         return Export(external, network_json(external.network), layout_of(external), external.alphabet)
     # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
-    subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).made
-    assert subject is not None
+    subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).as_read()
     alphabet = transformer_of(subject).alphabet
     return Export(subject, json.loads(text), layout_of(subject), alphabet, given, options)
 

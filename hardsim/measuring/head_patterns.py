@@ -56,7 +56,7 @@ from hardsim.run.dense_float import FLOOR, DenseFloat, visible
 from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamma, growth, outward
 from hardsim.run.float_trust import distrust
 from hardsim.targets.external import External
-from hardsim.targets.inputs.base import KINDS, Input
+from hardsim.targets.inputs.base import Input
 
 CELLS = 2**19
 """Most numbers in an array of a batch of words: four megabytes."""
@@ -102,8 +102,8 @@ Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read
 def network_alone(given: Input, request: Request) -> External:
     """Return an external network, read as the request states. Raises InputError if the input is not an external
     network, or an option is for compiled networks."""
-    if given.external is None:
-        message = f"{given.name} is {KINDS[given.kind]}: the patterns of heads are searched in external networks only"
+    if not given.is_network:
+        message = f"{given.name} is {given.what}: the patterns of heads are searched in external networks only"
         raise InputError(message, "Heads of compiled networks are declared: `hardsim show` lists the purpose of each.")
     request.require_stored(given)
     return given.network(request.options()[0])

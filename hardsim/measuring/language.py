@@ -23,8 +23,8 @@ from hardsim.targets.subject import Subject
 def require_affordable(given: Input, request: Request) -> None:
     """Refuse a request that would try more words than its budget allows. Raises InputError with the options that
     help."""
-    if isinstance(given.oracle, Members):
-        _require_listed(given.name, given.oracle.automaton, request)
+    if given.automaton is not None:
+        _require_listed(given.name, given.automaton, request)
         return
     symbols, max_n = len(given.alphabet), request.max_n
     needed = words_up_to(symbols, max_n)
@@ -93,7 +93,7 @@ def words_result(
 ) -> WordsResult:
     """Return the result for the words found. After an interruption it covers the words up to the last one found."""
     tried = words_up_to(len(given.alphabet), request.max_n)
-    if given.kind == "re":
+    if isinstance(given, Input) and given.oracle_alone:
         # The words of a regular expression are listed from its automaton; no others are tried.
         tried = len(kept)
     elif interrupted:

@@ -14,7 +14,6 @@ from hardsim.report.model_report import alphabet_line
 from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.targets.inputs.base import Input
-from hardsim.targets.semantics import Members
 
 OTHERS = "any other"
 """The name, in tables, of the class of symbols that the expression does not mention."""
@@ -70,9 +69,9 @@ class AutomatonReport(Record):
 def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
     """Return the report on a regular expression, with words of length 1 to `max_n` counted, or None for any other
     input."""
-    if not isinstance(given.oracle, Members):
+    automaton = given.automaton
+    if automaton is None:
         return None
-    automaton = given.oracle.automaton
     return AutomatonReport(
         input=given.name,
         kind="re",

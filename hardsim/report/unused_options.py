@@ -31,7 +31,7 @@ def unused(command: str, request: Request, one: Input, several: bool = False) ->
     inputs, for which an option may be meant."""
     remarks = []
     # An external network is not asked: read alone, it refuses options that apply to another kind of model.
-    asking = command in ASKING.split() and (one.formula is None or command != "bound") and one.external is None
+    asking = command in ASKING.split() and (command != "bound" or not one.has_formula) and not one.is_network
     if asking and (idle := request.idle(one)):
         remarks.append(idle)
     return remarks + _remarks(command, request, _rules(command, request, one, several))
@@ -46,8 +46,7 @@ def _remarks(command: str, request: Request, rules: Iterable[tuple[str, str]]) -
 def _rules(command: str, request: Request, one: Input, several: bool) -> Iterator[tuple[str, str]]:
     """Yield fields of options that would change nothing for an input, separated by spaces, each group with the
     reason."""
-    external = one.external is not None
-    if external and several:
+    if one.is_network and several:
         yield COMPILED, "the option is for compiled networks, and this network is external"
     if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
         yield "dps", "float64 has a fixed number of digits"
@@ -55,8 +54,7 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
         yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
     if (request.props is not None or request.alphabet is not None) and _declares(one):
         yield "props alphabet", "the file declares its own symbols"
-    text = one.formula if one.made is None else None
-    if text is not None and text.oracle is None and not text.bare_next:
+    if one.in_dialects and not one.file.bare_next:
         yield "dialect", "the formula has no bare X, the one operator that dialects read differently"
     yield from _of_command(command, request, one)
 
@@ -64,23 +62,22 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
 def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[str, str]]:
     """Yield fields of options that would change nothing for an input of this command, separated by spaces, each
     group with the reason."""
-    external = one.external is not None
-    if command == "prove" and external:
+    if command == "prove" and one.is_network:
         yield "workers all_n min_n heads_only search", "external networks cannot be proved: words are tried"
-    elif command == "prove" and one.formula is None:
+    elif command == "prove" and not one.has_formula:
         yield "heads_only", "no formula is compared: softmax is compared with hard attention"
-    elif command == "report" and external:
+    elif command == "report" and one.is_network:
         yield "all_n", "external networks cannot be proved: words are tried"
-    elif command == "words" and request.by == "oracle" and one.kind != "re":
-        model = "regime beta tau single_head counting epsilon" if one.formula is not None else "tau epsilon"
+    elif command == "words" and request.by == "oracle" and not one.oracle_alone:
+        model = "regime beta tau single_head counting epsilon" if one.has_formula else "tau epsilon"
         yield (
             f"{model} engine dps",
             "--by oracle asks the semantics, not a network; --by soft and --by hard ask a network",
         )
     elif command == "words" and request.by == "hard":
-        softmax = "beta tau" if one.formula is not None else "tau epsilon"
+        softmax = "beta tau" if one.has_formula else "tau epsilon"
         yield f"{softmax} engine dps", "hard attention has no temperature, and is exact"
-    elif command == "show" and one.kind in ("srasp", "ahat", "network"):
+    elif command == "show" and not one.shown_by_length:
         yield "max_n", "no part of the output depends on a length"
     elif command == "export" and (library := RUNS.get(request.to or "")) is None:
         yield "seed", "the written network is not run"
@@ -122,7 +119,7 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 def require_file_made(request: Request, one: Input) -> None:
     """Refuse to write a proof file for an input that cannot be proved. Raises InputError naming the option."""
     named = request.given(" ".join(WRITTEN)).replace(", ", " and ")
-    if one.external is not None and named:
+    if one.is_network and named:
         message = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
         raise InputError(message + named, f"Leave out {named}.")
 
@@ -130,12 +127,12 @@ def require_file_made(request: Request, one: Input) -> None:
 def equiv_unused(request: Request, *sides: Input) -> list[str]:
     """Return remarks on options that change nothing in a comparison of two files."""
     rules = []
-    if all(one.kind == "re" for one in sides):
+    if all(one.oracle_alone for one in sides):
         reason = "the automata of two regular expressions are compared, which settles every length"
         rules.append((f"max_n exhaustive {SAMPLED}", reason))
     elif _in_full("equiv", request, sides[0]):
         rules.append((SAMPLED, "every word of these lengths is tried, and none at random"))
-    if all(one.formula is None for one in sides):
+    if not any(one.has_formula for one in sides):
         rules.append(("at dialect", "neither file is a formula"))
     if all(map(_declares, sides)):
         rules.append(("props", "both files declare their own symbols"))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.errors import InputError
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import check_examples
-from hardsim.network.transformer import Transformer
+from hardsim.network.transformer import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.file import (
     named_predicates,
@@ -23,8 +25,9 @@ from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.program import ProgramTarget
 from hardsim.targets.semantics import Accepts, Runs, examples_apply
-from hardsim.targets.subject import counting_of, own_predicates
+from hardsim.targets.subject import Subject, counting_of, own_predicates
 
+Sharpened = TypeVar("Sharpened", bound=Subject)
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
 
 
@@ -94,3 +97,22 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Pr
         compiled=compiled,
     )
     return subject, compiled.limits()
+
+
+def sharpened(made: Sharpened, options: ModelOptions) -> Sharpened:
+    """Return a program or model with another temperature, or with another beta where it has one.
+
+    Raises:
+        InputError: if both a beta and Theorem 26's temperature for an error are asked for.
+    """
+    old = made.sharpness
+    if old is not None and options.epsilon is not None and options.beta is not None:
+        message = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
+        raise InputError(message, "Give one of --epsilon and --beta.")
+    if old is None or options.epsilon is not None:
+        schedule: Schedule | None = options.tau or made.schedule
+        given = tuple(name for name in options.sharpening if name != "beta")  # a beta is only of a regime
+        return replace(made, sharpness=None, stored=None, schedule=schedule, epsilon=options.epsilon, given=given)
+    beta, tau = options.beta or old.beta, options.tau or old.temperature
+    budget = Budget(beta, tau, options.beta is not None or old.fixed)
+    return replace(made, sharpness=budget, stored=assemble(made.program, budget), given=options.sharpening)

@@ -10,41 +10,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hardsim.errors import InputError, InvariantError, SourceError, Unsupported
+from hardsim.errors import InputError, SourceError
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, read_bytes, read_head, same_file
 from hardsim.lang import ltl_parser
-from hardsim.lang.ast import FormulaFile
 from hardsim.lang.corpus import line_of, read_corpus, read_line
-from hardsim.lang.crasp.crasp_parser import parse_crasp
-from hardsim.lang.crasp.formula import as_formula
-from hardsim.lang.crasp.oracle import CraspOracle
-from hardsim.lang.desugar import desugar
 from hardsim.lang.frontend import normalised
-from hardsim.lang.regex.regex_parser import parse_regex
-from hardsim.lang.semantics import check_examples
-from hardsim.lang.srasp.interpreter import check_program_examples
-from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.unread_files import DECLARES, ENOUGH, naming, prefix_error, unread_format_error
 from hardsim.lang.valuations import (
     MENTIONED,
     Alphabet,
     Valuations,
 )
-from hardsim.network.dense import Network
 from hardsim.network.reader import read_json
 from hardsim.program.file import FORMAT as AHAT
-from hardsim.program.file import (
-    read_ahat,
-)
 from hardsim.reading.folder import (
     FORMAT_DEFAULT,
     READOUT,
     described,
-    names_tokens,
     network_of,
     readout_settings,
-    restated,
     settings_of,
 )
 from hardsim.reading.network_json import FORMAT as NETWORK
@@ -58,15 +43,17 @@ from hardsim.reading.tensors import (
     unread_folder,
 )
 from hardsim.reading.writing import json_text
-from hardsim.targets.base import digest
-from hardsim.targets.compiled import compile_srasp
+from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.exported import document_of, is_exported, require_exported
-from hardsim.targets.external import External
-from hardsim.targets.inputs.base import KINDS, Input
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.inputs.formula import of_formula
+from hardsim.targets.inputs.model import compiled_of_document, model_of_document
+from hardsim.targets.inputs.network import NetworkInput, SpecificationInput, SpecifiedInput, of_network
+from hardsim.targets.inputs.program import read_crasp, read_srasp
+from hardsim.targets.inputs.regex import read_regex
 from hardsim.targets.paths import CRASP, PROGRAM, REGEX, files_in
-from hardsim.targets.semantics import Accepts, Members, Runs
 from hardsim.targets.specification import SPEC, read_specification
-from hardsim.targets.stored import FORMAT, read_compiled, read_hard_attention
+from hardsim.targets.stored import FORMAT
 from hardsim.verify.sections import FORMAT as CERTIFICATE
 from hardsim.visible import visible_json
 
@@ -109,7 +96,7 @@ def read_input(
     if folder or place.endswith(SPEC):
         for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
             if value is not None and (folder or value != MENTIONED):
-                what = KINDS["network"] if folder else "a specification of a network"
+                what = NetworkInput.what if folder else "a specification of a network"
                 message = f"{path} is {what}: {option} is for formulas, programs and expressions"
                 raise InputError(message, f"Leave out {option}.")
     if folder:
@@ -138,11 +125,8 @@ def read_input(
 def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     """Read a specification, with the network that it names unless `alone`."""
     given = read_specification(data, name, place)
-    text = given.layout.source.text
     if alone:
-        alphabet, title = given.alphabet, given.layout.title
-        notes = given.remarks(alphabet) if alphabet else ()
-        return Input(name, given.sha256, alphabet, "network", text, title, notes, specification=given)
+        return SpecificationInput.of(given)
     path = given.network
     if not os.path.exists(path):
         raise given.wrong_network(f"there is no {path}", "the path of a folder or file, relative to this file")
@@ -160,18 +144,9 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
         raise
     except InputError as error:
         raise given.wrong_network(error.message, hint=error.hint) from None
-    if found.external is None:
-        raise given.wrong_network(f"{path} is {KINDS[found.kind]}", KINDS["network"])
-    # The verdict depends on both files, so the digest covers both.
-    sha256 = digest(f"{given.sha256} {found.sha256}".encode())
-    title = given.layout.title or found.title
-    bare = replace(found.external, name=name, sha256=sha256, title=title)
-    external = given.deciding(bare)
-    described = (*found.described, ("network", path))
-    settings = restated(found.settings, external.network, given.stated, os.path.basename(name))
-    found = replace(found, described=described, specification=given, bare=bare, external=external, settings=settings)
-    found = replace(found, remarked=(*found.remarked, *given.remarks(external.alphabet)))
-    return replace(found, name=name, sha256=sha256, alphabet=external.alphabet, text=text, title=title)
+    if not isinstance(found, NetworkInput):
+        raise given.wrong_network(f"{path} is {found.what}", NetworkInput.what)
+    return SpecifiedInput.of(given, found, path)
 
 
 def declares(path: str) -> bool:
@@ -210,11 +185,11 @@ def _read_data(
         )
         raise InputError(message, "Leave out --alphabet.")
     if place.endswith(CRASP):
-        return _read_crasp(data, name, sha256, alphabet)
+        return read_crasp(data, name, sha256, alphabet)
     if place.endswith(PROGRAM):
-        return _read_srasp(data, name, sha256)
+        return read_srasp(data, name, sha256)
     if place.endswith(REGEX):
-        return _read_regex(data, name, sha256, props, alphabet)
+        return read_regex(data, name, sha256, props, alphabet)
     if not place.endswith(".json"):
         return of_formula(ltl_parser.parse_text(data, name, alphabet, props, dialect), sha256)
     return of_document(data, name)
@@ -225,9 +200,9 @@ def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect
     sha256 = digest(data)
     if place.endswith(CRASP):
         # A program names symbols one by one: sets that are declared by propositions are not listed for it.
-        return _read_crasp(data, name, sha256, None if isinstance(alphabet, Valuations) else alphabet)
+        return read_crasp(data, name, sha256, None if isinstance(alphabet, Valuations) else alphabet)
     if place.endswith(REGEX):
-        return _read_regex(data, name, sha256, None, alphabet)
+        return read_regex(data, name, sha256, None, alphabet)
     return of_formula(ltl_parser.parse_text(data, name, alphabet=alphabet, dialect=dialect), sha256)
 
 
@@ -252,33 +227,8 @@ def _of_exported(stored: Stored, name: str) -> Input:
     # The tensors of the folder are rounded; its document has the exact network, and both must agree.
     text = visible_json(json_text(document_of(stored)))
     found = of_document(text.encode(), name, stored.sha256)
-    target = found.external or found.made
-    if target is None:
-        raise InvariantError(f"{name}: a document without a network was read")
-    require_exported(stored, target)
+    require_exported(stored, found.target(ModelOptions()))
     return found
-
-
-def of_network(
-    network: Network,
-    name: str,
-    sha256: str,
-    title: str,
-    stored: Stored | None = None,
-    notes_given: tuple[tuple[str, str], ...] = (),
-) -> Input:
-    """Return the input for an external network. `notes_given` are labels and texts that describe what was read of
-    it.
-    """
-    symbols = network.symbols
-    if not symbols:
-        hint = "Words need at least one token that does not stand before or after every word."
-        raise InputError(f"{name}: no token is left that words could be made of", hint)
-    made = External(
-        name=name, sha256=sha256, alphabet=symbols, title=title, network=network,
-        named=stored is None or names_tokens(stored, network),
-    )  # fmt: skip
-    return Input(name, sha256, symbols, "network", title=title, external=made, stored=stored, described=notes_given)
 
 
 def of_document(data: bytes, name: str, sha256: str = "") -> Input:
@@ -301,37 +251,13 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     text = data.decode("utf-8-sig")
     if kind == NETWORK:
         network = read_network_json(document)
-        found = of_network(network, name, sha256, "network JSON", notes_given=())
+        found = of_network(network, name, sha256, "network JSON")
         sources = {key: THE_FILE for key in READOUT if document.has(key)}
         scaled = THE_FILE if document.has("embedding_scale") else FORMAT_DEFAULT
         scale = TakenSetting("embedding_scale", str(network.embedding_scale), scaled)
         settings = (scale, *readout_settings(network, sources))
         return replace(found, text=text, document=text, settings=settings)
-    if kind == AHAT:
-        made, remarks = read_hard_attention(read_ahat(document), name, sha256)
-        return Input(name, sha256, made.alphabet, "ahat", text, made.title, remarks, made=made, document=text)
-    stored, remarks = read_compiled(document, name, sha256)
-    given = of_formula(stored.file, sha256, name)
-    return replace(given, made=stored, document=text, remarked=(*given.remarked, *remarks))
-
-
-def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
-    """Return the input for a parsed formula."""
-    return _compilable(_input_of(file, sha256, name))
-
-
-def _input_of(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
-    source, remarked = file.source, (*file.readings, *file.notes)
-    return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, remarked, formula=file)
-
-
-def _compilable(given: Input) -> Input:
-    """Return the input for a formula, with the reason if no regime can have a construction."""
-    try:
-        desugar(given.file)
-    except Unsupported as refusal:
-        return replace(given, refusal=refusal)
-    return given
+    return (model_of_document if kind == AHAT else compiled_of_document)(document, text, name, sha256)
 
 
 def read_expression(
@@ -349,58 +275,3 @@ def read_expression(
     with naming(name, "", data):
         file = ltl_parser.parse_expression(text, alphabet, name, props, dialect)
     return of_formula(file, digest(data))
-
-
-def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[str] | None) -> Input:
-    # The examples are checked against the program's own semantics; what is compiled is a formula made of it below.
-    program = parse_crasp(data, path, alphabet)
-    given = _input_of(replace(program, oracle=CraspOracle(program)), sha256)
-    check_examples(given.file)
-    try:
-        return _compilable(replace(given, formula=as_formula(given.file)))
-    except Unsupported as refusal:
-        examples = tuple(example.word for example in given.file.examples)
-        return replace(given, formula=None, refusal=refusal, oracle=Accepts(given.file), examples=examples)
-
-
-def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
-    program = parse_program(data, path)
-    check_program_examples(program)
-    text, title, notes = program.source.text, program.title, program.notes
-    examples = tuple(example.word for example in program.examples)
-    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program), examples=examples)
-    # A program that cannot be compiled still has a semantics: commands that need a network raise the refusal later.
-    try:
-        made, warnings = compile_srasp(program, path, sha256)
-    except Unsupported as refusal:
-        return replace(given, refusal=refusal)
-    return replace(given, made=made, remarked=(*notes, *warnings), warnings=warnings)
-
-
-def _read_regex(
-    data: bytes,
-    path: str,
-    sha256: str,
-    props: str | Sequence[str] | None,
-    alphabet: str | Sequence[str] | None = None,
-) -> Input:
-    file = parse_regex(data, path, props, alphabet)
-    refusal = file.error(
-        "a regular expression is an oracle alone: it is not compiled into a network",
-        f"hardsim check FILE --against {path} checks a formula, a program or a model against it; `hardsim words`, "
-        "`eval`, `show` and `equiv` read it directly",
-    )
-    text, oracle = file.layout.source.text, Members(file.automaton)
-    examples = tuple(example.word for example in file.examples)
-    return Input(
-        path,
-        sha256,
-        file.alphabet,
-        "re",
-        text,
-        file.title,
-        file.notes,
-        refusal=refusal,
-        oracle=oracle,
-        examples=examples,
-    )

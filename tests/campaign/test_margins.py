@@ -11,7 +11,7 @@ from hardsim.campaign.result import JudgedLength, LeastMargin
 from hardsim.campaign.verdict import judge, shortest, words_tried
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.targets.external import judging
-from hardsim.targets.opening import of_network
+from hardsim.targets.inputs.network import of_network
 from tests.support.check import CheckOptions, CheckResult, External, Mismatch, Verdict, check_subject
 from tests.support.external import falling, mean_of_a, model_of
 from tests.support.language import parse_regex
@@ -62,7 +62,7 @@ def language(expression: str) -> Automaton:
 
 def held(network: Network, domain: Automaton, **other: Any) -> External:
     """Combine a network with the requirement that outputs on the words of a language are above 0."""
-    external = known(of_network(network, "net", "0" * 64, "by hand").external)
+    external = of_network(network, "net", "0" * 64, "by hand").external
     subject = judging(external, lambda word: True if domain.accepts(word) else None, "a language")
     return replace(subject, domain=domain, **other)
 

@@ -16,6 +16,7 @@ from hardsim.campaign.search import OPERATIONS, SEEDS, LengthSearch, Start, near
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.regex.automaton import Automaton
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import judging
 from tests.support.check import CheckOptions, CheckResult, External, Progress, Verdict, Word, check_subject
 from tests.support.external import mean_of_a, model_of
@@ -49,8 +50,7 @@ class Fewer:
 
 
 def external(oracle: Any, bias: str = "-37/41", **how: Any) -> External:
-    made = model_of(mean_of_a(Fraction(bias), **how))._input.external
-    assert made is not None
+    made = model_of(mean_of_a(Fraction(bias), **how))._input.network(ModelOptions())
     return judging(made, oracle, "what is wanted", accepts=True)
 
 

@@ -12,6 +12,7 @@ from hardsim.lang.crasp.crasp_parser import parse_crasp
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.proving.prove import confirmed
+from hardsim.targets.inputs.formula import of_formula
 from tests.cli.conftest import Cli, unfolded
 from tests.support.check import CheckOptions, ModelOptions, check_with_proof, compile_formula, prove_subject, read_input
 from tests.support.crasp_definitions import Tree, programs
@@ -203,7 +204,7 @@ def test_what_has_no_construction_can_be_a_reference(hardsim: Cli, tmp_path: Pat
 def test_its_own_semantics_judges_the_formula(balanced: Path) -> None:
     given = read_input(str(balanced))
     other = replace(parse_text("alphabet: ( )\n#L['('] = #L[')']\n"), oracle=given.file.oracle)
-    wrong = replace(given, formula=other).compile(ModelOptions())
+    wrong = of_formula(other, given.sha256, given.name).compile(ModelOptions())
     with pytest.raises(Contradiction, match=r"the word \) \( contradicts it: hard/oracle disagree"):
         check_with_proof(wrong, CheckOptions(max_n=3))
     with pytest.raises(Contradiction, match=r"the word \) \( contradicts it: oracle: reject"):

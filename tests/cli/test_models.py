@@ -228,7 +228,7 @@ def test_a_defect_of_a_construction_would_be_found(
         return [word == ("b",) or "a" in word for word in words]
 
     monkeypatch.setattr(Runs, "many", wrong)
-    monkeypatch.setattr("hardsim.targets.opening.check_program_examples", lambda given: None)
+    monkeypatch.setattr("hardsim.targets.inputs.program.check_program_examples", lambda given: None)
     outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1, "REFUTED ", "defect of hardsim")
     lines = outcome.out.splitlines()
     verdict = lines.index("  hard/oracle disagree on a word of length 1, the shortest mismatch found")

@@ -11,7 +11,7 @@ import pytest
 from hardsim.campaign.check import requested
 from hardsim.cli.estimate import Bar, bar, cost_of, duration
 from hardsim.targets.external import judging
-from hardsim.targets.opening import of_network
+from hardsim.targets.inputs.network import of_network
 from tests.cli.conftest import Cli
 from tests.support.check import CheckOptions, ModelOptions, Progress, Subject, read_input
 from tests.support.external import mean_of_a

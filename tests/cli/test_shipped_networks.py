@@ -11,6 +11,7 @@ from safetensors.numpy import load_file
 
 from formulas.networks.train import PLANS, SPECIAL, Plan, initial
 from hardsim.examples import NETWORKS
+from hardsim.targets.base import ModelOptions
 from tests.support.check import read_input
 from tests.support.language import formulas_directory
 
@@ -87,8 +88,7 @@ def last(raw: Any) -> Any:
 @EACH
 def test_they_are_trained_on_what_is_specified(name: str) -> None:
     plan, n = PLANS[name], 4
-    external = read_input(str(FOLDER / f"{name}.spec")).external
-    assert external is not None
+    external = read_input(str(FOLDER / f"{name}.spec")).network(ModelOptions())
     assert external.oracle is not None
     read = plan.task.draw(np.random.default_rng(1), 1000, external.network.readout.length(n))
     symbols, drawn = np.array([*plan.task.symbols, *SPECIAL]), set()

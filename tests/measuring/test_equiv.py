@@ -11,8 +11,7 @@ from hardsim.errors import Interrupted
 from hardsim.lang.ast import Formula
 from hardsim.lang.regex import automaton as automata
 from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
-from hardsim.targets.inputs.base import semantics_of
-from hardsim.targets.opening import of_formula
+from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.semantics import Semantics
 from tests.cli.conftest import interrupt, written
 from tests.support.check import Verdict, read_input
@@ -22,7 +21,7 @@ from tests.support.strategies import formulas
 
 def text_of(path: Path, name: str, text: str) -> Semantics:
     """Return the semantics of a file with this text."""
-    return semantics_of(read_input(str(written(path / name, text))))
+    return read_input(str(written(path / name, text))).semantics()
 
 
 def regex(path: Path, expression: str, alphabet: str = "a b", header: str = "") -> Semantics:
@@ -32,7 +31,7 @@ def regex(path: Path, expression: str, alphabet: str = "a b", header: str = "") 
 
 def formula(text: str, alphabet: str = "a b") -> Semantics:
     """Return the semantics of a formula."""
-    return semantics_of(of_formula(parse_expression(text, alphabet), "0" * 64))
+    return of_formula(parse_expression(text, alphabet), "0" * 64).semantics()
 
 
 def tried(result: EquivResult) -> list[tuple[int, int, bool]]:
@@ -73,7 +72,7 @@ def test_too_large_a_product_is_undecided(tmp_path: Path, monkeypatch: pytest.Mo
 
 @given(formulas("abc", 2), formulas("abc", 2))
 def test_formulas_differ_on_the_first_word_on_which_they_do(one: Formula, other: Formula) -> None:
-    left, right = (semantics_of(of_formula(FormulaFile(("a", "b", "c"), each), "0" * 64)) for each in (one, other))
+    left, right = (of_formula(FormulaFile(("a", "b", "c"), each), "0" * 64).semantics() for each in (one, other))
     result = compare(left, right, EquivOptions(max_n=4))
     words = [word for n in range(1, 5) for word in product("abc", repeat=n)]
     differing = [word for word in words if left.oracle(word) != right.oracle(word)]
@@ -167,13 +166,13 @@ def test_a_long_alphabet_is_shortened() -> None:
 )
 def test_what_says_nothing_of_words_is_refused(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        semantics_of(read_input(name))
+        read_input(name).semantics()
 
 
 def test_a_compiled_formula_is_refused(tmp_path: Path) -> None:
     hardsim.load("since").compile().save(tmp_path / "since.model.json")
     with pytest.raises(InputError, match="is compiled already"):
-        semantics_of(read_input(str(tmp_path / "since.model.json")))
+        read_input(str(tmp_path / "since.model.json")).semantics()
 
 
 def test_wrong_examples_of_a_formula_are_reported(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hardsim.lang.valuations import Alphabet, Exclusion, Numbering, Valuations, members_of, same_spelling, same_symbols
 from hardsim.measuring.equiv import EquivOptions, compare
-from hardsim.targets.inputs.base import semantics_of
-from hardsim.targets.opening import of_formula
+from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.semantics import Members, Semantics
 from tests.cli.conftest import written
 from tests.lang.regex.test_sets import WORDS, over_sets, patterns, word_of
@@ -82,7 +81,7 @@ def test_a_symbol_has_its_number_in_whatever_order_its_propositions_are(alphabet
 
 def regex(path: Path, name: str, header: str, expression: str) -> Semantics:
     """Return the semantics of a regular expression."""
-    return semantics_of(read_input(str(written(path / name, f"{header}\n{expression}\n"))))
+    return read_input(str(written(path / name, f"{header}\n{expression}\n"))).semantics()
 
 
 def first_apart(one: str, other: str, alphabet: Alphabet) -> tuple[str, ...] | None:
@@ -118,7 +117,7 @@ def test_expressions_are_compared_over_alphabets_written_differently(
 def test_formulas_and_expressions_are_compared_over_alphabets_written_differently(
     tmp_path: Path, pattern: str, formula: str, left: str, right: str, swapped: bool
 ) -> None:
-    said = semantics_of(of_formula(parse_text(f"{left}\n{formula}\n", "f.ltl"), "0" * 64))
+    said = of_formula(parse_text(f"{left}\n{formula}\n", "f.ltl"), "0" * 64).semantics()
     expression = regex(tmp_path, "e.re", right, over_sets(pattern, True))
     sides = (expression, said) if swapped else (said, expression)
     result = compare(*sides, EquivOptions(max_n=4))

@@ -51,8 +51,6 @@ def test_a_network_beside_the_state_of_its_training_is_read(tmp_path: Path) -> N
     state(folder)
     given = read_input(str(folder))
     plain = read_input(str(GPT2))
-    assert given.external is not None
-    assert plain.external is not None
     assert given.sha256 == plain.sha256  # the state was not opened
     assert not given.remarked
 
@@ -71,7 +69,7 @@ def test_checkpoints_inside_are_named_in_order_of_their_steps(tmp_path: Path, we
 
 def test_a_network_at_the_top_of_a_training_run_is_read(tmp_path: Path) -> None:
     network(tmp_path / "checkpoint-5")
-    assert read_input(str(network(tmp_path))).external is not None
+    assert read_input(str(network(tmp_path))).is_network
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from hardsim.reading.wrapping import state_dict_of, unwrapped
+from hardsim.targets.base import ModelOptions
 from tests.reading.folders import DATA, difference, library_outputs, write_folder
 from tests.support.check import read_input
 from tests.support.language import InputError
@@ -39,11 +40,10 @@ def test_a_wrapped_network_is_the_same_with_a_note(tmp_path: Path, name: str, pr
     config = (DATA / name / "config.json").read_text()
     folder = write_folder(tmp_path, {prefix + key: array for key, array in weights.items()}, config)
     given = read_input(folder)
-    assert given.external is not None
     (note,) = given.remarked
     assert f"every tensor begins with {prefix} (" in note
     for ids, expected in library_outputs(name):
-        assert difference(given.external.network, ids, expected) < 1e-5
+        assert difference(given.network(ModelOptions()).network, ids, expected) < 1e-5
 
 
 def test_a_network_that_is_not_wrapped_has_no_note() -> None:

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from hardsim.api import Model
 from hardsim.network.dense import NetworkHead, NetworkLayer, Token
-from hardsim.targets.opening import of_network
+from hardsim.targets.inputs.network import of_network
 from tests.support.model import Mask, Network, Readout, RootScale
 
 AT_THE_END = Readout()

@@ -24,7 +24,7 @@ from tests.support.external import mean_of_a
 from tests.support.language import InputError, parse_arith
 from tests.support.mistakes import raised
 from tests.support.model import PROVEN, Activation, Network, Readout
-from tests.support.subjects import FORMULAS, known
+from tests.support.subjects import FORMULAS
 from tests.writing.runs import network_export, to_export
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
@@ -40,7 +40,7 @@ def put(export: Export, folder: Path, goal: Any = "torch") -> Path:
 
 def target_of(found: Input) -> Target:
     """Return the network or subject of an input."""
-    return known(found.external or found.made)
+    return found.target(ModelOptions())
 
 
 def require_same(export: Export, found: Input) -> None:

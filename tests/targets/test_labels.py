@@ -85,8 +85,7 @@ def test_without_attention_the_regime_decides_nothing() -> None:
 @pytest.mark.parametrize("text", [SINCE, COUNTS, FUTURE])
 def test_a_regime_that_the_weights_contradict_is_not_repeated(tmp_path: Path, hard: bool, said: str, text: str) -> None:
     given = read_input(str(weights(tmp_path, setting("regime", said, program_of), hard, text)))
-    made = given.made
-    assert made is not None
+    made = given.as_read()
     assert (made.regime, made.facts.regime, made.program.regime) == ("temperature",) * 3
     assert given.notes[-1] == f"the file says regime {said}, the weights are those of regime temperature"
     assert made.confirmed
@@ -103,8 +102,7 @@ def no_regime(document: dict[str, Any]) -> None:
 
 def test_weights_of_no_regime_have_none(tmp_path: Path) -> None:
     given = read_input(str(weights(tmp_path, no_regime, hard=True)))
-    made = given.made
-    assert made is not None
+    made = given.as_read()
     assert (made.regime, made.facts.beta) == (None, Fraction(4))
     assert given.notes == (
         "the file says regime temperature, the weights are those of no regime of hardsim",
@@ -120,8 +118,7 @@ def test_weights_of_no_regime_have_none(tmp_path: Path) -> None:
 def test_beta_is_that_of_the_weights(tmp_path: Path, text: str, said: str) -> None:
     path = weights(tmp_path, setting("beta", said, lambda document: document["options"]), False, text)
     given = read_input(str(path))
-    made = given.made
-    assert made is not None
+    made = given.as_read()
     assert (made.facts.beta, made.specified) == (Fraction(4), True)
     assert given.notes[-1] == f"the file says beta {said}, the weights are those of beta 4"
 
@@ -140,8 +137,7 @@ def test_a_label_of_a_head_is_that_of_its_weights(
     tmp_path: Path, hard: bool, key: str, value: str, message: str
 ) -> None:
     given = read_input(str(weights(tmp_path, setting(key, value, head_of), hard)))
-    made = given.made
-    assert made is not None
+    made = given.as_read()
     (head,) = made.program.heads
     assert (head.purpose, head.theorem) == ("a S b, read at the last position with !a | b", "Theorems 12a and 15a")
     (note,) = given.notes
@@ -154,8 +150,7 @@ def test_a_meaning_is_that_of_the_weights(tmp_path: Path, hard: bool) -> None:
         program_of(document)["meanings"]["S4"] = "PARITY of a"
 
     given = read_input(str(weights(tmp_path, edit, hard)))
-    assert given.made is not None
-    assert given.made.program.meanings == {"S4": "[a] S [b]"}
+    assert given.as_read().program.meanings == {"S4": "[a] S [b]"}
     assert given.notes == (
         "the file says that coordinate S4 holds 'PARITY of a', the weights are those of '[a] S [b]'",
     )
@@ -168,9 +163,8 @@ def test_many_labels_are_not_all_listed(tmp_path: Path) -> None:
                 head["purpose"] = "PARITY"
 
     given = read_input(str(weights(tmp_path, edit, False, COUNTS)))
-    assert given.made is not None
     message = [note for note in given.notes if "PARITY" in note]
-    heads = len(given.made.program.heads)
+    heads = len(given.as_read().program.heads)
     assert len(message) == min(3, heads)
     assert (f"{heads - 3} more labels of the file are not those of its weights" in given.notes) == (heads > 3)
 
@@ -183,8 +177,7 @@ def other_weights(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize("hard", [False, True])
 def test_labels_of_weights_that_hardsim_does_not_make_are_what_the_file_says(tmp_path: Path, hard: bool) -> None:
     given = read_input(str(weights(tmp_path, other_weights, hard)))
-    made = given.made
-    assert made is not None
+    made = given.as_read()
     assert not made.confirmed
     assert UNCONFIRMED in given.notes
     (head,) = made.program.heads
@@ -195,7 +188,7 @@ def test_labels_of_weights_that_hardsim_does_not_make_are_what_the_file_says(tmp
 
 def test_one_head_each_is_what_the_weights_have(tmp_path: Path) -> None:
     path = weights(tmp_path, setting("single_head", True, lambda document: document["compiled"]), True, FUTURE)
-    made = read_input(str(path)).made
+    made = read_input(str(path)).as_read()
     assert made is not None
     assert made.facts.single_head == all(len(layer.heads) <= 1 for layer in made.program.layers)
 
@@ -209,8 +202,7 @@ def test_what_nobody_edited_has_no_remark(tmp_path: Path, hard: bool, regime: st
     except hardsim.errors.Unsupported:
         pytest.skip("this regime has no construction for the formula")
     given = read_input(str(path))
-    assert given.made is not None
-    assert (given.remarked, given.made.confirmed, given.made.regime) == ((), True, regime)
+    assert (given.remarked, given.as_read().confirmed, given.as_read().regime) == ((), True, regime)
 
 
 def test_a_model_of_a_program_is_read_without_a_remark_and_its_labels_are_what_it_says(tmp_path: Path) -> None:
@@ -218,8 +210,7 @@ def test_a_model_of_a_program_is_read_without_a_remark_and_its_labels_are_what_i
     path = tmp_path / "x.ahat.json"
     hardsim.load("flipflop.srasp").compile(hard=True).save(path)
     given = read_input(str(path))
-    assert given.made is not None
     assert given.remarked == ()
-    labels = [*given.made.program.meanings.values(), *(head.purpose for head in given.made.program.heads)]
+    labels = [*given.as_read().program.meanings.values(), *(head.purpose for head in given.as_read().program.heads)]
     assert any(labels)
     assert all(label.startswith(SAYS) for label in labels if label)

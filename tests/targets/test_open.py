@@ -14,14 +14,19 @@ import pytest
 from hardsim.campaign.result import Opened
 from hardsim.measuring.bound import bound_subject
 from hardsim.measuring.critical import critical
-from hardsim.targets.inputs.base import KINDS, OTHER
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.inputs.formula import FormulaInput
+from hardsim.targets.inputs.model import OTHER, HardAttentionInput
+from hardsim.targets.inputs.network import NetworkInput
+from hardsim.targets.inputs.program import ProgramInput
+from hardsim.targets.inputs.regex import RegexInput
 from hardsim.targets.paths import expand_paths
 from hardsim.targets.stored import store_program, store_text
 from tests.support.check import CheckOptions, ModelOptions, Subject, Verdict, check_subject, read_expression, read_input
 from tests.support.language import HardsimError, InputError, parse_arith
 from tests.support.model import PROVEN, Kind
 from tests.support.strategies import all_words
-from tests.support.subjects import evaluations, known
+from tests.support.subjects import evaluations
 
 TEXT = """// A formula with everything that a stored model must keep
 alphabet: a b
@@ -106,7 +111,7 @@ def test_the_predicates_of_a_stored_model_are_those_of_its_formula(tmp_path: Pat
 
 def test_the_same_options_may_be_repeated_and_others_are_refused(tmp_path: Path) -> None:
     model = read_input(str(stored(tmp_path, TEXT, ModelOptions("position", beta=Fraction(5)))[1]))
-    assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.made
+    assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.as_read()
     for options, name in [
         (ModelOptions("causal-position"), "--regime causal-position"),
         (ModelOptions("temperature"), "--regime temperature"),
@@ -119,7 +124,7 @@ def test_the_same_options_may_be_repeated_and_others_are_refused(tmp_path: Path)
             model.compile(options)
         assert name in str(caught.value)
     model = read_input(str(stored(tmp_path, ONE_KIND, ModelOptions(counting="sign"))[1]))
-    assert model.compile(ModelOptions(counting="sign")) is model.made
+    assert model.compile(ModelOptions(counting="sign")) is model.as_read()
     with pytest.raises(InputError, match="so --counting lookup does not apply"):
         model.compile(ModelOptions(counting="lookup"))
 
@@ -231,14 +236,14 @@ def test_a_damaged_model_is_refused_with_its_place(tmp_path: Path, text: str, da
 def test_what_is_worked_out_from_the_specification_is_refused_for_another_network(tmp_path: Path) -> None:
     _, path = stored(tmp_path)
     given = read_input(str(path))
-    assert (known(given.made).specified, given.notes) == (True, given.file.notes)
+    assert (given.as_read().specified, given.notes) == (True, given.file.notes)
     with edited(path) as document:
         next(layer for layer in document["model"]["layers"] if layer["heads"])["heads"][0]["w_k"]["entries"][0][2] = "9"
     given = read_input(str(path))
     assert given.notes == (*given.file.notes, OTHER)
     for worked_out in (bound_subject, store_program, lambda subject: critical(subject, 1)):
         with pytest.raises(InputError, match="the network differs from the one that its specification compiles to"):
-            worked_out(known(given.made))
+            worked_out(given.as_read())
 
 
 def test_a_head_of_another_name_is_refused(tmp_path: Path) -> None:
@@ -270,8 +275,10 @@ def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: st
     assert message in str(caught.value)
 
 
-def test_each_kind_of_input_has_a_name() -> None:
-    assert {*KINDS} == {*get_args(Opened)}
+def test_each_kind_of_input_has_a_class() -> None:
+    classes: list[type[Input]] = [FormulaInput, ProgramInput, HardAttentionInput, RegexInput, NetworkInput]
+    assert [one.kind for one in classes] == [*get_args(Opened)]
+    assert len({one.what for one in classes}) == len(classes)
 
 
 def test_directories_stand_for_their_files(tmp_path: Path) -> None:

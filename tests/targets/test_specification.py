@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import hardsim
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.expected import UNKNOWN
 from hardsim.targets.external import judging
 from hardsim.targets.paths import expand_paths
@@ -47,9 +48,7 @@ def spec(folder: Path, text: str, name: str = "x.spec") -> Path:
 
 
 def bound(folder: Path, text: str) -> External:
-    found = read_input(str(spec(folder, text))).external
-    assert found is not None
-    return found
+    return read_input(str(spec(folder, text))).network(ModelOptions())
 
 
 def refused(folder: Path, text: str) -> str:
@@ -154,7 +153,7 @@ def test_programs_lie_beside_it(folder: Path, output: str) -> None:
     written(folder / "p" / "most.srasp", PROGRAM.format(alphabet="b a", output=output))
     line = "output 0: most\n" if output == "as" else ""
     found = hardsim.load(spec(folder, f"network: net\nalphabet: a b\nprogram: p/most.srasp\n{line}"))
-    assert (found.check(max_n=4).verdict, found._input.external and found._input.external.accepts) == (
+    assert (found.check(max_n=4).verdict, found._input.network(ModelOptions()).accepts) == (
         Verdict.CERTIFIED, True
     )  # fmt: skip
 
@@ -253,8 +252,7 @@ def test_another_network_is_evaluated_where_it_is_read() -> None:
 
 
 def test_what_nobody_knows_is_undecided() -> None:
-    network = other("-20/41")._input.external
-    assert network is not None
+    network = other("-20/41")._input.network(ModelOptions())
 
     def reference(word: Word) -> Any:  # like another network that is undecided on one word
         return UNKNOWN if word == ("b",) else word.count("a") > 0

@@ -9,7 +9,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from hardsim.targets.inputs.base import Input
-from hardsim.targets.opening import of_network
+from hardsim.targets.inputs.network import of_network
 from hardsim.writing.layout import Answer, ExportLayout, transformer_layout
 from hardsim.writing.onnx import OUTPUTS, TOKENS, onnx_bytes
 from tests.support.check import Export, ModelOptions, Word, export_of, read_input

@@ -146,7 +146,7 @@ def test_compiled_files_of_58_propositions_list_nothing() -> None:
         assert len(document) < 40_000
         again = of_document(document.encode(), "again.json")
         assert again.alphabet == subject.alphabet
-        made = again.made
+        made = again.as_read()
         assert made is not None
         assert made.program.letters == subject.program.letters
         assert (made.stored, made.sharpness) == (subject.stored, subject.sharpness)
@@ -177,9 +177,7 @@ def test_compiled_files_read_and_write_sets() -> None:
     subject = prop_subject("p S q")
     again = of_document(store_text(subject).encode(), "again.json")
     assert isinstance(again.alphabet, Valuations)
-    assert again.made is not None
-    agree(again.made, all_words(PQ, 2))
+    agree(again.as_read(), all_words(PQ, 2))
     hard = of_document(store_program(subject).encode(), "hard.json")
     assert hard.alphabet == PQ
-    assert hard.made is not None
-    assert hard.made.program.letters == subject.program.letters
+    assert hard.as_read().program.letters == subject.program.letters

@@ -1,0 +1,205 @@
+"""External networks, alone or with the specification that names them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from hardsim.campaign.result import ModelFacts
+from hardsim.errors import InputError
+from hardsim.network.dense import Network
+from hardsim.reading.folder import names_tokens, network_of, restated
+from hardsim.reading.network_json import network_json
+from hardsim.reading.readout import reread
+from hardsim.reading.tensors import Stored, TakenSetting
+from hardsim.targets.base import At, ModelOptions, digest
+from hardsim.targets.external import External
+from hardsim.targets.inputs.base import Input
+from hardsim.targets.reference import Reference
+from hardsim.targets.reference_network import ReferenceNetwork
+from hardsim.targets.specification import Specification
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkInput(Input):
+    """An external network."""
+
+    kind = "network"
+    noun = "external network"
+    what = f"an {noun}"
+    is_network = True
+
+    external: External
+    stored: Stored | None = None
+    """The stored tensors and settings of a network that was read from a folder."""
+    described: tuple[tuple[str, str], ...] = ()
+    """The report of what was read of the network, as labels and texts."""
+    settings: tuple[TakenSetting, ...] = ()
+    """The settings that decide what a network computes and how it reads words, with the source of each."""
+    document: str = ""
+    """The JSON that the network was read from."""
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The size of the network."""
+        return self.external.facts
+
+    def _compiled(self, options: ModelOptions) -> NoReturn:
+        message = f"this command needs hard attention, and {self.name} is {self.what}, which has none"
+        hint = "Commands for external networks: show, eval, check --against, prove --against and heads."
+        raise InputError(message, hint)
+
+    def target(self, options: ModelOptions) -> External:
+        """Return the network, as `network` does."""
+        return self.network(options)
+
+    def network(self, options: ModelOptions) -> External:
+        """Return the network with its reference. Raises InputError if the reference cannot give expected outputs."""
+        found = self.external
+        if options.at is not None:
+            network = found.network
+            found = replace(found, network=replace(network, readout=replace(network.readout, at=options.at)))
+        return found if self.against is None else self.against.deciding(found)
+
+    def reference(self, at: At | None = None) -> Reference:
+        """Return the outputs of the network as a reference."""
+        return ReferenceNetwork(self.name, self.sha256, self.external)
+
+    def read_as(self, **how: Any) -> NetworkInput:
+        """Return the network read in another way."""
+        keys = ("tokens", "alphabet", "input", "at", "decide")
+        network = reread(self.external.network, *map(how.get, keys))
+        found = of_network(network, self.name, self.sha256, self.title, self.stored, self.described)
+        return replace(found, text=self.text)
+
+    def how_read(
+        self, external: External, at: str | None
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[TakenSetting, ...]]:
+        """Return what was read of the network, and its settings."""
+        return self.described, self.settings if at is None else restated(
+            self.settings, external.network, ["at"], "--at"
+        )
+
+    def to_json(self) -> str:
+        """Return the document that was read, or `hardsim-network` JSON of a network from elsewhere."""
+        return self.document or json.dumps(network_json(self.external.network), ensure_ascii=False) + "\n"
+
+    def folder(self) -> Stored | None:
+        """Return the tensors and settings of a folder; None if there are none. Raises InputError if the network's
+        readout differs from the one that its folder would give: a folder stores no other.
+        """
+        if self.stored is None:
+            return None
+        here, (network, _) = self.external.network, network_of(self.stored)
+        if (network.tokens, network.outputs, network.readout) != (here.tokens, here.outputs, here.readout):
+            message = (
+                f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
+            )
+            raise InputError(message, "Give a name that ends in .json: network JSON keeps how words are read.")
+        return self.stored
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecifiedInput(NetworkInput):
+    """A specification with the network that it names; `external` has the readout that it states."""
+
+    specification: Specification
+    bare: External
+    """The network as it is stored."""
+
+    @classmethod
+    def of(cls, given: Specification, found: NetworkInput, path: str) -> SpecifiedInput:
+        """Return the input for a specification and the network at the path that it names. Raises SourceError if
+        the network does not fit it.
+        """
+        # The verdict depends on both files, so the digest covers both.
+        name, sha256 = given.name, digest(f"{given.sha256} {found.sha256}".encode())
+        title = given.layout.title or found.title
+        bare = replace(found.external, name=name, sha256=sha256, title=title)
+        external = given.deciding(bare)
+        return cls(
+            name=name,
+            sha256=sha256,
+            alphabet=external.alphabet,
+            text=given.layout.source.text,
+            title=title,
+            remarked=(*found.remarked, *given.remarks(external.alphabet)),
+            external=external,
+            stored=found.stored,
+            described=(*found.described, ("network", path)),
+            settings=restated(found.settings, external.network, given.stated, os.path.basename(name)),
+            document=found.document,
+            specification=given,
+            bare=bare,
+        )
+
+    def network(self, options: ModelOptions) -> External:
+        """Return the network with the specification as its reference. Raises InputError if there is another one."""
+        if self.against is not None:
+            message = f"{self.name} already specifies what its network should compute"
+            raise InputError(message, "Leave out --against, or name the network in place of the specification.")
+        return self.external if options.at is None else self.read_as(at=options.at).external
+
+    def reference(self, at: At | None = None) -> Reference:
+        """Return the specification."""
+        return self.specification
+
+    def read_as(self, **how: Any) -> SpecifiedInput:
+        """Return this input with its network read in another way than the specification states. Raises InputError if
+        what the specification says of the outputs does not fit that.
+        """
+        given = {key: value for key, value in how.items() if value is not None}
+        changed = replace(self.specification, given={**self.specification.given, **given})
+        external = changed.deciding(self.bare)
+        return replace(self, specification=changed, external=external, alphabet=external.alphabet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecificationInput(Input):
+    """A specification without its network, as the reference of another one."""
+
+    kind = "network"
+    noun = "external network"
+    what = f"an {noun}"
+
+    specification: Specification
+
+    @classmethod
+    def of(cls, given: Specification) -> SpecificationInput:
+        """Return the input for a specification."""
+        alphabet = given.alphabet
+        return cls(
+            name=given.name,
+            sha256=given.sha256,
+            alphabet=alphabet,
+            text=given.layout.source.text,
+            title=given.layout.title,
+            remarked=given.remarks(alphabet) if alphabet else (),
+            specification=given,
+        )
+
+    def reference(self, at: At | None = None) -> Reference:
+        """Return the specification."""
+        return self.specification
+
+
+def of_network(
+    network: Network,
+    name: str,
+    sha256: str,
+    title: str,
+    stored: Stored | None = None,
+    described: tuple[tuple[str, str], ...] = (),
+) -> NetworkInput:
+    """Return the input for an external network. `described` are labels and texts that describe what was read of it."""
+    symbols = network.symbols
+    if not symbols:
+        hint = "Words need at least one token that does not stand before or after every word."
+        raise InputError(f"{name}: no token is left that words could be made of", hint)
+    named = stored is None or names_tokens(stored, network)
+    external = External(name=name, sha256=sha256, alphabet=symbols, title=title, network=network, named=named)
+    return NetworkInput(
+        name=name, sha256=sha256, alphabet=symbols, title=title, external=external, stored=stored, described=described
+    )
