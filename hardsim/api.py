@@ -43,7 +43,6 @@ from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Unpack, overload
 from hardsim.campaign.check import CheckOptions, Progress, default_workers, tried_of
 from hardsim.campaign.check import check_options_of as requested_of
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
-from hardsim.campaign.engines import few_digits
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.failures import evaluated_apart
 from hardsim.campaign.judges import NetworkJudge
@@ -91,7 +90,7 @@ from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
 from hardsim.measuring.export import GOALS, ExportResult, export_of, fill_file, fill_folder
 from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
-from hardsim.measuring.trace import TraceResult, trace_network, trace_of
+from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.network.dense import JudgedAt
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.proving import prove as proving
@@ -594,7 +593,7 @@ class Model:
         """
         with self._call("compile", keywords) as call:
             subject = call.subject()
-            if call.request.hard and subject.formula is None:
+            if call.request.hard and not subject.proves_formula:
                 call.remark(call.request.softening())
             text = compiled_text(subject, call.request.hard, call.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
@@ -719,10 +718,7 @@ class Model:
                     require_map(request.plot)
                     target = stack.enter_context(_sink(request.plot, "plot", "Name a file."))
                     target.spare(located(self.name))
-                if isinstance(subject, External):
-                    result = trace_network(subject, given, request.engine, request.dps)
-                else:
-                    result = trace_of(call.subject(), given, request.engine, request.dps)
+                result = trace_target(subject, given, request.engine, request.dps)
                 chosen = result.chosen(names)
                 if target is not None:
                     target.write(drawn(result, chosen, target.path))
@@ -891,14 +887,13 @@ class _MethodCall:
             self.remark(text)
         return made
 
-    def target(self) -> Target:
+    def target(self) -> Subject | External:
         """Return the compiled input, or the external network."""
         return self.given.network(self.options) if self.given.is_network else self.subject()
 
     def precision(self, subject: Target, max_n: int) -> None:
         """Add a remark if the digits asked for are fewer than mpmath needs."""
-        if isinstance(subject, Subject) and subject.stored is not None:
-            self.remark(few_digits(subject.stored, max_n, self.request.dps, self.request.engine))
+        self.remark(subject.few_digits(max_n, self.request.dps, self.request.engine))
 
 
 def _is_function(against: object) -> bool:
@@ -965,7 +960,7 @@ def _word_of(word: object, subject: Target) -> Word:
     """Return a word as a tuple of tokens; a word for an external network may contain any Python values, named by their
     text.
     """
-    if isinstance(subject, External) and not isinstance(word, str | bytes) and isinstance(word, Iterable):
+    if subject.any_values and not isinstance(word, str | bytes) and isinstance(word, Iterable):
         return check_word(tuple(map(str, word)), subject.alphabet)
     return _word(word, subject.alphabet)
 

@@ -106,6 +106,15 @@ IDEAS = {
 """Names of classes that both the checker of certificates and the rest of hardsim have, with their one idea. The two
 share no code, so each has a class of its own."""
 MAX_FUNCTION_LINES = 60
+MOST_QUESTIONS = {"isinstance": 5, "None": 46, "kind": 6}
+"""The most questions outside `hardsim.targets` about which target or input there is: by class, by fields that only some
+have, and by kind."""
+TARGET_CLASSES = [f"targets.{name}" for name in ("base", "subject", "formula", "program", "weights", "external")]
+FIELDS_OF_SOME = {
+    "bare", "external", "formula", "made", "origin", "schedule", "sharpness", "specification", "stored",
+}  # fmt: skip
+NAMES_OF_TARGETS = {"given", "input", "one", "side", "subject", "target", "made"}
+"""Names of variables and fields that have targets and inputs."""
 HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich", "msgspec")
 
 Imports: TypeAlias = dict[str, set[str]]
@@ -256,6 +265,25 @@ def shared_names(trees: Mapping[str, ast.Module]) -> list[str]:
     return [f"{name} in {', '.join(modules)}" for name, modules in sorted(found.items()) if len(modules) > 1]
 
 
+def questions(tree: ast.AST, classes: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Yield each test that asks which target or input something is, as a key of MOST_QUESTIONS and its line: isinstance
+    with one of these classes, a field that only some have compared with None, or a kind compared with anything.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            if any(isinstance(part, ast.Name) and part.id in classes for part in ast.walk(node.args[1])):
+                yield "isinstance", node.lineno
+        elif isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                if not isinstance(side, ast.Attribute):
+                    continue
+                if side.attr in FIELDS_OF_SOME and ast.unparse(node.comparators[-1]) == "None":
+                    yield "None", node.lineno
+                named = ast.unparse(side.value).split(".")[-1] in NAMES_OF_TARGETS
+                if side.attr == "kind" and named and not isinstance(node.ops[0], ast.IsNot):
+                    yield "kind", node.lineno
+
+
 def in_package(found: Mapping[str, Collection[str]]) -> list[str]:
     """Return findings of several modules, one a line."""
     return [f"hardsim.{module}: {finding}" for module, findings in sorted(found.items()) for finding in findings]
@@ -378,6 +406,22 @@ def test_the_laws_speak_of_what_there_is() -> None:
     named = {*ROOMS, *OUTSIDE, *map(of_checker, CHECKER), *APART}
     named |= {module for barred in APART.values() for module in barred}
     assert {name for name in named if not any(within(module, name) for module in modules)} == set()
+
+
+def test_nothing_asks_which_target_it_is() -> None:
+    """The classes in `hardsim.targets` answer for themselves."""
+    trees = package_trees()
+    own = [tree for module, tree in trees.items() if module in TARGET_CLASSES]
+    classes = {node.name for tree in own for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    found = [
+        (what, f"hardsim.{module}, line {line}")
+        for module, tree in trees.items()
+        if not within(module, "targets") and rank(module) >= rank("targets")
+        for what, line in questions(tree, classes)
+    ]
+    for kind, most in MOST_QUESTIONS.items():
+        places = [place for what, place in found if what == kind]
+        assert len(places) <= most, (kind, places)
 
 
 def test_everything_public_is_documented() -> None:

@@ -18,7 +18,6 @@ from typing import Any
 from hardsim.campaign.checkpoint import Memory
 from hardsim.campaign.engines import (
     MARGIN,
-    HardRunner,
 )
 from hardsim.campaign.failures import given_up
 from hardsim.campaign.growth import growth
@@ -250,9 +249,7 @@ class Deciding:
 
     def __init__(self, subject: Target) -> None:
         self.subject = subject
-        self._requested: Callable[[Word], Any] = subject.oracle or (
-            HardRunner(subject).answer if isinstance(subject, Subject) else lambda word: None
-        )
+        self._requested = subject.decider()
         self._known: dict[Word, bool] = {}
 
     def __call__(self, word: Word) -> bool:

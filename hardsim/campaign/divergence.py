@@ -229,7 +229,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
     if budget is not None and budget.fixed:
         options["--beta"] = str(budget.beta)
-    if budget is None and subject.schedule is not None and not subject.fixed_weights:
+    if budget is None and subject.given_temperature and not subject.fixed_weights:
         options["--tau"] = str(subject.schedule)
     if subject.epsilon is not None:
         options["--epsilon"] = str(subject.epsilon)

@@ -33,7 +33,7 @@ from hardsim.run.ball import bound_of, lower, upper
 from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_trust import FLOAT_DIGITS, distrust
-from hardsim.run.mp import ACCURATE_DIGITS, digits_needed, exact
+from hardsim.run.mp import exact
 from hardsim.run.soft import LOG_2, SoftModel, SoftTrace
 from hardsim.run.unrounded import unrounded_output
 from hardsim.targets.subject import Subject
@@ -92,7 +92,7 @@ class Hard:
             return Hard(trace, trace.accepted.tolist(), trace.gaps)
         least = {name: rows.least() for layer in trace.layers for name, rows in layer.rows.items()}
         gaps = {name: gap for name, gap in least.items() if gap is not None}
-        return Hard(trace, hard_answers(subject, program, trace), gaps)
+        return Hard(trace, subject.hard_answers(program, trace), gaps)
 
     def attended(self, head: str, out: str) -> Exact:
         """Return the values that a head wrote to the coordinate `out`. In the program of a formula every coordinate is
@@ -111,30 +111,6 @@ class Hard:
         for number, layer in enumerate(self.trace.layers if isinstance(self.trace, HardTrace) else ()):
             yield number, 0, layer.attended
             yield number, 1, layer.columns
-
-
-def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[Answer]:
-    """Return the answers of exact hard attention, word by word: a truth value of an acceptor (None: neither), otherwise
-    a tuple with the outputs at the symbols, without blanks (None: not exactly one output is selected, or no integer).
-    """
-    if subject.acceptor:
-        place = program.reading_index(trace.n)
-        column = trace.columns[program.output]
-        return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
-    # Index of the first symbol: a beginning of sequence at position 0 has no output.
-    first, level = 1 - program.first, subject.threshold
-    if program.integers:
-        column, n = trace.columns[program.output], trace.n
-        # An integer output is stored as the integer over n, the length as run.
-        scaled = [[Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))]
-        return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
-    columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
-    found: list[Answer] = []
-    for word in range(columns[0][1].whole.shape[0]):
-        rows = [(symbol, column.values(word)[first:]) for symbol, column in columns]
-        sides = [(symbol, [None if value == level else value > level for value in row]) for symbol, row in rows]
-        found.append(subject.symbols(sides))
-    return found
 
 
 class HardRunner:
@@ -690,16 +666,3 @@ def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
 
     layers = enumerate(subject.program.layers, start=1)
     return {head.name: bounds(head, number) for number, layer in layers for head in layer.heads}
-
-
-def few_digits(network: Transformer, max_n: int, dps: int | None, engine: str) -> str | None:
-    """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`; otherwise
-    None."""
-    if engine != MPMATH or dps is None:
-        return None
-    needed = digits_needed(network, max_n)
-    text = (
-        f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to 10^-{ACCURATE_DIGITS} "
-        f"at length {max_n}: the results of mpmath may be rounding errors"
-    )
-    return text if dps < needed else None

@@ -70,11 +70,9 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
         Undecided: if no temperature gives an error of at most epsilon.
         OutOfRange: if a program leaves the range that its construction covers.
     """
-    if hard or (subject.sharpness is not None and subject.formula is None):
-        return store_program(subject), ()
-    if subject.formula is not None:
-        return store_text(subject), ()
-    if subject.temperature is not None and subject.schedule is None:
+    if hard or subject.one_network:
+        return (store_program if hard or not subject.proves_formula else store_text)(subject), ()
+    if subject.temperature is not None and not subject.given_temperature:
         return store_program(subject, subject.temperature), ()
     prepared = preparation(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
     schedule = subject.schedule or temperatures(prepared, subject)
@@ -84,7 +82,7 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
 def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], HardJudge]:
     """Return the function from a length of these words to the judge that answers words of it. A judge is made at the
     first use."""
-    if subject.sharpness is not None:
+    if subject.one_network:
         judge = HardJudge(subject, subject.program, None, options.dps, options.engine)
         return lambda n: judge
     prepared = preparation(subject, options, sorted({len(word) for word in words}), words)
@@ -144,7 +142,7 @@ def accepted_words(
     for _, same_length in groupby(words, len):
         # The temperature of a length depends on all words that are run there, so they are read before the first
         # answer.
-        if by == "soft" and subject.sharpness is None:
+        if by == "soft" and not subject.one_network:
             same_length = iter(every := list(same_length))
             at = _judges(subject, options, every)
         while batch := list(islice(same_length, BATCH)):

@@ -83,7 +83,7 @@ def known_ties(subject: Subject) -> tuple[Tie, ...]:
     """
     law = subject.law
     # Programs are proved from their structure, not their weights.
-    if isinstance(law, NoProof) or subject.kind == "srasp":
+    if isinstance(law, NoProof) or subject.constructed:
         return ()
     layers = [layer.heads for world in (law.one, law.more) for layer in world.layers]
     several = {

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
-from hardsim.campaign.engines import HardRunner, batches, hard_answers
+from hardsim.campaign.engines import HardRunner, batches
 from hardsim.campaign.failures import apart, given_up
 from hardsim.campaign.result import Answer, Tie, TiedPosition, TiedRow, Violation, Word, WordError, settled
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
@@ -74,7 +74,7 @@ def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Me
     for batch in batches(prepared, len(prepared[0]) + program.bos):
         trace = runner.trace(batch)
         subject.require_range(batch, trace)
-        answers += hard_answers(subject, program, trace)
+        answers += subject.hard_answers(program, trace)
         found = measure(program, batch, trace)
         if facts is None:
             facts = found

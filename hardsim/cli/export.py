@@ -11,7 +11,7 @@ from pathlib import Path
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request, require_one_regime, unknown
-from hardsim.campaign.result import FLOAT64
+from hardsim.campaign.result import FLOAT64, plural
 from hardsim.cli.estimate import patient
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
@@ -32,7 +32,6 @@ from hardsim.measuring.export import (
 from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
-from hardsim.report.numbers import plural
 from hardsim.targets.base import digest
 from hardsim.targets.inputs.base import Input
 from hardsim.writing.onnx import DTYPES, require_onnx

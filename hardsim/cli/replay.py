@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from hardsim.campaign.options import OPTIONS, Request
+from hardsim.campaign.result import plural
 from hardsim.cli import streams
 from hardsim.cli.report import (
     COMMAND,
@@ -29,7 +30,6 @@ from hardsim.cli.session import check_source, path_of
 from hardsim.errors import InputError
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.network.reader import Decimal, Reader, read_json
-from hardsim.report.numbers import plural
 from hardsim.report.screen import Screen
 
 ADVICE = "Make the report again with `hardsim report`."

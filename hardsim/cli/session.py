@@ -14,10 +14,9 @@ from typing import Any, cast
 
 import typer
 
-from hardsim.campaign.engines import few_digits
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
 from hardsim.campaign.options import ALL, JSON, OPTIONS, TEXT, Request
-from hardsim.campaign.result import Verdict, Word
+from hardsim.campaign.result import Verdict, Word, plural
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say, warn
@@ -30,7 +29,6 @@ from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import shown_word
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
-from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
 from hardsim.report.summary import RunSummary, counted
@@ -193,9 +191,8 @@ class Session:
 
     def precision(self, subject: Subject, max_n: int) -> None:
         """Remark on a number of digits that is smaller than mpmath needs."""
-        if subject.stored is not None:
-            remark = few_digits(subject.stored, max_n, self.request.dps, self.request.engine)
-            self.remark(subject.name, subject.regime, remark)
+        remark = subject.few_digits(max_n, self.request.dps, self.request.engine)
+        self.remark(subject.name, subject.regime, remark)
 
     def without(self, options: str, reason: str) -> None:
         """Remark on options that were given but have no effect here, if there are any."""

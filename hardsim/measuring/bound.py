@@ -392,7 +392,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
     network is not the one that its specification gives."""
     budget, program = subject.sharpness, subject.program
     if budget is None:
-        asymptotics = PROGRAM if subject.kind == "srasp" else GENERAL
+        asymptotics = PROGRAM if subject.constructed else GENERAL
         return BoundSubject(subject, parse_arith("1"), subject.facts, asymptotics)
     subject.require_specified("bounds")
     return BoundSubject(
@@ -506,7 +506,7 @@ class Reporter:
     def _temperature(self, plan: LengthPlan, units: Sequence[RealNumber]) -> Fraction:
         """Return the largest temperature used over the positions, as a factor of the schedule; if it is irrational, a
         rational above it."""
-        if self.target.subject.schedule is None and self.target.used is not None:
+        if not self.target.subject.given_temperature and self.target.used is not None:
             return self.target.used
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 

@@ -243,7 +243,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
 
 def _search(subject: Subject) -> _Search:
     """Return the search for a subject's brackets. It raises as `critical` does."""
-    if subject.formula is not None:
+    if subject.proves_formula:
         subject.require_specified("a critical beta")
         return _FormulaSearch(subject)
     # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.

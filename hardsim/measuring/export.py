@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal, TypeAlias
@@ -14,20 +16,24 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.campaign.evaluate import compiled_text
+from hardsim.campaign.check import CheckOptions
+from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.result import InputKind, InputName, ModelFacts, Word
 from hardsim.campaign.words import drawn
 from hardsim.errors import HardsimError, Undecided
 from hardsim.network.transformer import LengthTable
+from hardsim.proof.shared.result import NoProof
 from hardsim.reading.network_json import network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
-from hardsim.targets.base import ModelOptions
+from hardsim.targets.base import ModelOptions, Target
 from hardsim.targets.exported import config_json, layout_of, transformer_of
 from hardsim.targets.external import External
+from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.network_outputs import NetworkEngine
 from hardsim.targets.opening import of_document
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
@@ -90,27 +96,109 @@ class ExportResult(Record):
     """Runs of the export; empty where the library is not installed."""
 
 
+Reader = Callable[[Any, Any], Any]
+"""A function from bounds of outputs (tokens that are read, outputs) to the answer; None if it is uncertain."""
+
+
 @dataclass(frozen=True)
-class Export:
+class Export(ABC):
     """A network to export: the exact one (`target`), its JSON document, and its layout in tensors."""
 
-    target: Subject | External
+    target: Target
     document: Any
     layout: ExportLayout
     alphabet: Sequence[str]
     """The alphabet of the words that the export is run on."""
-    given: Input | None = None
-    """The input that the network was compiled from, if it was compiled."""
-    options: ModelOptions | None = None
 
     def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
         """Return a larger beta and the export compiled with it: `factor` times the beta of this one. Return None if the
         network has no beta, or does not compile with that one."""
-        budget = None if isinstance(self.target, External) else self.target.sharpness
+        return None
+
+    @property
+    @abstractmethod
+    def longest(self) -> int | None:
+        """The largest length that the network is for; None: no limit."""
+
+    def require_room(self, n: int) -> None:  # noqa: B027
+        """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
+
+    @abstractmethod
+    def exact_runner(self) -> Runner:
+        """Return the function from a word to its exact outputs (positions, outputs): the floats nearest to their values
+        in balls."""
+
+    @property
+    def source(self) -> FormulaTarget | NoProof:
+        """The formula that the network was compiled from; or the reason why words are enclosed one by one."""
+        return NoProof("it is no formula, so words are enclosed one by one")
+
+    @abstractmethod
+    def answers(self, words: Sequence[Word], read: Reader) -> list[Any]:
+        """Return the expected answers on words of one length, from the formula or else from the exact network; None
+        for a word without an answer."""
+
+    def symbols(self, sides: Sequence[Sequence[bool | None]]) -> tuple[str | None, ...] | None:
+        """Return the symbols of a one-hot output, from the sides of the threshold on which each output lies at each
+        position. Return None if the outputs are not symbols."""
+        return None
+
+
+@dataclass(frozen=True)
+class NetworkExport(Export):
+    """An external network to export."""
+
+    target: External
+
+    @property
+    def longest(self) -> int | None:
+        """The largest length that the table of positions has room for; None: no limit."""
+        return self.target.longest
+
+    def require_room(self, n: int) -> None:
+        """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
+        self.target.network.read((self.alphabet[0],) * n)
+
+    def exact_runner(self) -> Runner:
+        """Return the function from a word to its exact outputs (positions, outputs)."""
+        network = self.target.network
+        balls = DenseBalls(network)
+
+        def run(word: Sequence[str]) -> NDArray[Any]:
+            tokens = network.read(word)
+            places = range(len(tokens))
+            rows, _ = balls.run(len(word), tokens, places, lambda rows: _narrow(x for row in rows for x in row))
+            return np.array([list(map(_middle, row)) for row in rows])
+
+        return run
+
+    @cached_property
+    def _engine(self) -> NetworkEngine:
+        return NetworkEngine(self.target.network)
+
+    def answers(self, words: Sequence[Word], read: Reader) -> list[Any]:
+        """Return the answers of the exact network on words of one length; None for a word without an answer."""
+        tokens = range(self.target.network.readout.length(len(words[0])))
+        found = self._engine.enclosures(words, tokens)
+        return [None] * len(words) if found is None else [read(low, high) for low, high in zip(*found, strict=True)]
+
+
+@dataclass(frozen=True)
+class CompiledExport(Export):
+    """A compiled network to export."""
+
+    target: Subject
+    given: Input
+    """The input that the network was compiled from."""
+    options: ModelOptions
+
+    def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
+        """Return a larger beta and the export compiled with it: `factor` times the beta of this one. Return None if the
+        network has no beta, or does not compile with that one."""
         # Only a compiled network can be compiled again with another beta.
-        if budget is None or self.given is None or self.options is None or not self.given.regimes:
+        if not self.target.one_network or not self.given.regimes:
             return None
-        beta = budget.beta * factor
+        beta = self.target.budget.beta * factor
         try:
             return beta, export_of(self.given, replace(self.options, beta=beta), 1)
         except HardsimError:
@@ -118,16 +206,43 @@ class Export:
 
     @property
     def longest(self) -> int | None:
-        """The largest length that the network is for; None: no limit."""
-        if isinstance(self.target, External):
-            return self.target.network.longest
+        """The largest length that has a temperature; None: no limit."""
         temperature = transformer_of(self.target).temperature
         return len(temperature.values) if isinstance(temperature, LengthTable) else None
 
-    def require_room(self, n: int) -> None:
-        """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
-        if isinstance(self.target, External):
-            self.target.network.read((self.alphabet[0],) * n)
+    def exact_runner(self) -> Runner:
+        """Return the function from a word to its exact outputs (positions, outputs)."""
+        target = self.target
+        model = SoftModel(transformer_of(target), "ball")
+        places = [target.index[name] for name in target.program.answers] if target.program.maps else [target.output]
+        if target.program.outputs:
+            places = [target.index[name] for _, name in target.program.outputs]
+
+        def run(word: Sequence[str]) -> NDArray[Any]:
+            found = model.run(word, lambda trace: _narrow(value for k in places for value in trace.columns[k].values))
+            with found.precision():
+                columns = [list(map(_middle, found.trace.columns[k].values)) for k in places]
+            return np.array(columns).T
+
+        return run
+
+    @property
+    def source(self) -> FormulaTarget | NoProof:
+        """The formula that the network was compiled from; or the reason why words are enclosed one by one."""
+        return self.target if isinstance(self.target, FormulaTarget) else super().source
+
+    def answers(self, words: Sequence[Word], read: Reader) -> list[Any]:
+        """Return the answers on words of one length, from the formula or else from the exact network; None for a word
+        without an answer."""
+        if isinstance(self.source, NoProof):
+            return [one.soft if one.decided else None for one in evaluate(self.target, words, CheckOptions())]
+        return list(self.target.oracles(words) or [])
+
+    def symbols(self, sides: Sequence[Sequence[bool | None]]) -> tuple[str | None, ...] | None:
+        """Return the symbols of a one-hot output, from the sides of the threshold on which each output lies at each
+        position. Return None if the outputs are not symbols."""
+        names = [symbol for symbol, _ in self.target.program.outputs]
+        return self.target.symbols(list(zip(names, sides, strict=True))) if names else None
 
 
 def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
@@ -135,12 +250,12 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     beyond float64; Undecided as `compiled_text`."""
     if given.is_network:
         external = given.network(options)
-        return Export(external, network_json(external.network), layout_of(external), external.alphabet)
+        return NetworkExport(external, network_json(external.network), layout_of(external), external.alphabet)
     # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
     subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).as_read()
     alphabet = transformer_of(subject).alphabet
-    return Export(subject, json.loads(text), layout_of(subject), alphabet, given, options)
+    return CompiledExport(subject, json.loads(text), layout_of(subject), alphabet, given, options)
 
 
 def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
@@ -237,7 +352,7 @@ def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
 def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
     """Yield three random words of each of LENGTHS that is among `lengths` (else of one possible length), with their
     exact outputs (positions, outputs), as many as WORK allows. A word whose outputs stay undecided is left out."""
-    rng, work, run = Random(seed), WORK, exact_runner(made.target)
+    rng, work, run = Random(seed), WORK, made.exact_runner()
     longest = made.longest
     possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]
     # An ONNX file of one fixed length may have a length that is not among LENGTHS.
@@ -250,36 +365,6 @@ def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word
             word = drawn(made.alphabet, n, rng)
             with suppress(Undecided):  # a norm of zeros with epsilon 0, say: there is nothing to compare with
                 yield word, run(word)
-
-
-def exact_runner(target: Subject | External) -> Runner:
-    """Return the function from a word to its exact outputs (positions, outputs): the floats nearest to their values in
-    balls."""
-    if isinstance(target, External):
-        return _dense_runner(target)
-    model = SoftModel(transformer_of(target), "ball")
-    places = [target.index[name] for name in target.program.answers] if target.program.maps else [target.output]
-    if target.program.outputs:
-        places = [target.index[name] for _, name in target.program.outputs]
-
-    def run(word: Sequence[str]) -> NDArray[Any]:
-        found = model.run(word, lambda trace: _narrow(value for k in places for value in trace.columns[k].values))
-        with found.precision():
-            columns = [list(map(_middle, found.trace.columns[k].values)) for k in places]
-        return np.array(columns).T
-
-    return run
-
-
-def _dense_runner(target: External) -> Callable[[Sequence[str]], NDArray[Any]]:
-    balls = DenseBalls(target.network)
-
-    def run(word: Sequence[str]) -> NDArray[Any]:
-        tokens = target.network.read(word)
-        rows, _ = balls.run(len(word), tokens, range(len(tokens)), lambda rows: _narrow(x for row in rows for x in row))
-        return np.array([list(map(_middle, row)) for row in rows])
-
-    return run
 
 
 def _narrow(values: Iterator[Any]) -> bool:

@@ -49,7 +49,7 @@ def general_rate(subject: Subject) -> GeneralRate | None:
 
     A temperature that the subject itself has is ignored here; `prove` uses it.
     """
-    if subject.sharpness is not None:
+    if subject.one_network:
         return None
     claim = subject.decay_claim
     if isinstance(claim, NoProof):

@@ -286,6 +286,13 @@ def require_traceable(positions: int, engine: str) -> None:
         )
 
 
+def trace_target(target: Subject | External, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
+    """Trace a word on a compiled or an external network, as `trace_of` or `trace_network` does."""
+    if isinstance(target, Subject):
+        return trace_of(target, word, engine, dps)
+    return trace_network(target, word, engine, dps)
+
+
 # ---- formulas, programs, models ----
 
 

@@ -18,11 +18,11 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.result import FLOAT64, Word
 from hardsim.campaign.words import LanguageWords, count_words, enumerate_words
-from hardsim.measuring.export import Export
+from hardsim.measuring.export import Export, NetworkExport
+from hardsim.proof.shared.result import NoProof
 from hardsim.targets.expected import UNKNOWN, Ends, ExpectedOutputs, Judgement, by_position, unjudged
 from hardsim.targets.external import External
 from hardsim.targets.network_outputs import NetworkEngine
-from hardsim.targets.subject import Subject
 
 Named: TypeAlias = Literal["formula", "specification", "exact network"]
 NAMES: Final[tuple[Named, ...]] = ("formula", "specification", "exact network")
@@ -65,9 +65,7 @@ class WordReference(Protocol):
 def reference_of(made: Export) -> WordReference:
     """Return the reference for a network's words: its formula or its specification if it has one, and else the exact
     network."""
-    if isinstance(made.target, External) and made.target.oracle is not None:
-        return Specified(made, made.target)
-    return Answers(made)
+    return Specified(made, made.target) if isinstance(made, NetworkExport) and made.target.searches else Answers(made)
 
 
 # ---- specifications ----
@@ -180,8 +178,7 @@ class Answers:
     @property
     def name(self) -> Named:
         """The name of the reference in reports: the formula or the exact network."""
-        target = self.made.target
-        return "exact network" if isinstance(target, External) or target.formula is None else "formula"
+        return "exact network" if isinstance(self.made.source, NoProof) else "formula"
 
     def size(self, n: int) -> int:
         """Count the words of a length."""
@@ -197,7 +194,7 @@ class Answers:
 
     def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
         """Return the words, of one length, each with its expected answer."""
-        answers = ((word, answer) for word, answer in zip(words, self._answers(words), strict=True))
+        answers = ((word, answer) for word, answer in zip(words, self.made.answers(words, self._read), strict=True))
         return [(word, UNKNOWN if answer is None else answer) for word, answer in answers]
 
     def right(self, judged: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
@@ -215,35 +212,16 @@ class Answers:
     def exactly(self, judged: JudgedWord) -> bool:
         """Return True if the exact network answers a word wrongly. Only a formula can show that; without one, return
         False."""
-        target = self.made.target
-        if isinstance(target, External) or target.formula is None:
+        target = self.made.source
+        if isinstance(target, NoProof):
             return False
         (one,) = evaluate(target, [judged[0]], CheckOptions(engine=FLOAT64))
         return one.decided and one.soft != one.hard
 
-    @cached_property
-    def _engine(self) -> NetworkEngine:
-        assert isinstance(self.made.target, External)
-        return NetworkEngine(self.made.target.network)
-
-    def _answers(self, words: Sequence[Word]) -> list[Any]:
-        """Return the expected answers on words of one length, from the formula or else from the exact network; None
-        for a word without an answer."""
-        target = self.made.target
-        if isinstance(target, External):
-            tokens = range(target.network.readout.length(len(words[0])))
-            found = self._engine.enclosures(words, tokens)
-            if found is None:
-                return [None] * len(words)
-            return [self._read(low, high) for low, high in zip(*found, strict=True)]
-        if target.formula is not None:
-            return list(target.oracles(words) or [])
-        return [one.soft if one.decided else None for one in evaluate(target, words, CheckOptions())]
-
     def _read(self, low: Any, high: Any) -> Any:
         """Return the answers that outputs (tokens that are read, outputs) give where a word is judged; None if that
         is not certain."""
-        message, target = self.made.layout.description, self.made.target
+        message = self.made.layout.description
         start, stop = len(message["before"]), len(low) - len(message["after"])
         places = {"first": [start], "last": [len(low) - 1]}.get(message["at"], list(range(start, stop)))
         low, high, decide = low[places], high[places], message["decide"]
@@ -265,10 +243,8 @@ class Answers:
         if rule == "value":
             return _Values(low, high, level)
         above, below = low > level, high < level
-        if isinstance(target, Subject) and target.program.outputs:
-            columns = [list(_sides(above[:, k], below[:, k])) for k in range(low.shape[1])]
-            names = [symbol for symbol, _ in target.program.outputs]
-            symbols = target.symbols(list(zip(names, columns, strict=True)))
+        symbols = self.made.symbols([list(_sides(above[:, k], below[:, k])) for k in range(low.shape[1])])
+        if symbols is not None:
             return None if None in symbols else symbols
         if not (above | below).all():
             return None

@@ -37,8 +37,7 @@ from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Natural, Positive, Record, one_of
 from hardsim.targets.expected import UNKNOWN
 from hardsim.targets.exported import transformer_of
-from hardsim.targets.external import External
-from hardsim.targets.subject import Subject, own_predicates
+from hardsim.targets.subject import own_predicates
 from hardsim.writing.running import encoded_word
 
 ARITHS = tuple(FORMATS)
@@ -418,8 +417,8 @@ class _InFormat:
                 if x != y:
                     yield (before,) * (middle - 1) + (x, y) + (after,) * (n - 1 - middle)
         bases = [(x, y) * (n // 2) + (x,) * (n % 2) for x, y in product(symbols, repeat=2)]
-        target = self.made.target
-        if isinstance(target, Subject) and target.formula is not None:
+        target = self.made.source
+        if not isinstance(target, NoProof):
             examples = [word for word, _ in target.examples]
             bases += islice(members(alphabet, n, Deciding(target), rng, examples, ACCEPTED), ACCEPTED)
         yield from bases
@@ -524,9 +523,9 @@ def _counted(runs: Sequence[tuple[str, int]], n: int, symbols: Sequence[str]) ->
 
 def structure_known(made: Export) -> Structure | NoProof:
     """Return the facts that hold for all words of a length at once, or the reason why they do not suffice."""
-    target = made.target
-    if isinstance(target, External) or target.formula is None:
-        return NoProof("it is no formula, so words are enclosed one by one")
+    target = made.source
+    if isinstance(target, NoProof):
+        return target
     try:
         core = desugar(target.file)
         return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.file))

@@ -50,9 +50,9 @@ MOST_SYMBOLS, MOST_STATES, MOST_PAIRS = 16, 200, 20_000
 def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | None:
     """Return the lengths to which the checked network is right; None if its temperature is not constant, its encodings
     are not bounded, no head attends by score, or the mismatch is not one between softmax and hard attention."""
-    budget, mismatch = subject.sharpness, result.mismatch
-    if budget is None or subject.formula is None or not subject.specified or result.partial:
+    if not subject.proves_formula or not subject.specified or result.partial:
         return None
+    budget, mismatch = subject.budget, result.mismatch
     # Hahn's limit needs logits in a range that does not depend on the length: constant temperature, bounded encodings.
     if budget.temperature.variables or not REGIMES[subject.program.regime].bounded:
         return None
@@ -64,7 +64,7 @@ def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | Non
         return None
     wrong = None if mismatch is None else len(mismatch.word)
     to, proved = _right_to(subject, result, wrong)
-    core = desugar(subject.formula)
+    core = desugar(subject.file)
     farther_n, farther_beta = None, None
     if wrong is not None and subject.against is None:
         farther_n = min(2 * wrong, max(LONGEST, wrong))

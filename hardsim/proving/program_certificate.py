@@ -87,7 +87,7 @@ def _temperature(
     """Return the temperature that is proved: an expression with Python's operators, or one for each length."""
     if argument is not None and argument.temperature is not None:
         return in_python(argument.temperature)
-    if subject.schedule is None:
+    if not subject.given_temperature:
         return [str(tau) for tau in lengths]
     require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
     return in_python(str(subject.schedule))
@@ -109,7 +109,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
             f"head {parting} is {sides[parting]} in {name}, and the certificate is about the mean over tied keys, "
             "which are not known to carry one value",
         )
-    if subject.schedule is not None:
+    if subject.given_temperature:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
         require(document["temperature"] == own, f"temperature: differs from that of {name}")
 

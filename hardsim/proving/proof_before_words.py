@@ -70,10 +70,10 @@ def _combined(
     verdict, reach = proofs[0]
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):
-        return replace(result, proof=reach if subject.sharpness is not None else result.proof)
+        return replace(result, proof=reach if subject.one_network else result.proof)
     if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
         return _contradicted(subject, options, result)
-    if subject.sharpness is None:
+    if not subject.one_network:
         if verdict is not Verdict.PROVED and result.agreed and not result.partial:
             return replace(result, proof="not proved: `hardsim prove` says why")
         if verdict is not Verdict.PROVED or result.partial or result.verdict is not Verdict.CERTIFIED:
@@ -103,15 +103,15 @@ def _unasked(subject: Subject, options: CheckOptions) -> NoProof | None:
         return NoProof(f"a check asks the prover only with --engine {AUTO}")
     ask = "`hardsim prove` runs every word"
     gaps = f"the weights alone do not settle every length ({ask})"
-    if subject.sharpness is not None:
-        if subject.formula is None and not subject.structural:
+    if subject.one_network:
+        if not subject.by_heads:
             return NoProof(gaps)
         return TOO_LONG if options.max_n > LONGEST else None
-    if not subject.structural and subject.kind == "srasp":
+    if not subject.in_range:
         return NoProof(f"an integer of the program may leave the range -n to n ({ask})")
     if isinstance(subject.law, NoProof):
         return NoProof(f"{gaps}: {subject.law.reason}")
-    if subject.schedule is not None:
+    if subject.given_temperature:
         return NoProof("a check asks the prover only about the temperature that hardsim chooses, and one was given")
     if options.max_n > LONGEST:
         return TOO_LONG
@@ -122,8 +122,8 @@ def _unasked(subject: Subject, options: CheckOptions) -> NoProof | None:
 
 def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
     """Return the verdict of the prover and, as text, the words that it covers."""
-    if subject.sharpness is not None:
-        proved = prove_subject(subject, max_n, heads_only=subject.formula is None, search=0)
+    if subject.one_network:
+        proved = prove_subject(subject, max_n, heads_only=not subject.proves_formula, search=0)
         return proved.verdict, proved.reach
     found = prove_attention(subject, max_n, search=0)
     return found.verdict, found.reach
@@ -144,7 +144,7 @@ def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) 
     """Return the result if it contradicts no proof: hard attention differs from the program, or a gap from the file's
     declaration, and no proof claims these. Raise Contradiction otherwise."""
     mismatch, violation, facts = result.mismatch, result.violation, result.model
-    if subject.sharpness is None and mismatch is not None and mismatch.soft == mismatch.hard:
+    if not subject.one_network and mismatch is not None and mismatch.soft == mismatch.hard:
         return result
     if mismatch is None and violation is not None and violation.declared:
         return result

@@ -275,11 +275,11 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     Raises:
         InputError: if SMT queries were asked for and there can be none.
     """
-    min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
-    if request.smt is not None and not formula and subject.sharpness is not None and subject.structural:
+    min_n, max_n, formula = request.min_n, request.max_n, subject.proves_formula
+    if request.smt is not None and not formula and subject.by_heads:
         message = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
         raise InputError(message, "Leave out --smt.")
-    if subject.sharpness is not None and (formula or subject.structural):
+    if subject.by_heads:
         arguments = subject, max_n, request.heads_only or not formula, request.search, request.all_n
         by_heads = partial(prove_subject, *arguments, min_n=min_n, bounded=bounded(request))
         return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
@@ -413,7 +413,7 @@ def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) 
 
 def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) -> str:
     """Return the reason why there is neither a proof nor a word that refutes, and the next step to try."""
-    stored = subject.formula is not None and subject.name.endswith(".json")
+    stored = subject.proves_formula and subject.name.endswith(".json")
     beta = f"{'the formula compiled with ' if stored else ''}--beta above {subject.budget.beta}"
     link = proof.failing
     assert link is not None
@@ -534,13 +534,14 @@ def _searched(subject: Subject) -> Obstacles:
     """Search short words for the reason why there is no proof for every length. A program is not searched:
     its short words say nothing about longer ones.
     """
-    return Obstacles() if subject.kind == "srasp" else obstacles(subject)
+    return Obstacles() if subject.constructed else obstacles(subject)
 
 
 def _require_positive(subject: Subject) -> None:
     """Raise InputError if a given temperature is not positive at some short length."""
-    if subject.schedule is not None:
-        model = assemble(subject.program, subject.schedule)
+    schedule = subject.schedule
+    if schedule is not None:
+        model = assemble(subject.program, schedule)
         for n in range(1, LOOKED + 1):
             model.inverse_temperatures(subject.positions(n) - subject.program.bos)
 
@@ -550,7 +551,7 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
     their number, and a mismatch that refutes or None.
     """
     tried = 0
-    for n in range(1, SHORT + 1) if subject.schedule is not None else ():
+    for n in range(1, SHORT + 1) if subject.given_temperature else ():
         if not affordable(subject, n, FEW):
             break
         tried += count_words(len(subject.alphabet), n)
@@ -562,10 +563,8 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
 
 def _theorem(subject: Subject, argument: ProgramArgument, ties: Sequence[Tie]) -> str:
     """Return the claim on every word that a proof of every length from structure shows."""
-    rest = " (that hard attention computes the program rests on one construction per vector)" * (
-        subject.kind == "srasp"
-    )
-    return f"softmax answers as hard attention does{rest}, at the temperature {argument.temperature}{tied(ties)}"
+    claim = f"softmax answers as hard attention does{subject.rests_on}"
+    return f"{claim}, at the temperature {argument.temperature}{tied(ties)}"
 
 
 def prove_attention(
@@ -591,10 +590,10 @@ def prove_attention(
         mismatch = mismatch or wrong
         left = search - tried
         cheap = count_words_upto(len(subject.alphabet), n, left + 1) <= left
-        if not found.proved_by and mismatch is None and subject.schedule is not None and cheap:
+        if not found.proved_by and mismatch is None and subject.given_temperature and cheap:
             tried += count_words(len(subject.alphabet), n)
             mismatch = _refute_length(subject, n)
-        if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not cheap)):
+        if mismatch is not None or (n > longest(subject, n, every) and (not subject.given_temperature or not cheap)):
             break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
@@ -627,7 +626,7 @@ def prove_length(
     derived, known = None, known_by_structure(subject, n)
     if known is not None:
         derived = settled_length(subject, known, near)
-        if derived.proved_by or subject.kind == "srasp":
+        if derived.proved_by or subject.constructed:
             return derived, None
     if not affordable(subject, n, every):
         return derived or LengthProof(n, None, reason=_too_many(subject, n)), None
@@ -737,12 +736,7 @@ def _too_many(subject: Subject, n: int) -> str:
     """Return the reason why nothing is known of a length with more words than are run."""
     size = len(subject.alphabet)
     possible = f"{size}^{n}" if n * log10(size) > MANY_DIGITS else f"{count_words(size, n):,}"
-    if subject.kind == "srasp":
-        return f"its integers may leave their range on some of the {possible} words, which are too many to be tried"
-    return (
-        "a gap that is measured, or declared by the file, does not cover words that were not tried, and "
-        f"{possible} words are too many"
-    )
+    return subject.too_many_text(possible)
 
 
 def _conclude(
@@ -759,11 +753,11 @@ def _conclude(
     first = next((length for length in lengths if not length.proved_by), None)
     if first is None:
         claim = f"softmax answers as hard attention does{tied(ties)}"
-        how = {length.proved_by for length in lengths} if subject.kind == "srasp" else set()
+        how = {length.proved_by for length in lengths} if subject.constructed else set()
         if how == {"every word"}:
             claim += ", and hard attention as the program says"
         elif how:
-            claim += " (that hard attention computes the program rests on one construction per vector)"
+            claim += subject.rests_on
         return Verdict.PROVED, f"every word of {span_text(*span)}: {claim}"
     before, after = "", ". Next:"
     if first.n > span[0]:

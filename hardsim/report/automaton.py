@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
-from hardsim.campaign.result import InputName, Length, Title, count
+from hardsim.campaign.result import InputName, Length, Title, count, plural
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.records import Count, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
 from hardsim.report.model_report import alphabet_line
-from hardsim.report.numbers import plural
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.targets.inputs.base import Input
 

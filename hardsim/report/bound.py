@@ -7,13 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 
-from hardsim.campaign.result import Verdict, Word, printed_lengths
+from hardsim.campaign.result import Verdict, Word, count, printed_lengths
 from hardsim.lang.words import written_word
 from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.measuring.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
 from hardsim.measuring.general_rate import RATE as THEOREM
 from hardsim.measuring.general_rate import GeneralRate
 from hardsim.proof.shared.result import HeadProof
+from hardsim.records import NOTHING, short
 from hardsim.report.check import (
     bound_text,
     is_stored,
@@ -29,8 +30,7 @@ from hardsim.report.check import (
     titles,
     verdict_text,
 )
-from hardsim.report.numbers import NOTHING, count, short, tried_text
-from hardsim.report.screen import Screen, columns
+from hardsim.report.screen import Screen, columns, tried_text
 
 LENGTH_COLUMNS = columns(
     "n", "words\ntried", "least\nscore gap", "largest\nerror", "error\nbound", "Theorem 26's\ntemperature",

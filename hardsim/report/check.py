@@ -32,7 +32,11 @@ from hardsim.campaign.result import (
     Verdict,
     Violation,
     Word,
+    answer_text,
+    count,
     judged_text,
+    output_text,
+    plural,
     printed_lengths,
     values_text,
 )
@@ -41,9 +45,9 @@ from hardsim.lang.words import written_word
 from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.measuring.critical import CriticalResult
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
+from hardsim.records import NOTHING, short
 from hardsim.report.network import print_judged, print_margins
-from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text
-from hardsim.report.screen import GAP, Screen, columns
+from hardsim.report.screen import GAP, Screen, columns, tried_text
 from hardsim.targets.subject import SubjectRecord
 from hardsim.visible import visible
 

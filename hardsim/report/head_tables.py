@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.campaign.result import count, plural
+from hardsim.campaign.result import count, output_text, plural
 from hardsim.measuring.head_patterns import NONE, HeadPattern, HeadsResult
-from hardsim.records import short
-from hardsim.report.numbers import NOTHING, output_text
+from hardsim.records import NOTHING, short
 from hardsim.report.screen import Screen, columns
 
 HEAD_COLUMNS = columns("layer", "<head", "~attends to", "at", "queries", "least\ngap", "least\nweight", "ties")

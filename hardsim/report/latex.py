@@ -14,8 +14,8 @@ from itertools import groupby
 from math import ceil, floor, log10
 
 from hardsim.measuring.bound import BoundResult
+from hardsim.records import NOTHING, short
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table
-from hardsim.report.numbers import NOTHING, short
 from hardsim.report.parts import AGAIN, DECIMALS, Making, Part
 from hardsim.report.plot import PANELS, points_of
 from hardsim.report.screen import MATHS

@@ -11,15 +11,27 @@ from hardsim.campaign.result import (
     HeadResult,
     LayerNumber,
     Length,
+    plural,
 )
 from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_held
 from hardsim.lang.vocabulary import joined_names
 from hardsim.program.file import program_json
 from hardsim.program.hard_attention import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
-from hardsim.records import Embedded, Exact, Measured, Natural, Positive, Record, Unwritten, one_of, written
+from hardsim.records import (
+    Embedded,
+    Exact,
+    Measured,
+    Natural,
+    Positive,
+    Record,
+    Unwritten,
+    at_least,
+    at_most,
+    one_of,
+    written,
+)
 from hardsim.report.check import model_line, titles
-from hardsim.report.numbers import at_least, at_most, plural
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.run.mp import digits_needed
 from hardsim.targets.labels import SAYS

@@ -31,9 +31,8 @@ from hardsim.campaign.result import (
 from hardsim.lang.words import shown_word
 from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
 from hardsim.reading.tensors import TakenSetting
-from hardsim.records import Natural, Positive, Record, one_of, short
-from hardsim.report.numbers import NOTHING, tried_text
-from hardsim.report.screen import Screen, columns
+from hardsim.records import NOTHING, Natural, Positive, Record, one_of, short
+from hardsim.report.screen import Screen, columns, tried_text
 from hardsim.targets.external import External
 from hardsim.visible import visible
 

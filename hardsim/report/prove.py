@@ -14,6 +14,7 @@ from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
 from hardsim.proof.shared.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation
 from hardsim.proving.prove import LengthProof, ProofResult
+from hardsim.records import NOTHING, at_least, at_most, short
 from hardsim.report.check import (
     STYLES,
     answers,
@@ -26,7 +27,6 @@ from hardsim.report.check import (
     print_shown,
     titles,
 )
-from hardsim.report.numbers import NOTHING, at_least, at_most, short
 from hardsim.report.screen import MATHS, Screen, columns
 
 METHOD = (

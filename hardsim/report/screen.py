@@ -19,8 +19,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from hardsim.campaign.result import count
 from hardsim.lang.words import written_word
-from hardsim.report.numbers import NOTHING
+from hardsim.records import NOTHING
 from hardsim.visible import visible, visible_lines
 
 FILE_WIDTH = 80
@@ -84,6 +85,11 @@ def folded(text: str, width: int, hang: int) -> list[tuple[int, int]]:
             start = token.start()
         end = token.end()
     return [*lines, (start, max(end, start))]
+
+
+def tried_text(words: int, exhaustive: bool) -> str:
+    """Return the number of words tried as text, with `all` before it if these are all words of their lengths."""
+    return f"all {count(words)}" if exhaustive else count(words)
 
 
 class Screen:

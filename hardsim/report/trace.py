@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from hardsim.lang.words import shown_word
 from hardsim.measuring.trace import TraceHead, TraceResult
-from hardsim.records import at_most, short
+from hardsim.records import NOTHING, at_most, short
 from hardsim.report.check import model_line, print_evaluations
 from hardsim.report.network import print_outputs
-from hardsim.report.numbers import NOTHING
 from hardsim.report.screen import Field, Screen, columns
 
 DETAILS = columns("position", "<symbol", "<looks at", "weight\nthere", "score\ngap", "~hard", "~soft", "error")

@@ -108,9 +108,9 @@ def _declares(one: Input) -> bool:
 def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
     """Return remarks on options that change nothing, where only the compiled network shows this."""
     remarks = []
-    if request.counting is not None and subject.formula is not None and not subject.facts.counting:
+    if request.counting is not None and subject.proves_formula and not subject.facts.counting:
         remarks.append("--counting: not used; the formula compares no counts")
-    lawful = (subject.formula, subject.sharpness, subject.temperature) != (None, None, None)
+    lawful = subject.one_network or subject.temperature is not None
     if command == "compile" and "max_n" in request.written and (lawful or request.hard):
         remarks.append("--max-n: not used; the written network reads words of every length")
     return remarks

@@ -136,6 +136,19 @@ class Target(ABC):
         """Return the number of words of length n that may have expected answers."""
         return count_words(len(self.alphabet), n)
 
+    @property
+    def any_values(self) -> bool:
+        """True if symbols may be given as any Python values, which are named by their text."""
+        return False
+
+    def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
+        """Return a remark if `dps` digits are fewer than mpmath needs up to length `max_n`; None if they are enough."""
+        return None
+
+    def decider(self) -> Callable[[Word], Any]:
+        """Return the function that gives the expected answer of a word, where one is known."""
+        return self.oracle or (lambda word: None)
+
     def require_reference(self) -> None:  # noqa: B027
         """Require that there is something to compare the answers with.
 

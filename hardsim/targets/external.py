@@ -68,6 +68,11 @@ class External(Target):
         return self.accepts
 
     @property
+    def any_values(self) -> bool:
+        """True: its tokens may be values of any type."""
+        return True
+
+    @property
     def searches(self) -> bool:
         """True if there is a reference."""
         return self.oracle is not None

@@ -38,6 +38,11 @@ class FormulaTarget(Subject):
         return BatchHard(program)
 
     @property
+    def proves_formula(self) -> bool:
+        """True: the proof compares the network with the formula."""
+        return True
+
+    @property
     def by_heads(self) -> bool:
         """True: its heads are constructions."""
         return self.one_network

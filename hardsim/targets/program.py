@@ -18,6 +18,8 @@ class ProgramTarget(Subject):
 
     kind = "srasp"
     own = True
+    constructed = True
+    rests_on = " (that hard attention computes the program rests on one construction per vector)"
 
     compiled: Compiled
     """The program with its construction."""
@@ -31,6 +33,10 @@ class ProgramTarget(Subject):
     def in_range(self) -> bool:
         """True if the integers of every word are known to stay in their range."""
         return self.structural
+
+    def too_many_text(self, words: str) -> str:
+        """Return the reason why a length is not proved whose `words` words are not all tried."""
+        return f"its integers may leave their range on some of the {words} words, which are too many to be tried"
 
     def prepared(self, word: Word) -> Word:
         """Return the word with the padding that the program declares."""

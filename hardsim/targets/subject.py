@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from hardsim.campaign.result import (
+    MPMATH,
     Answer,
     FormulaText,
     InputKind,
@@ -41,7 +42,7 @@ from hardsim.proof.programs.law import ProgramLaw, law_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
-from hardsim.run.mp import choose_digits
+from hardsim.run.mp import ACCURATE_DIGITS, choose_digits, digits_needed
 from hardsim.run.soft import nearest, output_settled, rounded, side
 from hardsim.targets.base import Target
 
@@ -110,6 +111,33 @@ class Subject(Target):
         return True
 
     @property
+    def proves_formula(self) -> bool:
+        """True if a proof by heads is about a formula, and not only about hard attention."""
+        return False
+
+    @property
+    def constructed(self) -> bool:
+        """True if hard attention computes a program by its constructions, on which every proof rests."""
+        return False
+
+    @property
+    def given_temperature(self) -> bool:
+        """True if the temperature was given, or came with a softmax model."""
+        return self.schedule is not None
+
+    @property
+    def rests_on(self) -> str:
+        """The end of the claim of a proof: what it takes for granted."""
+        return ""
+
+    def too_many_text(self, words: str) -> str:
+        """Return the reason why a length is not proved whose `words` words are not all tried."""
+        return (
+            "a gap that is measured, or declared by the file, does not cover words that were not tried, and "
+            f"{words} words are too many"
+        )
+
+    @property
     def fixed_weights(self) -> bool:
         """True for a softmax model, whose weights are never changed, with or without ties."""
         return False
@@ -138,6 +166,50 @@ class Subject(Target):
         if self.stored is not None:
             # A temperature depends on n alone, or on i alone: both run through all their values over the lengths.
             self.stored.inverse_temperature(n, n)
+
+    def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
+        """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`."""
+        if engine != MPMATH or dps is None or self.stored is None:
+            return None
+        needed = digits_needed(self.stored, max_n)
+        text = (
+            f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to "
+            f"10^-{ACCURATE_DIGITS} at length {max_n}: the results of mpmath may be rounding errors"
+        )
+        return text if dps < needed else None
+
+    def decider(self) -> Callable[[Word], Any]:
+        """Return the function that gives the expected answer of a word: by the semantics, or else by hard attention."""
+        if self.oracle is not None:
+            return self.oracle
+        model = ExactModel(self.program)
+        return lambda word: self.hard_answers(self.program, model.run([self.prepared(word)]))[0]
+
+    def hard_answers(self, program: Program, trace: HardTrace) -> list[Answer]:
+        """Return the answers of a run of exact hard attention, word by word: a truth value of an acceptor (None:
+        neither), otherwise a tuple with the outputs at the symbols, without blanks (None: not exactly one output is
+        selected, or no integer).
+        """
+        if self.acceptor:
+            place = program.reading_index(trace.n)
+            column = trace.columns[program.output]
+            return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
+        # Index of the first symbol: a beginning of sequence at position 0 has no output.
+        first, level = 1 - program.first, self.threshold
+        if program.integers:
+            column, n = trace.columns[program.output], trace.n
+            # An integer output is stored as the integer over n, the length as run.
+            scaled = [
+                [Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))
+            ]
+            return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
+        columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
+        found: list[Answer] = []
+        for word in range(columns[0][1].whole.shape[0]):
+            rows = [(symbol, column.values(word)[first:]) for symbol, column in columns]
+            sides = [(symbol, [None if value == level else value > level for value in row]) for symbol, row in rows]
+            found.append(self.symbols(sides))
+        return found
 
     def require_digits(self, max_n: int, dps: int | None) -> None:
         """Require that mpmath can run words of up to `max_n` symbols in the one network.

@@ -16,7 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.engines import OUTPUT, BatchAnswers, SoftAnswer, WordEngine, few_digits, float_at_most, undecided
+from hardsim.campaign.engines import (
+    OUTPUT,
+    BatchAnswers,
+    SoftAnswer,
+    WordEngine,
+    float_at_most,
+    undecided,
+)
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.result import ENGINES
 from hardsim.campaign.tally import DIGITS, Extreme, extreme, rounded_outwards, settle_answer, settle_mismatch
@@ -392,8 +399,8 @@ def test_rescaled_networks_are_answered_alike_or_not_at_all(power: int, factor: 
 
 def test_few_digits_are_taken_with_a_remark() -> None:
     subject = compiled("1000000000 * #L[a] > #L[b]")
-    assert few_digits(subject.model, 3, 15, "ball") is few_digits(subject.model, 3, 80, "mpmath") is None
-    remark = few_digits(subject.model, 3, 15, "mpmath")
+    assert subject.few_digits(3, 15, "ball") is subject.few_digits(3, 80, "mpmath") is None
+    remark = subject.few_digits(3, 15, "mpmath")
     assert known(remark).startswith("15 decimal digits are fewer than the ")
     # Ten digits cannot distinguish 10^9 c - c' from 0 after rounding: every result is observed, not certified.
     assert check_subject(subject, CheckOptions(max_n=3, engine="mpmath", dps=10)).verdict is Verdict.OBSERVED

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from hardsim.campaign.check import words_of
-from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
+from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batches
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.growth import fit
 from hardsim.campaign.judges import HardJudge
@@ -208,7 +208,7 @@ def test_a_false_gap_breaks_no_tie_towards_another_position(tmp_path: Path, weig
     hard = ExactModel(found.program)
     assert found.broken == (HEAD,)
     for some in every.values():
-        assert hard_answers(subject, found.program, hard.run(some)) == list(map(accepted, some))
+        assert subject.hard_answers(found.program, hard.run(some)) == list(map(accepted, some))
     assert list(found.violations) == {None: [], "3/2": [3, 4], "20": [3, 4], "1 + 19*[n = 4]": [4]}.get(gap, [])
     result = check_subject(subject, CheckOptions(max_n=4))
     assert (result.verdict, result.mismatch) == (Verdict.REFUTED if found.violations else Verdict.CERTIFIED, None)
@@ -452,7 +452,7 @@ def test_a_packed_run_unpacks_to_the_same_columns(name: str) -> None:
             for place in range(len(some)):
                 row = place if mine[key].whole.shape[0] > 1 else 0
                 assert mine[key].values(row) == theirs[key].values(place)
-    assert hard_answers(subject, subject.program, again) == hard_answers(subject, subject.program, trace)
+    assert subject.hard_answers(subject.program, again) == subject.hard_answers(subject.program, trace)
 
 
 def test_a_tally_of_packed_runs_is_that_of_runs(tmp_path: Path) -> None:

@@ -51,10 +51,11 @@ def require_same(export: Export, found: Input) -> None:
         assert network_json(one.network) == network_json(other.network)
         assert one.network.readout == other.network.readout
     else:
+        assert isinstance(one, Subject)
         assert isinstance(other, Subject)
         assert transformer_of(one) == transformer_of(other)
         assert one.program == other.program
-    left, right = layout_of(one), layout_of(other)
+    left, right = export.layout, layout_of(other)
     assert left.description == right.description
     assert left.arrays.keys() == right.arrays.keys()
     assert all(np.array_equal(array, right.arrays[name]) for name, array in left.arrays.items())

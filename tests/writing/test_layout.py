@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 
 from hardsim.lang.valuations import members_of
-from hardsim.measuring.export import exact_runner
 from hardsim.writing.layout import ExportLayout, nearest_float
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
@@ -64,7 +63,7 @@ def require(model: Transformer, lengths: tuple[int, ...] = (1, 2, 3, 4)) -> None
 
 def require_export(export: Export, lengths: tuple[int, ...] = LENGTHS, near: float = NEAR, **how: Any) -> None:
     """Compare an export with the exact network in balls."""
-    exact, rng = exact_runner(export.target), np.random.default_rng(1)
+    exact, rng = export.exact_runner(), np.random.default_rng(1)
     possible = [n for n in lengths if export.longest is None or n <= export.longest] or [1]
     run = Graph(export.layout, max_n=possible[-1], **how)
     for n in possible:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hardsim.measuring.export import exact_runner, folder_files, run_folder
+from hardsim.measuring.export import folder_files, run_folder
 from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
 from tests.reading.folders import DATA, SHARED, library_outputs
@@ -105,7 +105,7 @@ def test_functions(torch: Any, tmp_path: Path, text: str) -> None:
 
 def require(export: Export, folder: Path, lengths: tuple[int, ...], near: float = NEAR) -> None:
     """Write an export to a folder and compare it with the exact network in balls, through `encode`."""
-    model, exact = load(put(folder_files(export, "torch"), folder)), exact_runner(export.target)
+    model, exact = load(put(folder_files(export, "torch"), folder)), export.exact_runner()
     import torch
 
     for word in words_over(export.alphabet, [n for n in lengths if n <= (export.longest or n)]):
