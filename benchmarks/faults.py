@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.handmade import Case
 from hardsim.lang.regex.automaton import Automaton, Word
-from hardsim.network.dense import Activation, Network, NetworkHead, Norm
+from hardsim.network.dense import Activation, Network, NetworkHead, Norm, arrays_of
 from hardsim.network.numbers import Mask
 from hardsim.targets.expected import ExpectedOutputs, by_position, unjudged
 from hardsim.targets.external import External
@@ -257,14 +257,11 @@ def arrays(network: Network) -> dict[str, list[Any]]:
     """List the arrays of a network by the kind of their weights."""
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     found["position"] = [network.positions]
-    found["embedding"] = [network.embedding, network.unembedding]
-    found["embedding"] += [] if network.unembedding_bias is None else [network.unembedding_bias]
+    found["embedding"] = [*arrays_of((network.embedding, network.unembedding, network.unembedding_bias))]
     for layer in network.layers:
-        found["attention"] += [array for head in layer.heads for array in head.arrays if array is not None]
-        if layer.mlp is not None:
-            found["mlp"] += [array for array in layer.mlp.arrays if array is not None]
-        for norm in (layer.norm_1, layer.norm_2):
-            found["norm"] += [] if norm is None else [array for array in norm.arrays if array is not None]
+        found["attention"] += arrays_of(layer.heads)
+        found["mlp"] += arrays_of(layer.mlp)
+        found["norm"] += arrays_of((layer.norm_1, layer.norm_2))
     return found
 
 

@@ -17,11 +17,12 @@ and the embedding scale c are real numbers: a rational divided by the square roo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import isqrt
 from typing import Any, Literal, TypeAlias
 
@@ -73,11 +74,6 @@ class Norm:
     def __post_init__(self) -> None:
         if self.epsilon < 0:
             raise InputError(f"a norm with the negative epsilon {self.epsilon}", "It must be 0 or more.")
-
-    @property
-    def arrays(self) -> tuple[Dense | None, ...]:
-        """The parameters of the norm."""
-        return self.weight, self.bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +135,6 @@ class NetworkHead:
     b_k: Dense | None = None
     b_v: Dense | None = None
 
-    @property
-    def arrays(self) -> tuple[Dense | None, ...]:
-        """The parameters of the head."""
-        return self.w_q, self.w_k, self.w_v, self.w_o, self.b_q, self.b_k, self.b_v
-
 
 @dataclass(frozen=True)
 class Mlp:
@@ -154,11 +145,6 @@ class Mlp:
     w_out: Dense
     b_in: Dense | None = None
     b_out: Dense | None = None
-
-    @property
-    def arrays(self) -> tuple[Dense | None, ...]:
-        """The parameters of the MLP."""
-        return self.w_in, self.w_out, self.b_in, self.b_out
 
 
 @dataclass(frozen=True)
@@ -181,12 +167,6 @@ class NetworkLayer:
     def attends(self) -> bool:
         """True if the layer has an attention step."""
         return bool(self.heads) or self.b_o is not None
-
-    @property
-    def arrays(self) -> tuple[Dense | None, ...]:
-        """The parameters of the layer."""
-        parts = [*self.heads, *(part for part in (self.mlp, self.norm_1, self.norm_2) if part is not None)]
-        return self.b_o, *(array for part in parts for array in part.arrays)
 
 
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
@@ -271,17 +251,9 @@ class Network:
         return tuple(head for layer in self.layers for head in layer.heads)
 
     @property
-    def arrays(self) -> tuple[Dense, ...]:
-        """All parameters of the network."""
-        found = [self.embedding, self.unembedding, self.unembedding_bias, *(self.final.arrays if self.final else ())]
-        found += [array for layer in self.layers for array in layer.arrays]
-        found += [self.positions] if isinstance(self.positions, np.ndarray) else []
-        return tuple(array for array in found if array is not None)
-
-    @property
     def parameters(self) -> int:
         """The number of non-zero parameters."""
-        return sum(map(entries, self.arrays))
+        return sum(map(entries, arrays_of(self)))
 
     @property
     def longest(self) -> int | None:
@@ -329,3 +301,13 @@ class Network:
         for coordinate, function in self.positions:
             found[:, coordinate] += [real_value(function, start + row, n) for row in range(size)]
         return found
+
+
+def arrays_of(part: Any) -> Iterator[Dense]:
+    """Yield the parameters of a network, or of a part of it, in the order of its fields."""
+    if isinstance(part, np.ndarray):
+        yield part
+    elif isinstance(part, tuple):
+        yield from chain.from_iterable(map(arrays_of, part))
+    elif isinstance(part, Network | NetworkLayer | NetworkHead | Mlp | Norm):
+        yield from chain.from_iterable(arrays_of(getattr(part, one.name)) for one in fields(part))

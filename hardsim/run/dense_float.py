@@ -87,7 +87,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hardsim.lang.reals import Real
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale, entries
+from hardsim.network.dense import (
+    Activation,
+    Dense,
+    Mlp,
+    Network,
+    NetworkHead,
+    NetworkLayer,
+    Norm,
+    RootScale,
+    arrays_of,
+    entries,
+)
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     ETA,
@@ -779,7 +790,7 @@ def summed(x: Vectors, added: Vectors) -> Vectors:
 def is_sparse(network: Network) -> bool:
     """Return True if less than half of the entries of a network's matrices are non-zero, as in compiled networks.
     Radii of single coordinates are then worth their cost."""
-    matrices = [array for layer in network.layers for array in layer.arrays if array is not None and array.ndim == 2]
+    matrices = [array for array in arrays_of(network.layers) if array.ndim == 2]
     return 2 * sum(map(entries, matrices)) < sum(array.size for array in matrices)
 
 

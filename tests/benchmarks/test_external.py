@@ -8,6 +8,7 @@ import pytest
 from benchmarks import external
 from benchmarks.external import SHAPES, PlainPass
 from benchmarks.timing import WrongAnswerError
+from hardsim.network.dense import arrays_of
 from hardsim.run.dense_exact import DenseForward
 from tests.support.model import MpArithmetic
 
@@ -24,7 +25,7 @@ def test_a_ratio_is_measured() -> None:
 
 
 def test_the_large_shape_has_three_megabytes() -> None:
-    assert 3e6 < 4 * sum(array.size for array in SHAPES[2].network(150).arrays) < 4e6
+    assert 3e6 < 4 * sum(array.size for array in arrays_of(SHAPES[2].network(150))) < 4e6
 
 
 def test_a_pass_that_is_far_off_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from benchmarks.faults import Change, Planter, Pool, Sampler, margins, outputs
 from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
 from benchmarks.planted import MARK, RESULTS, WAYS, Outcome, first_wrong, read_results, render
 from benchmarks.table import END
+from hardsim.network.dense import arrays_of
 from hardsim.run.dense_exact import DenseForward
 from tests.support.check import CheckOptions, External, Verdict, check_subject
 from tests.support.dense_networks import made
@@ -73,7 +74,7 @@ def test_networks_made_by_hand_are_right() -> None:
 def test_a_change_is_of_one_weight() -> None:
     network = SUBJECTS["factor"].network
     changed = Change("mlp", 0, 3, -1.0).made(network, 0.25)
-    before, after = (np.concatenate([np.ravel(array) for array in one.arrays]) for one in (network, changed))
+    before, after = (np.concatenate([np.ravel(array) for array in arrays_of(one)]) for one in (network, changed))
     assert sorted(np.abs(after - before).tolist())[-2:] == [0, 0.25]
 
 

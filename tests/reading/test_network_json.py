@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import hardsim
+from hardsim.network.dense import arrays_of
 from hardsim.network.reader import read_json
 from hardsim.program.file import read_ahat
 from hardsim.reading.network_json import FORMAT, LARGEST, network_json, read_network_json
@@ -146,14 +147,14 @@ def test_every_key_is_read() -> None:
     assert network.positions.tolist() == [[0, 1], [0.5, 0]]
     (layer,), (head,) = network.layers, network.heads
     assert (head.name, head.mask, head.scale) == ("one", Mask.PAST, RootScale(Fraction(3, 10)))
-    assert [None if array is None else array.tolist() for array in head.arrays] == [
+    assert [array.tolist() for array in arrays_of(head)] == [
         [[1], [2]], [[0], [1]], [[1, 0], [0, 1]], [[1, 0], [0, 1]], [1], [2], [3, 4],
     ]  # fmt: skip
     assert layer.b_o is not None
     assert (layer.b_o.tolist(), layer.post) == ([5, 6], True)
     assert layer.mlp is not None
     assert layer.mlp.activation is Activation.SILU
-    assert [None if array is None else array.tolist() for array in layer.mlp.arrays] == [
+    assert [array.tolist() for array in arrays_of(layer.mlp)] == [
         [[1, 2, 3], [4, 5, 6]], [[1, 2]] * 3, [1, 2, 3], [7, 8],
     ]  # fmt: skip
     assert same(layer.norm_1, Norm("layer", Fraction(1, 100000), np.array([1.0, 2.0]), np.array([3.0, 4.0])))

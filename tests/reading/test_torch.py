@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hardsim
+from hardsim.network.dense import arrays_of
 from hardsim.reading.tensors import Stored
 from hardsim.reading.torch import from_torch, read_torch
 from hardsim.run.dense_exact import DenseForward
@@ -612,5 +613,5 @@ def test_a_state_dict_as_it_is_saved(torch: Any, tmp_path: Path, ending: str) ->
     else:
         pytest.importorskip("safetensors.torch").save_file(state, tmp_path / "weights.safetensors")
     network = read_torch(read_folder(str(tmp_path)))
-    for one, other in zip(network.arrays, read_torch(stored("torch-pre")).arrays, strict=True):
+    for one, other in zip(arrays_of(network), arrays_of(read_torch(stored("torch-pre"))), strict=True):
         assert np.array_equal(one, other)
