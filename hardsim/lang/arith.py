@@ -384,9 +384,8 @@ class _Reader(Cited):
         """Raise SourceError if a function is not followed by an opening bracket."""
         if token.value in self.functions and following.value != "(":
             name = token.value
-            raise self.error(
-                token.span, f"{name} without brackets", f"{name}(...)", "write the argument of a function in ( )"
-            )
+            message = f"{name} without brackets"
+            raise self.error(token.span, message, f"{name}(...)", "write the argument of a function in ( )")
 
     def _leaf(self, token: Lexeme, following: list[Lexeme]) -> _Part:
         """Return the operand that consists of the given token. Raises SourceError if the token is no operand."""

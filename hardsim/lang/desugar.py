@@ -129,9 +129,8 @@ class _Desugarer(CoreBuilder):
         if len(self.nodes) > made and _attends(node):
             self.attending += 1
             if self.attending > ENOUGH * MOST_OPERATORS:
-                _require_at_most(
-                    self.file, MOST_OPERATORS, self.attending, f"over {ENOUGH * MOST_OPERATORS:,} {ATTENDING}"
-                )
+                what = f"over {ENOUGH * MOST_OPERATORS:,} {ATTENDING}"
+                _require_at_most(self.file, MOST_OPERATORS, self.attending, what)
         return lit
 
     def formula(self, node: ast.Node) -> Walk[Lit]:

@@ -82,9 +82,8 @@ class Layout(Cited, ABC):
         """Raise SourceError if the line is a comment in the syntax of another language."""
         if comment := FOREIGN_COMMENT.match(text):
             at = Span(line.end - len(text), line.end - len(text) + len(comment[0]))
-            raise self.error(
-                at, f"{comment[0]} does not begin a comment here", "//", "a comment begins with //, on each line"
-            )
+            message = f"{comment[0]} does not begin a comment here"
+            raise self.error(at, message, "//", "a comment begins with //, on each line")
 
     def _colon(self, line: Span, text: str) -> SourceError | None:
         """Return the error for a header line with `=` in place of the colon; None if the line is something else."""

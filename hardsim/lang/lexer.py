@@ -275,9 +275,8 @@ class _FormulaScanner(Scanner):
         single = operator in vocabulary.SINGLE
         form = f"one number, as in {operator}[3]" if single else f"two numbers, as in {operator}[0,3]"
         if not single and operator not in vocabulary.PAIRED:
-            raise self.error(
-                place, f"{operator} cannot have bounds", "", "bounds are allowed after F G O H U S, and after X Y"
-            )
+            message = f"{operator} cannot have bounds"
+            raise self.error(place, message, "", "bounds are allowed after F G O H U S, and after X Y")
         given = (inside["least"] if single else inside["most"]) if inside and bounds["end"] else ""
         if not inside or not given or single is (inside["to"] is not None):
             hint = self._closed(operator, inside, place) if inside and bounds["end"] and not single else ""
@@ -321,9 +320,8 @@ class _FormulaScanner(Scanner):
                 found.append((*pieces, *([word[at:]] if at < len(word) else [])))
         if len(found) > 1:
             one, other = (" ".join(parts) for parts in found[:2])
-            raise self.wrong(
-                end, f"{brief(word)} can be read as {one} or as {other}", "spaces between operators and their operands"
-            )
+            message = f"{brief(word)} can be read as {one} or as {other}"
+            raise self.wrong(end, message, "spaces between operators and their operands")
         for piece in found[0] if found else ():
             self.word(piece, self.at + len(piece))
         return bool(found)

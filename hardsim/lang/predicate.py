@@ -30,9 +30,8 @@ def is_prime(value: int) -> bool:
     """Return True if an integer is prime (2, 3, 5, ...); 0, 1 and negative numbers are not. Raises OutOfRange from
     3317044064679887385961981 (about 3e24) on, where no exact test is available."""
     if value >= _LIMIT:
-        raise OutOfRange(
-            f"PRIME of {value} cannot be decided", f"PRIME is decided below {_LIMIT} only; use smaller factors."
-        )
+        message = f"PRIME of {value} cannot be decided"
+        raise OutOfRange(message, f"PRIME is decided below {_LIMIT} only; use smaller factors.")
     if value < 2 or any(value % base == 0 for base in _BASES):
         return value in _BASES
     return all(_passes(value, base) for base in _BASES)

@@ -48,9 +48,8 @@ def readout_of(
     if input is not None:
         parts = input.split()
         if parts.count(WORD) != 1:
-            raise error(
-                f"input {brief(input)} contains {WORD} {parts.count(WORD)} times, not once", "Write <bos> *, say."
-            )
+            message = f"input {brief(input)} contains {WORD} {parts.count(WORD)} times, not once"
+            raise error(message, "Write <bos> *, say.")
         place = parts.index(WORD)
         around = parts[:place], parts[place + 1 :]
         before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in around)
@@ -86,10 +85,8 @@ def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
             return one
     known = [str(one) for one in among]
     near = did_you_mean(name, known)
-    raise error(
-        f"{brief(name)} is not among the {what}s of the network{near and f'; {near}'}",
-        f"It has: {shortened(' '.join(known[:20]), MOST_SHOWN)}",
-    )
+    message = f"{brief(name)} is not among the {what}s of the network{near and f'; {near}'}"
+    raise error(message, f"It has: {shortened(' '.join(known[:20]), MOST_SHOWN)}")
 
 
 def reread(
@@ -170,9 +167,8 @@ def require_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str 
     can be written in a word. Raises InputError, made by `error`, saying what is wrong."""
     if len(tokens) != count:
         whole = "vocabulary" if what == "token" else "network"
-        raise error(
-            f"{len(tokens)} {what}s were named, and the {whole} has {count}", "Name them in order of their ids."
-        )
+        message = f"{len(tokens)} {what}s were named, and the {whole} has {count}"
+        raise error(message, "Name them in order of their ids.")
     names = [str(one) for one in tokens]
     seen: set[str] = set()
     # Words are written as text, so names must differ as text.

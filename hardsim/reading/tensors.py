@@ -185,9 +185,8 @@ def _weights_of(path: str, names: set[str]) -> str:
         if len(found) > 1 and SHARDS in names and (shards := unread_folder(path)) is not None:
             raise shards
         if len(found) > 1:
-            raise InputError(
-                f"{path}: there are several files of weights: {', '.join(found)}", "Name one of the files."
-            )
+            message = f"{path}: there are several files of weights: {', '.join(found)}"
+            raise InputError(message, "Name one of the files.")
         if found:
             return found[0]
     if (unread := unread_folder(path)) is not None:
@@ -303,9 +302,8 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         try:
             array = flat.reshape(tensor["shape"])
         except ValueError as error:  # more axes, or longer ones, than an array has
-            raise InputError(
-                f"{where}: the tensor {name!r} has a shape that is not supported ({error})", SAVE_AGAIN
-            ) from None
+            message = f"{where}: the tensor {name!r} has a shape that is not supported ({error})"
+            raise InputError(message, SAVE_AGAIN) from None
         tensors[name] = array != 0 if tensor["dtype"] == "BOOL" else array
     return tensors
 
@@ -442,9 +440,8 @@ class Tensors:
             raise self.error(message + (f" ({why})" if why else ""), OTHERS)
         # Numbers wider than float64 would be rounded.
         if (found.dtype.kind != "f" or found.dtype.itemsize > 8) and found.dtype.name not in NARROW:
-            raise self.error(
-                f"the tensor {name} is stored as {found.dtype.name}, which is no dtype of weights", FORMATS
-            )
+            reason = f"the tensor {name} is stored as {found.dtype.name}, which is no dtype of weights"
+            raise self.error(reason, FORMATS)
         if any(expected is None and not size for expected, size in zip(shape, found.shape, strict=True)):
             raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)
         exact = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
@@ -474,9 +471,8 @@ class Tensors:
         last = 0 if causal else size
         if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
             message = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
-            raise self.error(
-                message, "Other masks are not supported. If the buffer is not used, save the network without it."
-            )
+            hint = "Other masks are not supported. If the buffer is not used, save the network without it."
+            raise self.error(message, hint)
 
     def check_filler(self, name: str) -> None:
         """Raise InputError unless a buffer, if it exists, is one number of at most -10^4, which hides the scores that

@@ -160,14 +160,11 @@ def _start(settings: Settings, weights: Tensors) -> str:
         return given if given.endswith(".") or not given else f"{given}."
     found = sorted({_LAST.sub("", name.removesuffix(FIRST)) for name in weights.names if name.endswith(FIRST)})
     if not found:
-        raise weights.error(
-            f"no tensor is named {FIRST}, so there is no encoder",
-            "Encoders are nn.TransformerEncoder or nn.TransformerEncoderLayer, with equal widths of keys and values.",
-        )
+        hint = "Encoders are nn.TransformerEncoder or nn.TransformerEncoderLayer, with equal widths of keys and values."
+        raise weights.error(f"no tensor is named {FIRST}, so there is no encoder", hint)
     if len(found) > 1:
-        raise weights.error(
-            f"encoders begin with {', '.join(map(repr, found))}", "Name one of them as encoder in the configuration."
-        )
+        message = f"encoders begin with {', '.join(map(repr, found))}"
+        raise weights.error(message, "Name one of them as encoder in the configuration.")
     return found[0]
 
 
@@ -478,10 +475,8 @@ def _written(value: Any) -> str:
 
 def _only(names: Iterable[str], known: set[str], what: str) -> None:
     if unknown := sorted(set(names) - known):
-        raise InputError(
-            f"{what} has the module {unknown[0]}, which PyTorch's own class does not have",
-            "Remove it: it is not supported.",
-        )
+        message = f"{what} has the module {unknown[0]}, which PyTorch's own class does not have"
+        raise InputError(message, "Remove it: it is not supported.")
 
 
 def _layer_settings(name: str, layer: Any) -> dict[str, Any]:
@@ -526,9 +521,8 @@ def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
     """Return the kind of a norm and its epsilon, which is read as the decimal that was written."""
     _expect(norm, what, "LayerNorm", "RMSNorm")
     if tuple(norm.normalized_shape) != (width,):
-        raise InputError(
-            f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "Not supported."
-        )
+        message = f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates"
+        raise InputError(message, "Not supported.")
     if norm.eps is None:
         raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
     if not np.isfinite(norm.eps):

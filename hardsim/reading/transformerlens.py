@@ -272,9 +272,8 @@ def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
     if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
         # The bridge names the layers of other models in the same way, but does not transpose their weights.
         message = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
-        raise InputError(
-            f"{settings.where}: {message}", "Save that model itself with save_pretrained, and name its folder."
-        )
+        reason = f"{settings.where}: {message}"
+        raise InputError(reason, "Save that model itself with save_pretrained, and name its folder.")
     # With as many keys as heads there are no groups; only version 4 uses the same names for both.
     settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
     for key in OFF:

@@ -60,9 +60,8 @@ def _decimal(value: Fraction) -> str:
             rest, count = rest // prime, count + 1
         places = max(places, count)
     if rest != 1:
-        raise InputError(
-            f"{OPTION}: the number {value} of the configuration is not a decimal", "Write it as a decimal."
-        )
+        message = f"{OPTION}: the number {value} of the configuration is not a decimal"
+        raise InputError(message, "Write it as a decimal.")
     places = max(places, 1)
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"

@@ -46,9 +46,8 @@ def require_map(path: str) -> None:
     """Check, before anything is computed, that a picture with this file name can be drawn. Raises InputError if the
     ending is unknown, or if matplotlib is needed and not installed."""
     if not path.endswith((*FORMATS, PAGE)):
-        raise InputError(
-            f"--plot {path}: unknown picture format", "Give a name that ends in .svg, .png, .pdf or .html."
-        )
+        message = f"--plot {path}: unknown picture format"
+        raise InputError(message, "Give a name that ends in .svg, .png, .pdf or .html.")
     if not path.endswith(PAGE):
         require_drawable()
 

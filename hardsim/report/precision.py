@@ -38,9 +38,8 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
         _print_judged(screen, row)
         if row.open is not None:
             screen.raw()
-            screen.line(
-                (f"  {row.arith}", "bold"), f": {'' if row.closed else 'open between the last two: '}{row.open}"
-            )
+            message = f": {'' if row.closed else 'open between the last two: '}{row.open}"
+            screen.line((f"  {row.arith}", "bold"), message)
     screen.raw()
     screen.line("assuming")
     for assumption in result.assumptions:

@@ -291,9 +291,8 @@ def in_integers(value: Ratio) -> tuple[Terms, Terms]:
     """Return numerator and divisor of a function of i and n, multiplied by one number that makes all coefficients
     integers."""
     parts = [value.top.terms, value.bottom.terms]
-    require(
-        not any(c or d for part in parts for _, _, c, d in part), "a function depends on a position that is not known"
-    )
+    message = "a function depends on a position that is not known"
+    require(not any(c or d for part in parts for _, _, c, d in part), message)
     scales = [common(part.values()) for part in parts]
     scale = lcm(*scales)
     top, bottom = (tuple((int(scale * factor), a, b) for (a, b, _, _), factor in part.items()) for part in parts)
@@ -369,9 +368,8 @@ class Induction:
         off = max(errors.factors[name] for name in self.facts.answers)
         for order, distance in self.facts.distances:
             if off:
-                require(
-                    not self.facts.exact, "an output has an error that no clip rounds, and the claim is an exact output"
-                )
+                message = "an output has an error that no clip rounds, and the claim is an exact output"
+                require(not self.facts.exact, message)
                 limit, power = self._below({order: distance}, "the distance of an output from the threshold")
                 self._require("the error of an output", off, errors.power + power, errors.rate, limit * HALF)
 
@@ -391,9 +389,8 @@ class Induction:
         return UP.multiply(up(Fraction(self.start) ** power), exp(-rate * self.start)[1])
 
     def _require(self, what: str, factor: Fraction, power: int, rate: Fraction | None, limit: Fraction) -> None:
-        require(
-            self.falls(factor, power, rate, limit), f"{what} is not known to be small enough from n = {self.start} on"
-        )
+        message = f"{what} is not known to be small enough from n = {self.start} on"
+        require(self.falls(factor, power, rate, limit), message)
 
     def _least(self, values: Mapping[int, Value]) -> list[Value]:
         """Return functions of n that are lower bounds of the functions of each place."""

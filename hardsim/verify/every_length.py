@@ -158,9 +158,8 @@ class EveryLengthChecker(FormulaChecker):
         self._sharpen()
         self._walk()
         for i, one in enumerate(CLASSES, start=1):
-            require(
-                not one.last or self._right(i), f"the output '{self.output}' is not the truth of formula.root {one}"
-            )
+            message = f"the output '{self.output}' is not the truth of formula.root {one}"
+            require(not one.last or self._right(i), message)
 
     # ---- facts ----
 
@@ -290,16 +289,12 @@ class EveryLengthChecker(FormulaChecker):
     def _power(self, base: Value, exponent: Value, one: SiteClass) -> Value:
         if base == -1:
             found = line(exponent)
-            require(
-                found is not None and all(part.denominator == 1 for part in found),
-                "an exponent of -1 is not an integer",
-            )
+            message = "an exponent of -1 is not an integer"
+            require(found is not None and all(part.denominator == 1 for part in found), message)
             assert found is not None
             return -1 if (found[0] * (not one.even_i) + found[1] * (not one.even_n) + found[2]) % 2 else 1
-        require(
-            isinstance(exponent, int) and 0 <= exponent <= MOST_POWER,
-            f"an exponent is not an integer from 0 to {MOST_POWER}",
-        )
+        message = f"an exponent is not an integer from 0 to {MOST_POWER}"
+        require(isinstance(exponent, int) and 0 <= exponent <= MOST_POWER, message)
         assert isinstance(exponent, int)
         self.spend(STEP * exponent)
         total: Value = 1
@@ -318,10 +313,8 @@ class EveryLengthChecker(FormulaChecker):
         if op in PREDICATES:
             query = self._number_of(parts[0], names, one)
             form = line(query)
-            require(
-                form is not None and all(part.denominator == 1 for part in form),
-                f"{op} is asked of a number that may not be an integer",
-            )
+            message = f"{op} is asked of a number that may not be an integer"
+            require(form is not None and all(part.denominator == 1 for part in form), message)
             # Without i and n in it, the predicate is simply computed.
             return (op, query) if isinstance(query, Ratio) else PREDICATES[op](int(query))
         first, *others = parts
@@ -368,10 +361,8 @@ class EveryLengthChecker(FormulaChecker):
 
     def _total(self, column: list[Any], side: str, i: int) -> Any:
         one = CLASSES[i - 1]
-        require(
-            not any(isinstance(value, Ratio) for value in column),
-            f"a head or a count adds up numbers that depend on the position, {one}",
-        )
+        message = f"a head or a count adds up numbers that depend on the position, {one}"
+        require(not any(isinstance(value, Ratio) for value in column), message)
         self.spend(STEP)
         if one.first and one.last:
             return column[i - 1]
@@ -408,10 +399,8 @@ class EveryLengthChecker(FormulaChecker):
         kind = claim["kind"]
         queries = [[combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs] for i in self.places]
         if kind == "nearest":
-            require(
-                (side, claim["backwards"]) in SIDES,
-                f"head {name} breaks ties away from the query, which its mask does not fit",
-            )
+            message = f"head {name} breaks ties away from the query, which its mask does not fit"
+            require((side, claim["backwards"]) in SIDES, message)
             return self._nearest_everywhere(name, side, claim, queries, (values, keys))
         fixed = all(isinstance(k, int) and k >= self.own for k in used)
         fixed = fixed and all({*key} <= {None} for row in keys for key in row)
@@ -432,16 +421,13 @@ class EveryLengthChecker(FormulaChecker):
         """Return the errors of a head that looks for the nearest position. The rate is that at which positions before
         and beyond the winner fall behind it, and the series is the one with the smaller error."""
         values, keys = reads
-        require(
-            all({*query} <= {None} for row in queries for query in row), f"the query of head {name} depends on the word"
-        )
+        message = f"the query of head {name} depends on the word"
+        require(all({*query} <= {None} for row in queries for query in row), message)
         query_number = dict.fromkeys(tuple(query.get(None, 0) for query in row) for row in queries)
         types = dict.fromkeys(kind for j in self.places
                               for kind in self._types(name, claim, values[j - 1], keys[j - 1], j))  # fmt: skip
-        require(
-            len(types) ** 2 * len(query_number) <= MOST_QUERIES,
-            f"too large: head {name} has too many pairs of local types",
-        )
+        message = f"too large: head {name} has too many pairs of local types"
+        require(len(types) ** 2 * len(query_number) <= MOST_QUERIES, message)
         before, after = dict[Value, None](), dict[Value, None]()
         for query, (won, value, *key), (lost, wrong, *other) in product(query_number, types, types):
             # Only positions of another value count as wrong. If no position is selected, the last one wins.
@@ -529,14 +515,11 @@ class EveryLengthChecker(FormulaChecker):
         require(read and len({*sizes}) == 1, f"head {name} does not read the parity of positions by keys of one size")
         growing = "i" in names_of(sizes[0])
         key = sizes[0] / (QUERY * QUERY) if growing else sizes[0]
-        require(
-            "i" not in names_of(key) and (side == "L" or not growing),
-            f"the keys of head {name} depend on the position other than as j^2",
-        )
+        message = f"the keys of head {name} depend on the position other than as j^2"
+        require("i" not in names_of(key) and (side == "L" or not growing), message)
         for i, one in enumerate(CLASSES, start=1):
-            require(
-                positive(key, one.places), f"the keys of head {name} are not known to be positive at even positions"
-            )
+            message = f"the keys of head {name} are not known to be positive at even positions"
+            require(positive(key, one.places), message)
             if not self.alone(side, i):
                 query = self.along(queries[i - 1][0], self.linear(args, rest[0], rest[1], i))
                 require({*query} <= {None, ""}, f"the query of head {name} depends on more than the claimed count")
@@ -610,10 +593,8 @@ class EveryLengthChecker(FormulaChecker):
             if key is None:
                 least = most = 1
             elif not up:
-                require(
-                    positive(-1 * a, CLASSES[i - 1].places),
-                    f"a weight in a clip of '{k}' may change its sign {self.where(i)}",
-                )
+                message = f"a weight in a clip of '{k}' may change its sign {self.where(i)}"
+                require(positive(-1 * a, CLASSES[i - 1].places), message)
             bottom, top = self.lower(a * least, i), self.upper(a * most, i)
             low, high = low + (-INFINITE if bottom is None else bottom), high + (INFINITE if top is None else top)
         require(high <= 0 or low >= 1 or low == high, f"the error bounds do not decide a clip of '{k}' {self.where(i)}")

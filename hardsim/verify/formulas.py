@@ -194,9 +194,8 @@ class FormulaChecker(Claim, Costs):
         self._write({k: [combine((values[0], {None: 1}), (1, more)) for more in added]})
         # From here on the coordinate is the truth of the claimed node: which symbols have 1 was compared.
         if len(set(values)) > 1:
-            require(
-                k in self.claims, f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
-            )
+            reason = f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
+            require(k in self.claims, reason)
             (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
             message = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
             fine = self.nodes[node][0] == "letters" and values == message and k not in self.texts
@@ -479,10 +478,8 @@ class FormulaChecker(Claim, Costs):
             points = [(c, values[max(c, 1) - 1]) for c in counts]
             fine = kind == "table" or values == [*range(1, len(values) + 1)]
             require(fine, f"the values of head {name} are not the positions 1, 2, ...")
-        require(
-            all({*query} <= {None, symbol} for query in queries),
-            f"the query of head {name} depends on more than the claimed count",
-        )
+        message = f"the query of head {name} depends on more than the claimed count"
+        require(all({*query} <= {None, symbol} for query in queries), message)
         # Over a common denominator logits are integers.
         slopes = [query.get(symbol, 0) if symbol is not None else 0 for query in queries]
         pairs = [(query.get(None, 0), slope) for query, slope in zip(queries, slopes, strict=True)]
@@ -523,9 +520,8 @@ class FormulaChecker(Claim, Costs):
         fixed = [self._fixed(form, i) for _, form in forms]
         if None not in fixed:
             return combine((bias, {None: 1}), *((a, {None: value}) for (a, _), value in zip(forms, fixed, strict=True)))
-        require(
-            k in self.claims, f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
-        )
+        reason = f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
+        require(k in self.claims, reason)
         node, negated = self.claims[k]
         op, args, *rest = self.nodes[node]
         line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
@@ -570,10 +566,8 @@ class FormulaChecker(Claim, Costs):
         known = dict(self.known[i - 1])
         free = {self.alias(a, i) for a in also if a not in known} | {key for key in used if isinstance(key, int)}
         free |= {key for key in zero or () if key is not None}
-        require(
-            len(free) + len(heads) <= TOGETHER,
-            f"too large: the clips of '{k}' read more than {TOGETHER} truths and heads together",
-        )
+        reason = f"too large: the clips of '{k}' read more than {TOGETHER} truths and heads together"
+        require(len(free) + len(heads) <= TOGETHER, reason)
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
         # Everything that the table depends on. If a table was accepted before, it need not be computed again.
         key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
@@ -664,10 +658,8 @@ class FormulaChecker(Claim, Costs):
         low, high = between(form, ends)
         if not (high <= 0 or low >= 1 or low == high):
             low, high = self._together(form, ends, line, i) or (low, high)
-        require(
-            high <= 0 or low >= 1 or low == high,
-            f"the error bounds do not decide a clip of '{k}' at position {i} of {self.n}",
-        )
+        message = f"the error bounds do not decide a clip of '{k}' at position {i} of {self.n}"
+        require(high <= 0 or low >= 1 or low == high, message)
         return min(max(low, 0), 1)
 
     def _together(self, form: Combination, ends: dict[Any, Any], line: Combination, i: int) -> tuple[Any, Any] | None:

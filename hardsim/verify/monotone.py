@@ -63,10 +63,8 @@ class MonotoneBounds:
         somewhere."""
         if (tree, side) not in self.known:
             self.depth += 1
-            require(
-                self.depth <= MOST_DEPTH,
-                f"too large: more than {MOST_DEPTH} operators inside each other beside log, sqrt or exp",
-            )
+            message = f"too large: more than {MOST_DEPTH} operators inside each other beside log, sqrt or exp"
+            require(self.depth <= MOST_DEPTH, message)
             self.known[tree, side] = self._of(tree, side) if has_function(tree) else self.plain(tree)
             self.depth -= 1
         found: Value = self.known[tree, side]

@@ -86,10 +86,8 @@ class ProgramChecker(ShareSigns):
         fine = self.lengths == sorted({*self.lengths}) and (self.lengths or self.start is not None)
         message = f"lengths: these should be different lengths from 1 to {MOST_POSITIONS}, in ascending order"
         require(fine and all(0 < n <= MOST_POSITIONS for n in self.lengths), message)
-        require(
-            self.start is None or 2 <= self.start <= MOST_POSITIONS,
-            f"start: this should be null or a length from 2 to {MOST_POSITIONS}",
-        )
+        reason = f"start: this should be null or a length from 2 to {MOST_POSITIONS}"
+        require(self.start is None or 2 <= self.start <= MOST_POSITIONS, reason)
         given = document["temperature"]
         message = "temperature: this should be an expression or, if start is null, a list with one for each length"
         require(type(given) is str or (self.start is None and len(given) == len(self.lengths)), message)
@@ -311,10 +309,8 @@ class ProgramChecker(ShareSigns):
     ) -> None:
         """Require that the sums of coordinates and additions lie in the claimed spans, and continue with these
         spans."""
-        require(
-            claims.keys() == {*parts, *biases},
-            f"facts: {what} needs spans for exactly the coordinates that are written there",
-        )
+        message = f"facts: {what} needs spans for exactly the coordinates that are written there"
+        require(claims.keys() == {*parts, *biases}, message)
         for name, numbers in claims.items():
             claimed = self._claimed(numbers, f"{what} of '{name}'")
             for place in self.world.places:
@@ -341,9 +337,8 @@ class ProgramChecker(ShareSigns):
         readers: dict[int, ScoreRows] = {}
         if self._asks_alike(head):
             self.alike.add(self.like[head.name])
-        require(
-            len(claim["rows"]) == (0 if head.uniform else len(self.world.places)), f"facts: head {head.name} needs rows"
-        )
+        reason = f"facts: head {head.name} needs rows"
+        require(len(claim["rows"]) == (0 if head.uniform else len(self.world.places)), reason)
         picks: dict[int, Picks] = {}
         for place, message in zip(self.world.places, claim["rows"], strict=False):
             reader = readers[place.order] = ScoreRows(self, self.world, head, place, self.columns)

@@ -203,9 +203,8 @@ class ScoreRows:
 
     def group(self, orders: Sequence[int]) -> Group:
         """Return the group of the keys at some places. Raises Rejected if their scores do not have one form."""
-        self.need(
-            len(orders) > 0 and all(order in self.parts for order in orders), "has a group of keys that it does not see"
-        )
+        message = "has a group of keys that it does not see"
+        self.need(len(orders) > 0 and all(order in self.parts for order in orders), message)
         found = [self.parts[order] for order in orders]
         if len(orders) == 1:
             return Group(tuple(orders), (found[0][0],), found[0][1])
@@ -310,9 +309,8 @@ class ScoreRows:
             self.need(sign in (1, -1), message)
             for ends in self._ends(one, other):
                 end = ends[0] if sign == 1 else -1 * ends[1]
-                self.need(
-                    self.signs.positive(end, other.sight.domains), "has scores whose order is not the claimed one"
-                )
+                reason = "has scores whose order is not the claimed one"
+                self.need(self.signs.positive(end, other.sight.domains), reason)
         if rest == 0:
             return (self._positive(step, other.sight),), sign is None, sign
         if step == 0:
@@ -360,10 +358,8 @@ class ScoreRows:
         own = [None if group.single else self.within(group, *claim) for group, claim in zip(some, inner, strict=True)]
         found: dict[tuple[int, int], tuple[tuple[Value, ...], bool, int | None]] = {}
         for a, b, *claim in pairs:
-            self.need(
-                0 <= a < len(some) and 0 <= b < len(some) and a != b and some[a].single,
-                "compares something else than a single key with a group",
-            )
+            message = "compares something else than a single key with a group"
+            self.need(0 <= a < len(some) and 0 <= b < len(some) and a != b and some[a].single, message)
             found[a, b] = self.between(some[a], some[b], *claim)
         for a in range(len(some)):
             for b in range(a + 1, len(some)):

@@ -233,9 +233,8 @@ class Claim:
             form(document.get(key), key)
         first, last = document["min_n"], document["max_n"]
         fine = first == 1 if last is None else 0 < first <= last <= LARGEST
-        require(
-            fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order; or every one from 1 on"
-        )
+        message = f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order; or every one from 1 on"
+        require(fine, message)
         self.lengths, self.size = range(first, (last or 0) + 1), sum(size(document[key]) for key in CHECKED)
         self._formula(document["formula"])
         self._model(document["model"], document["meaning"])
@@ -258,9 +257,8 @@ class Claim:
             self.symbols.append(own)
             if op == "predicate":
                 self.conditions[k] = rest[0], expression(rest[0], "xn")
-                require(
-                    self.conditions[k][1].truth, f"formula.nodes[{k}]: the predicate is a number, not a truth value"
-                )
+                message = f"formula.nodes[{k}]: the predicate is a number, not a truth value"
+                require(self.conditions[k][1].truth, message)
         # Operands stand before their node, so there are no circles.
         self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
         self.root = self.lit(formula["root"], len(self.nodes))

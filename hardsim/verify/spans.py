@@ -536,10 +536,8 @@ class Functions:
             return -1 * self._number(parts[0], names, domain)
         if op == "[":
             found = None if domain is None else self._truth(parts[0], names, domain)
-            require(
-                found is not None,
-                "a condition in an expression is true at some positions of a place and false at others",
-            )
+            message = "a condition in an expression is true at some positions of a place and false at others"
+            require(found is not None, message)
             return int(bool(found))
         if op == "**":
             base, power = (self._number(part, names, domain) for part in parts)
@@ -608,10 +606,8 @@ class Functions:
 
     def _integer(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> None:
         """Require that a predicate is asked of an integer."""
-        require(
-            self.signs.multiple(self._number(tree, names, domain), 1),
-            "a predicate is asked of a number that may not be an integer",
-        )
+        message = "a predicate is asked of a number that may not be an integer"
+        require(self.signs.multiple(self._number(tree, names, domain), 1), message)
 
     def _compared(self, op: str, difference: Value, domain: Domain) -> bool | None:
         for sign in (1, -1):

@@ -135,9 +135,8 @@ class Question:
             other = (
                 f"decide: above 0, or {FORM[VALUE]}" if numbers else f"decide: value within 1/100, or {FORM[OUTPUT]}"
             )
-            raise layout.error(
-                wrong[0].at, f"a line {kind} does not fit decide: {self.decide}, which compares {message}", other
-            )
+            reason = f"a line {kind} does not fit decide: {self.decide}, which compares {message}"
+            raise layout.error(wrong[0].at, reason, other)
 
     def _column(self, scope: Scope, line: FileLine) -> Column:
         """Return what a line expects of its output: a vector of the program, or a formula or a term."""
