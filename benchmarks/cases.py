@@ -12,8 +12,6 @@ from benchmarks.dense import DensePass
 from benchmarks.naive import NaivePass
 from benchmarks.timing import Answers, Pass
 from hardsim.campaign.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
-from hardsim.campaign.result import BALL, Answer, Word
-from hardsim.campaign.result import MPMATH as MP
 from hardsim.campaign.theorem26 import plan_length, prepare_words
 from hardsim.campaign.words import sample_words
 from hardsim.network.transformer import Transformer
@@ -21,6 +19,8 @@ from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_input
+from hardsim.targets.result import BALL, Answer, Word
+from hardsim.targets.result import MPMATH as MP
 from hardsim.targets.subject import Subject
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.campaign.result import Word
 from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Readout, RootScale, Token
 from hardsim.network.numbers import Mask
 from hardsim.targets.external import External
 from hardsim.targets.inputs.network import of_network
+from hardsim.targets.result import Word
 from hardsim.targets.specification import read_specification
 
 Floats = NDArray[np.float64]

@@ -27,10 +27,11 @@ from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, marg
 from benchmarks.handmade import Case, cases
 from benchmarks.table import BEGIN, grid, into_page
 from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import CheckResult, Verdict, Word
+from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.opening import read_input
+from hardsim.targets.result import Word
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"

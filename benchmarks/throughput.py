@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.cases import BALLS, CASES, CERTIFIED, DENSE, EFFORTS, NAIVE
 from benchmarks.results import Figure, PassCost, Results, Target
 from benchmarks.timing import measure
-from hardsim.campaign.result import MPMATH
+from hardsim.targets.result import MPMATH
 
 GROUP = "throughput"
 LIMITS_AT = 64

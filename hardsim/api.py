@@ -48,7 +48,7 @@ from hardsim.campaign.failures import evaluated_apart
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.option_values import plain_text
 from hardsim.campaign.options import OPTIONS, Request, require_one_regime, unknown
-from hardsim.campaign.result import FLOAT64, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
+from hardsim.campaign.result import CheckResult, EvalResult, Verdict, WordsResult
 from hardsim.campaign.workers import crews
 from hardsim.errors import (
     HardsimError,
@@ -112,6 +112,7 @@ from hardsim.targets.labels import SAYS
 from hardsim.targets.opening import of_document, of_stored, read_expression, read_input
 from hardsim.targets.paths import REGEX, SUFFIXES, expand_paths, read_with
 from hardsim.targets.python_reference import PythonReference
+from hardsim.targets.result import FLOAT64, ModelFacts, Opened, Word
 from hardsim.targets.specification import SPEC
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible

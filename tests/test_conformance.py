@@ -8,7 +8,7 @@ from itertools import groupby
 
 import pytest
 
-from hardsim.campaign.result import AUTO, MPMATH
+from hardsim.targets.result import AUTO, MPMATH
 from tests.support.check import ModelOptions, compile_formula
 from tests.support.conformance import ROWS, At, Row
 from tests.support.model import PROVEN, REGIMES

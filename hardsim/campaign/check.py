@@ -24,21 +24,7 @@ from hardsim.campaign.growth import growth
 from hardsim.campaign.interrupts import interruptible, to_the_report, uninterrupted
 from hardsim.campaign.judging import judging_of
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import (
-    AUTO,
-    BALL,
-    ENGINES,
-    FLOAT64,
-    MPMATH,
-    Answer,
-    CheckResult,
-    HardUndecided,
-    Mismatch,
-    Violation,
-    Word,
-    WordError,
-    settled,
-)
+from hardsim.campaign.result import CheckResult, HardUndecided, Mismatch, Violation
 from hardsim.campaign.search import SEARCHED, Start, nearest, waves
 from hardsim.campaign.tally import MOST_FAILURES, Tally, first_of
 from hardsim.campaign.theorem26 import (
@@ -50,19 +36,12 @@ from hardsim.campaign.theorem26 import (
 )
 from hardsim.campaign.verdict import JudgedCounts, WordCounts, judge, shorter_left
 from hardsim.campaign.void_bounds import first_failure
-from hardsim.campaign.words import (
-    PAIRS,
-    STRUCTURED_LIMIT,
-    Effort,
-    LanguageWords,
-    WordPlan,
-    count_words,
-    plan_words,
-    planned_count,
-)
+from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWords, WordPlan, plan_words, planned_count
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
 from hardsim.errors import InputError
+from hardsim.lang.words import count_words
 from hardsim.targets.base import Target
+from hardsim.targets.result import AUTO, BALL, ENGINES, FLOAT64, MPMATH, Answer, Word, WordError, settled
 from hardsim.targets.subject import Subject
 
 SHARD, SHARD_SYMBOLS = 64, 512

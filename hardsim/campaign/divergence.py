@@ -16,19 +16,7 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.engines import HardRunner
 from hardsim.campaign.evaluate import judge_of
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.result import (
-    AUTO,
-    FLOAT64,
-    Answer,
-    CheckResult,
-    Mapped,
-    Mismatch,
-    Parting,
-    Shown,
-    Verdict,
-    Word,
-    settled,
-)
+from hardsim.campaign.result import CheckResult, Mapped, Mismatch, Parting, Shown, Verdict
 from hardsim.campaign.words import enumerate_words, structured_words
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
@@ -43,6 +31,7 @@ from hardsim.program.hard_attention import Affine, Head, Program, Unit
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.run.forward import Trace
 from hardsim.run.soft import bounds
+from hardsim.targets.result import AUTO, FLOAT64, Answer, Word, settled
 from hardsim.targets.subject import Subject
 
 LONGEST_TRACED = 256

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.campaign.result import AUTO, BALL, FLOAT64, MPMATH, Answer, HeadResult, Word, settled
+from hardsim.campaign.result import HeadResult
 from hardsim.errors import Undecided
 from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
 from hardsim.hard.exact import ExactModel, HardTrace
@@ -36,6 +36,7 @@ from hardsim.run.float_trust import FLOAT_DIGITS, distrust
 from hardsim.run.mp import exact
 from hardsim.run.soft import LOG_2, SoftModel, SoftTrace
 from hardsim.run.unrounded import unrounded_output
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Word, settled
 from hardsim.targets.subject import Subject
 
 S = TypeVar("S")

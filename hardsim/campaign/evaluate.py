@@ -11,10 +11,11 @@ from typing import Literal
 from hardsim.campaign.check import CheckOptions, Deciding, words_of
 from hardsim.campaign.engines import HardRunner
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.result import Answer, Evaluation, Tie, Word, undecided_word
+from hardsim.campaign.result import Evaluation, Tie, undecided_word
 from hardsim.campaign.theorem26 import Preparation, plan_length, prepare_words
 from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.transformer import LengthTable
+from hardsim.targets.result import Answer, Word
 from hardsim.targets.stored import store_program, store_text
 from hardsim.targets.subject import Subject
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from hardsim.campaign.result import Evaluation, Word, WordError
+from hardsim.campaign.result import Evaluation
 from hardsim.campaign.tally import MOST_FAILURES, Tally
-from hardsim.errors import InputError
+from hardsim.targets.result import Word, WordError, apart
 
 GO_ON = 2000
 """The number of words to try (in whole lengths) after the length at which the reference or the program failed."""
@@ -22,23 +22,6 @@ def given_up(failed: int, after: int) -> bool:
     lengths were tried since. A run goes on after a failure, to find wrong words, but only briefly: without a wrong
     word, the user is waiting for the error."""
     return failed >= MOST_FAILURES or (failed > 0 and after >= GO_ON)
-
-
-def apart(words: Sequence[Word], answer: Callable[[Sequence[Word]], T]) -> tuple[list[T], list[WordError]]:
-    """Return the answers on words of one length, in parts, and the words that have no answer, each with its error.
-
-    All words are answered together. If that fails, the words are halved until each bad one is alone, so that the
-    answered parts stay large.
-    """
-    try:
-        return [answer(words)], []
-    except InputError as error:
-        if len(words) == 1:
-            return [], [WordError.of(words[0], error)]
-    middle = len(words) // 2
-    first, bad = apart(words[:middle], answer)
-    second, worse = apart(words[middle:], answer)
-    return first + second, bad + worse
 
 
 def evaluated_apart(

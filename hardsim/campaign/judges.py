@@ -26,19 +26,7 @@ from hardsim.campaign.engines import (
 )
 from hardsim.campaign.failures import tallied
 from hardsim.campaign.obstacles import hard_undecided
-from hardsim.campaign.result import (
-    AUTO,
-    BALL,
-    FLOAT64,
-    Answer,
-    Evaluation,
-    Mismatch,
-    NoOutput,
-    OutputEnds,
-    PlaceOutputs,
-    Word,
-    settled,
-)
+from hardsim.campaign.result import Evaluation, Mismatch, OutputEnds, PlaceOutputs
 from hardsim.campaign.rows import theorem_length
 from hardsim.campaign.tally import Extreme, Tally, extreme, first_of, settle_answer
 from hardsim.campaign.theorem26 import (
@@ -56,6 +44,7 @@ from hardsim.sharpening.measure import measure
 from hardsim.targets.expected import Ends, ExpectedOutputs, by_position, ended, unjudged
 from hardsim.targets.external import External
 from hardsim.targets.network_outputs import NetworkEngine, OutputBounds, unbounded
+from hardsim.targets.result import AUTO, BALL, FLOAT64, Answer, NoOutput, Word, settled
 from hardsim.targets.subject import Subject
 
 RESOLVED = Fraction(1, 2**32)

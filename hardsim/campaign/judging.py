@@ -14,18 +14,7 @@ from dataclasses import replace
 from hardsim.campaign.engines import head_bounds
 from hardsim.campaign.judges import HardJudge, NetworkJudge
 from hardsim.campaign.obstacles import hard_undecided
-from hardsim.campaign.result import (
-    AUTO,
-    BALL,
-    MPMATH,
-    FirstFailure,
-    HardUndecided,
-    JudgedLength,
-    LengthResult,
-    Mismatch,
-    Violation,
-    Word,
-)
+from hardsim.campaign.result import FirstFailure, HardUndecided, JudgedLength, LengthResult, Mismatch, Violation
 from hardsim.campaign.rows import budget_length, exceeded, judged_length, theorem_length
 from hardsim.campaign.search import LengthSearch, Start
 from hardsim.campaign.shrink import shrunk
@@ -35,6 +24,7 @@ from hardsim.campaign.void_bounds import exceeded_bound, void_after
 from hardsim.campaign.workers import Job, Shard
 from hardsim.targets.base import Target
 from hardsim.targets.external import External
+from hardsim.targets.result import AUTO, BALL, MPMATH, Word
 from hardsim.targets.subject import Subject
 
 Plans = Mapping[int, LengthPlan]

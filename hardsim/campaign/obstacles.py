@@ -15,11 +15,13 @@ from itertools import combinations_with_replacement
 from math import comb
 
 from hardsim.campaign.engines import HardRunner
-from hardsim.campaign.result import HardUndecided, Tie, Word, word_summary
+from hardsim.campaign.result import HardUndecided, Tie, word_summary
 from hardsim.campaign.theorem26 import prepare_words
-from hardsim.campaign.words import count_words, enumerate_words
+from hardsim.campaign.words import enumerate_words
 from hardsim.lang.valuations import Alphabet
+from hardsim.lang.words import count_words
 from hardsim.proof.shared.result import NoProof
+from hardsim.targets.result import Word
 from hardsim.targets.subject import SIDES, Subject
 
 TRIED, IN_ORDER = 2_000, 3_000

@@ -12,18 +12,15 @@ attention in exact arithmetic, soft means the softmax network.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from itertools import count as count_from
 from itertools import pairwise, takewhile
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, TypeAlias
 
-from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_output
-from hardsim.program.regimes import REGIMES
 from hardsim.proof.shared.result import NoProof
 from hardsim.records import (
     EMPTY,
@@ -43,35 +40,34 @@ from hardsim.records import (
     short,
     written,
 )
+from hardsim.targets.result import (
+    BALL,
+    LONGEST_TOLD,
+    MPMATH,
+    Answer,
+    AnyWord,
+    FormulaText,
+    InputKind,
+    InputName,
+    ModelFacts,
+    NoOutput,
+    Title,
+    Word,
+    WordError,
+    plural,
+    settled,
+)
 
 # ---- types of fields of several classes; a text in a type is its description ----
 
-Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symbol by symbol."]
-AnyWord: TypeAlias = Annotated[tuple[str, ...], "A word, symbol by symbol; for an external network, it may be empty."]
-Answer: TypeAlias = bool | tuple[str | int | None, ...] | None
-"""An answer for one word: accepted or not, or the symbols or integers of an output. None stands for an undecided
-part.
-"""
 Length: TypeAlias = Annotated[Positive, "A length of words."]
 LayerNumber: TypeAlias = Annotated[Positive, "The layer, from 1."]
 Possible: TypeAlias = Annotated[Count, "Number of words of this length that exist."]
 Digits: TypeAlias = Annotated[Natural, "Decimal digits of the arithmetic."]
 Seed: TypeAlias = Annotated[int, "Seed of the random words."]
-InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
 InputDigest: TypeAlias = Annotated[Digest, "SHA-256 of the input: a file's bytes, an expression's text."]
-FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for any other input."]
-Title: TypeAlias = Annotated[
-    str | None, "The title that a file gives itself, which is not verified; null for a formula."
-]
 Reach: TypeAlias = Annotated[str, "The words that the verdict covers, as text."]
 Partial: TypeAlias = Annotated[bool, "True if the run was interrupted."]
-Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "network"]
-"""The kinds of inputs that commands open."""
-InputKind: TypeAlias = Annotated[
-    str,
-    one_of(*get_args(Opened)),
-    "A formula, a program, a hard-attention model, a regular expression, or an external network.",
-]
 Against: TypeAlias = Annotated[
     str | None, "The file of --against, whose semantics is the oracle instead of the input's own; null: no --against."
 ]
@@ -82,14 +78,10 @@ Engine: TypeAlias = Annotated[
     "The arithmetic of the softmax network. With float64 and ball, gaps and margins are lower bounds and errors upper "
     "bounds.",
 ]
-Regime: TypeAlias = Annotated[str, one_of(*REGIMES)]
 Assumption: TypeAlias = Annotated[
     str, "An assumption of the bounds besides Theorem 26, such as 'gap and sizes measured on 64 words'; empty: none."
 ]
 
-AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
-ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
-"""The names of the arithmetics that can run the softmax network (see `campaign.engines`); `auto` chooses one."""
 # The values of `Mismatch.kind` besides the pairs soft/hard and hard/oracle.
 OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not certified"
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
@@ -99,21 +91,10 @@ MOST_VALUES = 4
 """Largest number of different values of tied positions, and of heads of an output, that a sentence lists."""
 LONGEST_VALUE = 12
 """Largest number of characters of an exact value in a sentence; a longer value is rounded."""
-LONGEST_TOLD = 40
-"""Largest number of characters of a word, of a value or of an input's name in a summary."""
 SINGLE_ROWS, MOST_ROWS = 8, 12
 """Number of shortest lengths, from 1 on, that have a row each in a table, and largest number of rows of such a
 table.
 """
-MOST_POSSIBLE = 20
-"""Largest number of possible outputs that a mismatch lists."""
-LARGEST_SHOWN = 10**9
-"""Least count that is shown as a power of ten."""
-
-
-def settled(answer: Answer) -> bool:
-    """Return True if no part of an answer is undecided."""
-    return answer is not None and (isinstance(answer, bool) or None not in answer)
 
 
 class Verdict(StrEnum):
@@ -146,61 +127,6 @@ def judged_part(answer: Answer, reference: Answer) -> Answer:
     if len(answer) != len(reference) or None not in reference:
         return answer
     return tuple(one for one, wish in zip(answer, reference, strict=True) if wish is not None)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class NoOutput(Record):
-    """An expected value that no output of the network has, so that every answer of the network is wrong there."""
-
-    expected: str
-    """The expected value, or the set of expected values."""
-    position: Natural
-    """The position of the symbol at which the value is expected, from 1; 0: before the first symbol."""
-    possible: tuple[str, ...]
-    """The outputs that the network can give; at most the first MOST_POSSIBLE are listed."""
-    count: Natural
-    """Number of outputs that the network can give."""
-
-    @staticmethod
-    def of(expected: str, position: int, possible: Sequence[str]) -> NoOutput:
-        """Return the record for an expected value, listing only the first of the possible outputs."""
-        return NoOutput(expected, position, tuple(possible[:MOST_POSSIBLE]), len(possible))
-
-    @property
-    def summary(self) -> str:
-        """One clause with the expected value, its position and the possible outputs."""
-        more = f" ... ({self.count:,} in all)" if self.count > len(self.possible) else ""
-        known = f"the possible outputs are {' '.join(self.possible)}{more}" if self.count else "outputs are integers"
-        return f"no output is {self.expected}, which is expected at position {self.position}: {known}"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class WordError(Record):
-    """A word without a result, because the reference or the program failed on it."""
-
-    word: AnyWord | None
-    """The word; null: the error concerns no single word."""
-    message: str
-    """The error message."""
-    hint: str = ""
-    """Advice on how to correct the error."""
-    out_of_range: bool = False
-    """True if the word lies outside the range that a construction covers."""
-
-    @staticmethod
-    def of(word: Word, error: InputError) -> WordError:
-        """Return the record for an error that a word raised."""
-        return WordError(word, error.message, error.hint, isinstance(error, OutOfRange))
-
-    @property
-    def error(self) -> InputError:
-        """The exception that this record stands for: OutOfRange or InputError."""
-        return (OutOfRange if self.out_of_range else InputError)(self.message, self.hint)
-
-    @property
-    def summary(self) -> str:
-        """The error message, which names the word, after `not checked`."""
-        return f"not checked: {self.message}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -726,50 +652,6 @@ class Parting(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ModelFacts(Record):
-    """The size of the network and how it was compiled. Only a network compiled for a regime has a regime and a
-    beta.
-    """
-
-    layers: Natural
-    """Number of layers."""
-    heads: Natural
-    """Number of heads, over all layers."""
-    dimension: Positive
-    """Number of coordinates of the residual stream."""
-    parameters: Natural
-    """Number of non-zero parameters."""
-    temperature: str
-    """The temperature: an expression in n and i, or the statement that it is Theorem 26's."""
-    at: Annotated[str, one_of("first", "last", "each")] = "last"
-    """The position at which the answer is read."""
-    regime: Regime | None = None
-    """The regime that the network was compiled for."""
-    beta: Exact | None = None
-    """Inverse-temperature constant."""
-    single_head: bool = False
-    """True if every layer was compiled to have one head."""
-    counting: Annotated[str, one_of("lookup", "sign")] | None = None
-    """The method that decides comparisons of counts; None: there are no such comparisons."""
-    bos: bool = False
-    """True if there is a beginning of sequence, position 0."""
-    ties_broken: tuple[str, ...] = ()
-    """Names of the heads whose ties are broken by added weights."""
-    specified: bool = True
-    """True if the network equals the one that its specification compiles to; False in a file that was edited."""
-    given: Unwritten[tuple[str, ...]] = field(default=(), compare=False)
-    """The sharpness options that the user gave, out of beta, tau and epsilon. Advice names no others."""
-
-    @property
-    def summary(self) -> str:
-        """One line: the number of layers and heads, the regime and beta."""
-        size = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
-        if self.regime is None:
-            return size
-        return f"{size}, {'' if self.specified else 'the file says '}regime {self.regime}, beta {self.beta}"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
 class ConstantReach(Record):
     """The lengths up to which a network with a constant temperature and bounded encodings is right."""
 
@@ -1184,18 +1066,6 @@ def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:
     ends = [*range(1, min(SINGLE_ROWS, max_n) + 1), *takewhile(lambda end: end < max_n, doubled)]
     kept = [*(end for end in ends if end < max_n), max_n][-MOST_ROWS:]
     return tuple(range(before + 1, end + 1) for before, end in pairwise([0, *kept]))
-
-
-def count(value: int) -> str:
-    """Format a count with thousands separators; from LARGEST_SHOWN on as a power of ten, rounded down."""
-    if abs(value) < LARGEST_SHOWN:
-        return f"{value:,}"
-    return f"about 10^{Decimal(value).adjusted()}"
-
-
-def plural(value: int, noun: str) -> str:
-    """Return a count with its noun: `1 word`, `2 words`."""
-    return f"{count(value)} {noun if value == 1 else noun + 's'}"
 
 
 def output_text(value: Fraction) -> str:

@@ -13,26 +13,17 @@ from hardsim.campaign.engines import (
     Place,
     head_bounds,
 )
-from hardsim.campaign.result import (
-    MPMATH,
-    HeadResult,
-    JudgedLength,
-    LayerResult,
-    LengthResult,
-    TemperatureRange,
-    Violation,
-)
+from hardsim.campaign.result import HeadResult, JudgedLength, LayerResult, LengthResult, TemperatureRange, Violation
 from hardsim.campaign.tally import COUNTS, Tally, settle
 from hardsim.campaign.theorem26 import (
     LengthPlan,
 )
 from hardsim.campaign.void_bounds import void_after
-from hardsim.campaign.words import (
-    count_words,
-)
 from hardsim.lang.reals import lower, upper
+from hardsim.lang.words import count_words
 from hardsim.sharpening.measure import HeadFacts
 from hardsim.targets.external import External
+from hardsim.targets.result import MPMATH
 from hardsim.targets.subject import Subject
 
 ZERO = Fraction(0)

@@ -13,11 +13,12 @@ from dataclasses import replace
 from random import Random
 
 from hardsim.campaign.judges import NetworkJudge
-from hardsim.campaign.result import Mismatch, Word
+from hardsim.campaign.result import Mismatch
 from hardsim.campaign.search import SEARCHED, SEEDS, LengthSearch, Start
 from hardsim.campaign.tally import first_of
 from hardsim.lang.valuations import Numbering
 from hardsim.targets.external import External
+from hardsim.targets.result import Word
 
 MOST = 20_000
 """Number of words tried after which shrinking stops; words of searches are not counted."""

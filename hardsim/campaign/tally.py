@@ -21,23 +21,12 @@ from hardsim.campaign.engines import (
     SoftAnswer,
     Span,
 )
-from hardsim.campaign.result import (
-    AUTO,
-    BALL,
-    FLOAT64,
-    MPMATH,
-    Answer,
-    Mismatch,
-    Violation,
-    Word,
-    WordError,
-    judged_part,
-    settled,
-)
+from hardsim.campaign.result import Mismatch, Violation, judged_part
 from hardsim.errors import InvariantError
 from hardsim.lang.valuations import Numbering
 from hardsim.run.enclosure import Booleans
 from hardsim.run.float_trust import FLOAT_DIGITS
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Word, WordError, settled
 
 
 @dataclass(frozen=True, slots=True)

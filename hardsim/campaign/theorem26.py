@@ -14,8 +14,8 @@ from functools import partial
 from typing import TypeAlias
 
 from hardsim.campaign.engines import HardRunner, batches
-from hardsim.campaign.failures import apart, given_up
-from hardsim.campaign.result import Answer, Tie, TiedPosition, TiedRow, Violation, Word, WordError, settled
+from hardsim.campaign.failures import given_up
+from hardsim.campaign.result import Tie, TiedPosition, TiedRow, Violation
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
 from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
@@ -38,6 +38,7 @@ from hardsim.sharpening.recursion import (
     inverses,
     solve,
 )
+from hardsim.targets.result import Answer, Word, WordError, apart, settled
 from hardsim.targets.subject import SIDES, Subject
 
 PORTION, PORTION_PAIRS = 256, 2**18

@@ -8,20 +8,8 @@ from itertools import count, takewhile
 from typing import Protocol
 
 from hardsim.campaign.option_values import LARGEST_LENGTH
-from hardsim.campaign.result import (
-    AUTO,
-    BALL,
-    CERTIFY,
-    FLOAT64,
-    MPMATH,
-    OBSERVED_MISMATCH,
-    HardUndecided,
-    Mismatch,
-    Verdict,
-    Violation,
-    no_answer,
-    plural,
-)
+from hardsim.campaign.result import CERTIFY, OBSERVED_MISMATCH, HardUndecided, Mismatch, Verdict, Violation, no_answer
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, plural
 
 NO_ANSWER = "hard attention itself gives no answer on a word: its outputs do not select exactly one symbol"
 HOW = {

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from hardsim.campaign.engines import AFTER, ROUNDING
-from hardsim.campaign.result import MPMATH, FirstFailure, Violation, Word
+from hardsim.campaign.result import FirstFailure, Violation
 from hardsim.campaign.tally import Tally
 from hardsim.network.numbers import Rational
 from hardsim.program.hard_attention import Head, Program, ProgramLayer
+from hardsim.targets.result import MPMATH, Word
 
 EXCEEDED = "the error bound of"
 """The first words of a violation about an exceeded bound."""

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from hardsim.errors import InputError
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet, Valuations
+from hardsim.lang.words import count_words
 
 Word: TypeAlias = tuple[str, ...]
 Accepts: TypeAlias = Callable[[Word], bool]
@@ -32,11 +33,6 @@ accepted starting words in all.
 """
 TRIES = 5
 """Number of attempts for each word or pair that is wanted, before the search for it is given up."""
-
-
-def count_words(k: int, n: int) -> int:
-    """Return the number of words of length n over k symbols."""
-    return int(k**n)
 
 
 def count_words_upto(k: int, n: int, most: int) -> int:

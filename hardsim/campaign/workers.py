@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request, unknown
-from hardsim.campaign.result import Word
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
+from hardsim.targets.result import Word
 from hardsim.version import __version__, install_hint
 
 if TYPE_CHECKING:

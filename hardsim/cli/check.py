@@ -11,7 +11,7 @@ from hardsim.campaign.check import CheckOptions, check_options_of, default_worke
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import ALL, Request
-from hardsim.campaign.result import AUTO, MPMATH, CheckResult, Verdict
+from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli.estimate import bar, cost_of
 from hardsim.cli.pin import pin, require_pinnable, require_placed
@@ -24,6 +24,7 @@ from hardsim.report.check import Listing, print_check, print_list, print_unprove
 from hardsim.report.screen import Screen
 from hardsim.targets.base import Target
 from hardsim.targets.external import External
+from hardsim.targets.result import AUTO, MPMATH
 from hardsim.targets.subject import Subject
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as RichProgress
 
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
-from hardsim.campaign.result import count
 from hardsim.cli.streams import hushed, note
 from hardsim.targets.base import Target
+from hardsim.targets.result import count
 from hardsim.visible import visible
 
 LONG = 60.0

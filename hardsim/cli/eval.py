@@ -9,21 +9,10 @@ from itertools import starmap
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate, evaluate_together
-from hardsim.campaign.failures import apart
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import (
-    AUTO,
-    FLOAT64,
-    MPMATH,
-    EvalResult,
-    Evaluation,
-    OracleAnswer,
-    OracleResult,
-    Word,
-    WordError,
-)
+from hardsim.campaign.result import EvalResult, Evaluation, OracleAnswer, OracleResult
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
@@ -34,6 +23,7 @@ from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, prin
 from hardsim.report.network import print_outputs
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import AUTO, FLOAT64, MPMATH, Word, WordError, apart
 from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.subject import Subject
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request, require_one_regime, unknown
-from hardsim.campaign.result import FLOAT64, plural
 from hardsim.cli.estimate import patient
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
@@ -34,6 +33,7 @@ from hardsim.records import at_most
 from hardsim.report.check import model_line
 from hardsim.targets.base import digest
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import FLOAT64, plural
 from hardsim.writing.onnx import DTYPES, require_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 

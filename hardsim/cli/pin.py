@@ -9,7 +9,7 @@ from os.path import basename
 
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import Mismatch, Word
+from hardsim.campaign.result import Mismatch
 from hardsim.cli.session import Session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
@@ -21,6 +21,7 @@ from hardsim.lang.valuations import MENTIONED
 from hardsim.targets.base import digest
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.paths import expand_paths
+from hardsim.targets.result import Word
 from hardsim.targets.semantics import Accepts
 
 OPTION = "--pin"

@@ -13,7 +13,6 @@ from typing import Any
 import typer
 
 from hardsim.campaign.options import OPTIONS, Request
-from hardsim.campaign.result import plural
 from hardsim.cli import streams
 from hardsim.cli.report import (
     COMMAND,
@@ -31,6 +30,7 @@ from hardsim.errors import InputError
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.network.reader import Decimal, Reader, read_json
 from hardsim.report.screen import Screen
+from hardsim.targets.result import plural
 
 ADVICE = "Make the report again with `hardsim report`."
 VERSIONS = ("version", "schema_version")

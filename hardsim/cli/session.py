@@ -16,7 +16,7 @@ import typer
 
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
 from hardsim.campaign.options import ALL, JSON, OPTIONS, TEXT, Request
-from hardsim.campaign.result import Verdict, Word, plural
+from hardsim.campaign.result import Verdict
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say, warn
@@ -39,6 +39,7 @@ from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares, read_expression, read_input
 from hardsim.targets.paths import expand_paths, read_with
 from hardsim.targets.reference import Reference
+from hardsim.targets.result import Word, plural
 from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"

@@ -7,12 +7,12 @@ from functools import partial
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.options import ALL, Request
-from hardsim.campaign.result import ModelFacts, Word
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.lang.words import written_word
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import ModelFacts, Word
 from hardsim.targets.subject import Subject
 
 

@@ -355,3 +355,8 @@ def segmented(text: str, pieces: Collection[str]) -> list[str]:
             if start in best and text[start:end] == piece and len(best.get(end, text)) > len(best[start]):
                 best[end] = [*best[start], piece]
     return best.get(len(text), [])
+
+
+def count_words(k: int, n: int) -> int:
+    """Return the number of words of length n over k symbols."""
+    return int(k**n)

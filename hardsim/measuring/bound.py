@@ -25,8 +25,6 @@ from hardsim.campaign.interrupts import to_the_report, uninterrupted
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import hard_undecided
 from hardsim.campaign.result import (
-    MPMATH,
-    Answer,
     Assumption,
     FirstFailure,
     FirstUndecided,
@@ -35,26 +33,20 @@ from hardsim.campaign.result import (
     HeadKind,
     HeadResult,
     InputDigest,
-    InputKind,
-    InputName,
     LayerNumber,
     Length,
     Mismatch,
-    ModelFacts,
     Own,
     Partial,
     Possible,
     Reach,
-    Regime,
     Seed,
     Tie,
     Verdict,
     Violation,
     Void,
     VoidAfter,
-    Word,
     no_answer,
-    settled,
     verdict_summary,
 )
 from hardsim.campaign.rows import exceeded, theorem_length, within
@@ -75,6 +67,7 @@ from hardsim.records import Exact, Measured, Natural, Positive, Record, one_of
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
 from hardsim.sharpening.recursion import declared_gaps
+from hardsim.targets.result import MPMATH, Answer, InputKind, InputName, ModelFacts, Regime, Word, settled
 from hardsim.targets.subject import Subject
 from hardsim.theory.rounding import least_width
 

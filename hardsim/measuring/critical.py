@@ -28,24 +28,12 @@ from math import log
 from hardsim.campaign.engines import AFTER, Hard, HardRunner, SoftEngine
 from hardsim.campaign.interrupts import to_the_report
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import (
-    Answer,
-    FormulaText,
-    InputKind,
-    InputName,
-    Length,
-    ModelFacts,
-    Partial,
-    Title,
-    Word,
-    input_summary,
-    settled,
-    word_summary,
-)
-from hardsim.campaign.words import count_words, enumerate_words, sample_words
+from hardsim.campaign.result import Length, Partial, input_summary, word_summary
+from hardsim.campaign.words import enumerate_words, sample_words
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.desugar import desugar
+from hardsim.lang.words import count_words
 from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, Schedule, Transformer
 from hardsim.program.assemble import assemble
@@ -57,6 +45,7 @@ from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.shared.result import HeadProof, LinkProof, Proof, WorstCase
 from hardsim.proving.prove import EVERY, affordable, known_by_structure, known_by_words, settled_length, words_of
 from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
+from hardsim.targets.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Title, Word, settled
 from hardsim.targets.subject import Subject, own_predicates
 
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)

@@ -9,26 +9,14 @@ from itertools import chain, groupby, islice
 
 from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
-from hardsim.campaign.result import (
-    Answer,
-    InputDigest,
-    InputKind,
-    InputName,
-    Length,
-    Partial,
-    Possible,
-    Reach,
-    Seed,
-    Verdict,
-    Word,
-    count,
-    verdict_summary,
-)
+from hardsim.campaign.result import InputDigest, Length, Partial, Possible, Reach, Seed, Verdict, verdict_summary
 from hardsim.campaign.verdict import words_tried
-from hardsim.campaign.words import Effort, count_words, count_words_upto, plan_words, planned_count
+from hardsim.campaign.words import Effort, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
 from hardsim.lang.valuations import Numbering
+from hardsim.lang.words import count_words
 from hardsim.records import Natural, Record
+from hardsim.targets.result import Answer, InputKind, InputName, Word, count
 from hardsim.targets.semantics import Members, Semantics
 
 Report = Callable[[int, int, int], None]

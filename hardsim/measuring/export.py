@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import compiled_text, evaluate
-from hardsim.campaign.result import InputKind, InputName, ModelFacts, Word
 from hardsim.campaign.words import drawn
 from hardsim.errors import HardsimError, Undecided
 from hardsim.network.transformer import LengthTable
@@ -35,6 +34,7 @@ from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.network_outputs import NetworkEngine
 from hardsim.targets.opening import of_document
+from hardsim.targets.result import InputKind, InputName, ModelFacts, Word
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float

@@ -33,18 +33,12 @@ from hardsim.campaign.interrupts import to_the_report, uninterrupted
 from hardsim.campaign.options import Request
 from hardsim.campaign.result import (
     InputDigest,
-    InputKind,
-    InputName,
     LayerNumber,
     Length,
-    ModelFacts,
     Partial,
     Possible,
     Seed,
-    Title,
-    Word,
     input_summary,
-    plural,
     word_summary,
 )
 from hardsim.errors import InputError, Undecided
@@ -57,6 +51,7 @@ from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamm
 from hardsim.run.float_trust import distrust
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import InputKind, InputName, ModelFacts, Title, Word, plural
 
 CELLS = 2**19
 """Most numbers in an array of a batch of words: four megabytes."""

@@ -10,12 +10,13 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.option_values import LARGEST_COUNT
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import MPMATH, ModelFacts, Word, WordsResult, count, plural
+from hardsim.campaign.result import WordsResult
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import InputError
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import MPMATH, ModelFacts, Word, count, plural
 from hardsim.targets.semantics import Members
 from hardsim.targets.subject import Subject
 

@@ -21,25 +21,7 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.divergence import LONGEST_TRACED
 from hardsim.campaign.evaluate import judge_of
 from hardsim.campaign.judges import HardJudge, NetworkJudge
-from hardsim.campaign.result import (
-    BALL,
-    MPMATH,
-    Against,
-    AnyWord,
-    Digits,
-    Engine,
-    Evaluation,
-    FormulaText,
-    InputKind,
-    InputName,
-    LayerNumber,
-    ModelFacts,
-    Title,
-    Word,
-    answers_summary,
-    settled,
-    word_summary,
-)
+from hardsim.campaign.result import Against, Digits, Engine, Evaluation, LayerNumber, answers_summary, word_summary
 from hardsim.errors import InputError, Undecided, did_you_mean
 from hardsim.hard import hardmax
 from hardsim.hard.exact import HardTrace, LayerTrace
@@ -57,6 +39,18 @@ from hardsim.run.forward import HALF, margin
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import SoftTrace, bounds
 from hardsim.targets.external import External
+from hardsim.targets.result import (
+    BALL,
+    MPMATH,
+    AnyWord,
+    FormulaText,
+    InputKind,
+    InputName,
+    ModelFacts,
+    Title,
+    Word,
+    settled,
+)
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
 

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate
-from hardsim.campaign.result import FLOAT64, Word
-from hardsim.campaign.words import LanguageWords, count_words, enumerate_words
+from hardsim.campaign.words import LanguageWords, enumerate_words
+from hardsim.lang.words import count_words
 from hardsim.measuring.export import Export, NetworkExport
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.expected import UNKNOWN, Ends, ExpectedOutputs, Judgement, by_position, unjudged
 from hardsim.targets.external import External
 from hardsim.targets.network_outputs import NetworkEngine
+from hardsim.targets.result import FLOAT64, Word
 
 Named: TypeAlias = Literal["formula", "specification", "exact network"]
 NAMES: Final[tuple[Named, ...]] = ("formula", "specification", "exact network")

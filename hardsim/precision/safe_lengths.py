@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from hardsim.campaign.check import Deciding
 from hardsim.campaign.options import Request, unknown
-from hardsim.campaign.result import InputKind, InputName, ModelFacts, Word
 from hardsim.campaign.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
@@ -37,6 +36,7 @@ from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Natural, Positive, Record, one_of
 from hardsim.targets.expected import UNKNOWN
 from hardsim.targets.exported import transformer_of
+from hardsim.targets.result import InputKind, InputName, ModelFacts, Word
 from hardsim.targets.subject import own_predicates
 from hardsim.writing.running import encoded_word
 

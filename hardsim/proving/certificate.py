@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, assert_never
 
-from hardsim.campaign.result import InputName, Length, numbers_text, span_text, verdict_summary
+from hardsim.campaign.result import Length, numbers_text, span_text, verdict_summary
 from hardsim.errors import HardsimError, Undecided
 from hardsim.lang import ltl_parser
 from hardsim.lang.arith import Arith, in_python
@@ -34,6 +34,7 @@ from hardsim.proof.formulas.network import sites_up_to
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.result import NotProved
 from hardsim.records import Embedded, Record, one_of, written
+from hardsim.targets.result import InputName
 from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import checker_of, digests, rejection
 from hardsim.verify.arithmetic import Rejected, require

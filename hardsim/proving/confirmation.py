@@ -13,11 +13,13 @@ from itertools import accumulate, takewhile
 
 from hardsim.campaign.check import SHORT, CheckOptions, Deciding, words_of
 from hardsim.campaign.engines import HardRunner, SoftEngine
-from hardsim.campaign.result import Answer, Mismatch, Partial, Word, plural
-from hardsim.campaign.words import count_words, enumerate_words
+from hardsim.campaign.result import Mismatch, Partial
+from hardsim.campaign.words import enumerate_words
 from hardsim.errors import Contradiction
+from hardsim.lang.words import count_words
 from hardsim.network.transformer import Transformer
 from hardsim.records import Natural, Record
+from hardsim.targets.result import Answer, Word, plural
 from hardsim.targets.subject import Subject
 
 MOST = 1000

@@ -12,13 +12,14 @@ from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
 from hardsim.campaign.divergence import explained
 from hardsim.campaign.interrupts import to_the_report
-from hardsim.campaign.result import AUTO, CheckResult, Verdict
+from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
 from hardsim.proving.prove import prove_attention, prove_subject
 from hardsim.targets.base import Target
+from hardsim.targets.result import AUTO
 from hardsim.targets.subject import Subject
 
 LONGEST = 64

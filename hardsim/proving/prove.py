@@ -31,19 +31,18 @@ from hardsim.campaign.result import (
     Shown,
     Tie,
     Verdict,
-    Word,
-    settled,
     span_text,
     verdict_summary,
 )
 from hardsim.campaign.theorem26 import constant, plan_length, prepare_words, tied
 from hardsim.campaign.verdict import NO_ANSWER
-from hardsim.campaign.words import count_words, count_words_upto, enumerate_words
+from hardsim.campaign.words import count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
+from hardsim.lang.words import count_words
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
@@ -55,6 +54,7 @@ from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
+from hardsim.targets.result import Word, settled
 from hardsim.targets.subject import HALF, Subject, SubjectRecord, own_predicates
 
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"

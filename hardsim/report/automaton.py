@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
-from hardsim.campaign.result import InputName, Length, Title, count, plural
+from hardsim.campaign.result import Length
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.records import Count, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
 from hardsim.report.model_report import alphabet_line
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import InputName, Title, count, plural
 
 OTHERS = "any other"
 """The name, in tables, of the class of symbols that the expression does not mention."""

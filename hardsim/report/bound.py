@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 
-from hardsim.campaign.result import Verdict, Word, count, printed_lengths
+from hardsim.campaign.result import Verdict, printed_lengths
 from hardsim.lang.words import written_word
 from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.measuring.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
@@ -31,6 +31,7 @@ from hardsim.report.check import (
     verdict_text,
 )
 from hardsim.report.screen import Screen, columns, tried_text
+from hardsim.targets.result import Word, count
 
 LENGTH_COLUMNS = columns(
     "n", "words\ntried", "least\nscore gap", "largest\nerror", "error\nbound", "Theorem 26's\ntemperature",

@@ -15,28 +15,21 @@ from rich.cells import cell_len
 
 from hardsim.campaign.divergence import LONGEST_TRACED, command_line
 from hardsim.campaign.result import (
-    AUTO,
-    FLOAT64,
     NOT_DECIDED,
-    Answer,
     CheckResult,
     Evaluation,
     HardUndecided,
     HeadResult,
     LengthResult,
     Mismatch,
-    ModelFacts,
     Parting,
     Shown,
     TemperatureRange,
     Verdict,
     Violation,
-    Word,
     answer_text,
-    count,
     judged_text,
     output_text,
-    plural,
     printed_lengths,
     values_text,
 )
@@ -48,6 +41,7 @@ from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.records import NOTHING, short
 from hardsim.report.network import print_judged, print_margins
 from hardsim.report.screen import GAP, Screen, columns, tried_text
+from hardsim.targets.result import AUTO, FLOAT64, Answer, ModelFacts, Word, count, plural
 from hardsim.targets.subject import SubjectRecord
 from hardsim.visible import visible
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.campaign.result import answer_text, count, printed_lengths
+from hardsim.campaign.result import answer_text, printed_lengths
 from hardsim.measuring.equiv import EquivLength, EquivResult
 from hardsim.report.check import STYLES, print_headline
 from hardsim.report.screen import Screen, columns, tried_text
+from hardsim.targets.result import count
 
 LENGTH_COLUMNS = columns("n", "words\ntried", "accepted\nby both")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.campaign.result import count, output_text, plural
+from hardsim.campaign.result import output_text
 from hardsim.measuring.head_patterns import NONE, HeadPattern, HeadsResult
 from hardsim.records import NOTHING, short
 from hardsim.report.screen import Screen, columns
+from hardsim.targets.result import count, plural
 
 HEAD_COLUMNS = columns("layer", "<head", "~attends to", "at", "queries", "least\ngap", "least\nweight", "ties")
 MOST_LISTED = 8

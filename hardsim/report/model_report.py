@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from hardsim.campaign.engines import head_bounds
-from hardsim.campaign.result import (
-    HeadResult,
-    LayerNumber,
-    Length,
-    plural,
-)
+from hardsim.campaign.result import HeadResult, LayerNumber, Length
 from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_held
 from hardsim.lang.vocabulary import joined_names
 from hardsim.program.file import program_json
@@ -35,6 +30,7 @@ from hardsim.report.check import model_line, titles
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.run.mp import digits_needed
 from hardsim.targets.labels import SAYS
+from hardsim.targets.result import plural
 from hardsim.targets.subject import Subject, SubjectRecord
 
 PROGRAM = '{"$ref": "#/$defs/program"}'

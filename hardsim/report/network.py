@@ -18,14 +18,9 @@ from hardsim.campaign.result import (
     CheckResult,
     Evaluation,
     InputDigest,
-    InputName,
     JudgedLength,
-    ModelFacts,
     OutputEnds,
-    Title,
-    count,
     judged_text,
-    plural,
     printed_lengths,
 )
 from hardsim.lang.words import shown_word
@@ -34,6 +29,7 @@ from hardsim.reading.tensors import TakenSetting
 from hardsim.records import NOTHING, Natural, Positive, Record, one_of, short
 from hardsim.report.screen import Screen, columns, tried_text
 from hardsim.targets.external import External
+from hardsim.targets.result import InputName, ModelFacts, Title, count, plural
 from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=on word")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from hardsim.campaign.result import count, plural
 from hardsim.precision.safe_lengths import FormatRow, PrecisionResult
 from hardsim.records import NOTHING
 from hardsim.report.check import model_line
 from hardsim.report.screen import Screen, columns
+from hardsim.targets.result import count, plural
 
 FORMAT_COLUMNS = columns("<format", "safe\nup to", "in\norder", "fails\nat", "<reference", "~fails first", "~fixed by")
 RIGHT = {

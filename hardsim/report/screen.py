@@ -19,9 +19,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from hardsim.campaign.result import count
 from hardsim.lang.words import written_word
 from hardsim.records import NOTHING
+from hardsim.targets.result import count
 from hardsim.visible import visible, visible_lines
 
 FILE_WIDTH = 80

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hardsim.campaign.result import plural
 from hardsim.records import Record
+from hardsim.targets.result import plural
 
 
 @dataclass(frozen=True, slots=True, repr=False)

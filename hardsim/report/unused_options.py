@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hardsim.campaign.options import ASKING, COMPILED, TRYING, Request
-from hardsim.campaign.result import FLOAT64
 from hardsim.errors import HardsimError, InputError
 from hardsim.proving.proof_files import WRITTEN
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares
+from hardsim.targets.result import FLOAT64
 from hardsim.targets.subject import Subject
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 

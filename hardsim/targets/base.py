@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from hardsim.campaign.result import ModelFacts, Opened, Word
-from hardsim.campaign.words import count_words
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.lang.arith import Arith
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
+from hardsim.lang.words import count_words
+from hardsim.targets.result import ModelFacts, Opened, Word
 
 At = Literal["first", "last"]
 

@@ -26,12 +26,12 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.campaign.result import LONGEST_TOLD, Word
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Readout, Token
 from hardsim.records import rounded
 from hardsim.run.enclosure import Booleans, floats
+from hardsim.targets.result import LONGEST_TOLD, Word
 
 Ends: TypeAlias = NDArray[Any]
 """Ends of enclosures, (words, places, outputs): float64, or objects that are Fractions."""

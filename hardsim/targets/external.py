@@ -15,18 +15,13 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from hardsim.campaign.failures import apart
-from hardsim.campaign.result import (
-    ModelFacts,
-    Word,
-)
-from hardsim.campaign.words import count_words
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.lang.words import shown_word
+from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
 from hardsim.targets.base import Target
 from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions, unjudged
+from hardsim.targets.result import ModelFacts, Word, apart
 
 QUICK_PRODUCTS = 10**9
 """Number of products that are computed faster than another process starts."""

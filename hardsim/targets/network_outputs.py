@@ -10,13 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hardsim.campaign.result import (
-    AUTO,
-    BALL,
-    FLOAT64,
-    MPMATH,
-    Word,
-)
 from hardsim.errors import Undecided
 from hardsim.network.dense import Network
 from hardsim.run.dense_exact import DenseBalls, DenseForward
@@ -25,6 +18,7 @@ from hardsim.run.float_trust import distrust
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import LOG_2, bounds
 from hardsim.targets.expected import Ends
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Word
 
 DIGITS_OF_MPMATH = 50
 """Decimal digits of mpmath where no option sets them."""

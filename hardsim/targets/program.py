@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hardsim.campaign.result import Word
 from hardsim.compiling.from_srasp.compile import Compiled
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.srasp.padding import padded_word
+from hardsim.targets.result import Word
 from hardsim.targets.subject import Subject
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Any
 
-from hardsim.campaign.result import Answer, Word
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import has_long_symbols, shown_word
 from hardsim.targets.expected import by_position, described, is_nan, require_positions, value_text
 from hardsim.targets.external import External, judging
+from hardsim.targets.result import Answer, Word
 from hardsim.targets.subject import Subject
 
 ARRAYS = "A list has one value for each symbol; an array or a tensor of one dimension is read as a list."

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
-from hardsim.campaign.result import Word
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.targets.expected import UNKNOWN, Ends
 from hardsim.targets.external import External, judging
 from hardsim.targets.network_outputs import NetworkEngine
+from hardsim.targets.result import Word
 from hardsim.targets.subject import Subject
 
 

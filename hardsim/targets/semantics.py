@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hardsim.campaign.result import Answer, Opened, Word
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
@@ -28,6 +27,7 @@ from hardsim.lang.valuations import (
 from hardsim.targets.base import At
 from hardsim.targets.external import External, judging
 from hardsim.targets.program_reference import ProgramReference
+from hardsim.targets.result import Answer, Opened, Word
 from hardsim.targets.subject import Subject
 
 

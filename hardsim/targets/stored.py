@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from hardsim.campaign.engines import HardRunner
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang import ltl_parser
 from hardsim.lang.ast import FormulaFile
@@ -79,9 +78,9 @@ def read_hard_attention(file: AhatFile, name: str, sha256: str) -> tuple[Weights
         origin=formula if labels.compiled else None,
     )
     # Without the outputs of a transduction, the model answers by its single output, as its examples expect.
-    runner = HardRunner(replace(subject, program=replace(program, outputs=())))
+    answer_of = replace(subject, program=replace(program, outputs=())).decider()
     for word, accepted in file.examples:
-        answer = runner.answer(word)
+        answer = answer_of(word)
         if answer is not accepted:
             shown = brief(written_word(word, program.alphabet))
             found, level = "accepts" if answer else "rejects", program.threshold

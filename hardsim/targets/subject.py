@@ -13,18 +13,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from hardsim.campaign.result import (
-    MPMATH,
-    Answer,
-    FormulaText,
-    InputKind,
-    InputName,
-    ModelFacts,
-    NoOutput,
-    Title,
-    Word,
-    settled,
-)
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.batch_hard import BatchHard
 from hardsim.hard.exact import ExactModel, HardTrace
@@ -45,6 +33,18 @@ from hardsim.run.forward import Trace
 from hardsim.run.mp import ACCURATE_DIGITS, choose_digits, digits_needed
 from hardsim.run.soft import nearest, output_settled, rounded, side
 from hardsim.targets.base import Target
+from hardsim.targets.result import (
+    MPMATH,
+    Answer,
+    FormulaText,
+    InputKind,
+    InputName,
+    ModelFacts,
+    NoOutput,
+    Title,
+    Word,
+    settled,
+)
 
 T = TypeVar("T")
 QUICK, QUICK_SYMBOLS = 3_000_000, 200_000

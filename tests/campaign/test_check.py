@@ -11,8 +11,8 @@ import pytest
 
 from hardsim.campaign.check import count_requested, default_workers, effort
 from hardsim.campaign.evaluate import accepted_words
-from hardsim.campaign.result import ENGINES
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort
+from hardsim.targets.result import ENGINES
 from tests.support.check import CheckOptions, ModelOptions, Progress, Subject, Verdict, check_subject, compile_formula
 from tests.support.language import InputError, SourceError, parse_arith, parse_text
 from tests.support.model import PROVEN, Affine

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from hardsim.campaign import checkpoint
 from hardsim.campaign.checkpoint import Checkpoint
-from hardsim.campaign.result import ModelFacts
 from hardsim.campaign.workers import LocalCrew
+from hardsim.targets.result import ModelFacts
 from tests.support.check import CheckOptions, CheckResult, Progress, Subject, Tally, Verdict, check_subject
 from tests.support.language import InputError
 from tests.support.subjects import shipped

@@ -25,11 +25,11 @@ from hardsim.campaign.engines import (
     undecided,
 )
 from hardsim.campaign.evaluate import accepted_words
-from hardsim.campaign.result import ENGINES
 from hardsim.campaign.tally import DIGITS, Extreme, extreme, rounded_outwards, settle_answer, settle_mismatch
 from hardsim.run.enclosure import Integers
 from hardsim.run.float64 import BatchTrace
 from hardsim.run.mp import exact
+from hardsim.targets.result import ENGINES
 from tests.support.check import (
     CheckOptions,
     CheckResult,

@@ -14,12 +14,13 @@ from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batche
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.growth import fit
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.result import Violation, settled
+from hardsim.campaign.result import Violation
 from hardsim.campaign.rows import kind_of
 from hardsim.campaign.tally import Extreme, first_of
 from hardsim.campaign.theorem26 import Preparation, constant, packed, plan_length, prepare_words, unpacked
 from hardsim.campaign.verdict import judge
 from hardsim.campaign.workers import LocalCrew
+from hardsim.targets.result import settled
 from tests.support.attention_models import HEAD, critical, majority, sided, some_a, some_a_by_words, with_head
 from tests.support.check import (
     CheckOptions,

@@ -20,7 +20,6 @@ from hardsim.campaign.words import (
     WordPlan,
     boundary_pairs,
     changed_once,
-    count_words,
     enumerate_words,
     members,
     plan_words,
@@ -28,6 +27,7 @@ from hardsim.campaign.words import (
     sample_words,
     structured_words,
 )
+from hardsim.lang.words import count_words
 from tests.support.language import InputError
 
 ALPHABETS = st.sampled_from(["a", "ab", "abc", "abcdefghij"])

@@ -30,9 +30,9 @@ import yaml
 
 from docs.site import hooks, notebook, options
 from hardsim.campaign.options import FORMATS, OPTIONS
-from hardsim.campaign.result import ENGINES
 from hardsim.cli.manual import COMMANDS
 from hardsim.lang.vocabulary import FORMULAS
+from hardsim.targets.result import ENGINES
 from tests.cli.conftest import Cli, Outcome, ended, process, written
 from tests.support.check import Verdict
 from tests.support.model import REGIMES

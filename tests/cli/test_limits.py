@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.campaign.words import count_words, count_words_upto
+from hardsim.campaign.words import count_words_upto
 from hardsim.cli import estimate, eval
 from hardsim.lang.desugar import MOST_OPERATORS
-from hardsim.lang.words import LARGEST_ALPHABET
+from hardsim.lang.words import LARGEST_ALPHABET, count_words
 from tests.cli.conftest import written
 from tests.support.language import desugar, formulas_directory
 from tests.support.sources import load

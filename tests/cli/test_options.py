@@ -10,7 +10,6 @@ import pytest
 from docs.site import options as pages
 from hardsim.campaign.option_values import COUNT
 from hardsim.campaign.options import ALL, FORMATS, OPTIONS, Request, option, table
-from hardsim.campaign.result import ENGINES
 from hardsim.campaign.workers import BACKENDS
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS
@@ -19,6 +18,7 @@ from hardsim.lang.vocabulary import DIALECTS
 from hardsim.measuring.export import GOALS
 from hardsim.precision.safe_lengths import ARITHS
 from hardsim.targets.base import At
+from hardsim.targets.result import ENGINES
 from hardsim.writing.onnx import DTYPES
 from tests.support.model import REGIMES
 

@@ -11,7 +11,7 @@ from math import exp, log
 import pytest
 
 import hardsim.measuring.critical as critical_module
-from hardsim.campaign.words import count_words
+from hardsim.lang.words import count_words
 from hardsim.measuring.critical import FINE, WIDTH, Bracket, CriticalResult, at_beta, critical
 from hardsim.proof.formulas.network import prove_network
 from hardsim.run.soft import rounded

@@ -13,11 +13,11 @@ import pytest
 
 from hardsim.api import load
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.result import Answer
 from hardsim.campaign.theorem26 import plan_length, prepare_words
 from hardsim.lang import ast
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.targets.compiled import compile_srasp
+from hardsim.targets.result import Answer
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
 from tests.programs.shipped import DIRECTORY, NAMES, balanced, expected, long_words, program_of, words_of
 from tests.support.check import Subject, Tally, Verdict

@@ -6,7 +6,7 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from hardsim.campaign.result import Growth, ModelFacts, Tie, Violation
+from hardsim.campaign.result import Growth, Tie, Violation
 from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.report.bound import (
     gap_row,
@@ -19,6 +19,7 @@ from hardsim.report.bound import (
     summary_row,
 )
 from hardsim.report.plot import draw, name_of
+from hardsim.targets.result import ModelFacts
 from tests.report.screens import printed
 from tests.support.check import Verdict
 from tests.support.documents import valid, validator_of

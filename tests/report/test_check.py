@@ -16,7 +16,6 @@ from hardsim.campaign.result import (
     LayerResult,
     LengthResult,
     Mapped,
-    ModelFacts,
     Parting,
     Shown,
     TemperatureRange,
@@ -44,6 +43,7 @@ from hardsim.report.check import (
 )
 from hardsim.report.document import Document
 from hardsim.report.screen import Screen
+from hardsim.targets.result import ModelFacts
 from tests.report.screens import printed
 from tests.support.check import CheckResult, Mismatch, Verdict
 from tests.support.documents import VALIDATOR, valid, validator_of

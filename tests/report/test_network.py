@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.campaign.result import JudgedLength, ModelFacts
+from hardsim.campaign.result import JudgedLength
 from hardsim.report.check import Listing, print_check, print_verdict
 from hardsim.report.screen import Screen
+from hardsim.targets.result import ModelFacts
 from tests.report.screens import printed
 from tests.support.check import CheckResult, Mismatch, Verdict
 from tests.support.documents import valid

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.evaluate import evaluate
-from hardsim.campaign.result import Answer
 from hardsim.lang.reals import Real
 from hardsim.network.integers import Exact
 from hardsim.run.ball import lower, upper
 from hardsim.run.enclosure import near_row, rounded, rounded_row
 from hardsim.run.mp import digits_needed
 from hardsim.run.sizes import largest_inverse
+from hardsim.targets.result import Answer
 from tests.run.test_float_model import check
 from tests.support.check import CheckOptions
 from tests.support.language import InputError, SourceError, parse_arith

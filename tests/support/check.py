@@ -9,7 +9,6 @@ from hardsim.campaign.check import check_subject as check_subject
 from hardsim.campaign.result import CheckResult as CheckResult
 from hardsim.campaign.result import Mismatch as Mismatch
 from hardsim.campaign.result import Verdict as Verdict
-from hardsim.campaign.result import Word as Word
 from hardsim.campaign.tally import Tally as Tally
 from hardsim.measuring.export import Export as Export
 from hardsim.measuring.export import export_of as export_of
@@ -25,4 +24,5 @@ from hardsim.targets.compiled import compile_formula as compile_formula
 from hardsim.targets.external import External as External
 from hardsim.targets.opening import read_expression as read_expression
 from hardsim.targets.opening import read_input as read_input
+from hardsim.targets.result import Word as Word
 from hardsim.targets.subject import Subject as Subject

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from hardsim.campaign.engines import MARGIN
 from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.result import AUTO, MPMATH, Evaluation
+from hardsim.campaign.result import Evaluation
 from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.shared.result import Proof
+from hardsim.targets.result import AUTO, MPMATH
 from hardsim.targets.semantics import Accepts
 from hardsim.targets.subject import own_predicates
 from tests.support.attention_models import Document, write

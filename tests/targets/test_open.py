@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 
-from hardsim.campaign.result import Opened
 from hardsim.measuring.bound import bound_subject
 from hardsim.measuring.critical import critical
 from hardsim.targets.inputs.base import Input
@@ -21,6 +20,7 @@ from hardsim.targets.inputs.network import NetworkInput
 from hardsim.targets.inputs.program import ProgramInput
 from hardsim.targets.inputs.regex import RegexInput
 from hardsim.targets.paths import expand_paths
+from hardsim.targets.result import Opened
 from hardsim.targets.stored import store_program, store_text
 from tests.support.check import CheckOptions, ModelOptions, Subject, Verdict, check_subject, read_expression, read_input
 from tests.support.language import HardsimError, InputError, parse_arith

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hardsim.campaign.result import Answer, ModelFacts, Opened, Word
 from hardsim.errors import InputError, InvariantError
 from hardsim.lang.ast import FormulaFile, Supplied
 from hardsim.lang.regex.automaton import Automaton
@@ -20,6 +19,7 @@ from hardsim.reading.tensors import Stored, TakenSetting
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.reference import Reference
+from hardsim.targets.result import Answer, ModelFacts, Opened, Word
 from hardsim.targets.semantics import Semantics
 from hardsim.targets.subject import Subject
 

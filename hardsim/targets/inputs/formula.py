@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from hardsim.campaign.result import Answer, Word
 from hardsim.errors import Unsupported
 from hardsim.lang.ast import FUTURE_NOTE, FormulaFile, Supplied
 from hardsim.lang.desugar import desugar
@@ -16,6 +15,7 @@ from hardsim.lang.semantics import check_examples
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.compiled import compile_formula
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import Answer, Word
 from hardsim.targets.semantics import Accepts, Semantics, about_alphabet, examples_apply
 from hardsim.targets.subject import Subject
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hardsim.campaign.result import ModelFacts
 from hardsim.errors import Contradiction, InputError, InvariantError
 from hardsim.network.reader import Reader
 from hardsim.program.file import read_ahat
@@ -15,6 +14,7 @@ from hardsim.targets.compiled import sharpened
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.inputs.formula import FormulaInput, described
+from hardsim.targets.result import ModelFacts
 from hardsim.targets.semantics import Semantics
 from hardsim.targets.stored import read_compiled, read_hard_attention
 from hardsim.targets.subject import Subject

@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from hardsim.campaign.result import ModelFacts
 from hardsim.errors import InputError
 from hardsim.network.dense import Network
 from hardsim.reading.folder import names_tokens, network_of, restated
@@ -19,6 +18,7 @@ from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.reference import Reference
 from hardsim.targets.reference_network import ReferenceNetwork
+from hardsim.targets.result import ModelFacts
 from hardsim.targets.specification import Specification
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hardsim.campaign.result import Answer, ModelFacts, Word
 from hardsim.errors import InputError, Unsupported
 from hardsim.lang.ast import FormulaFile, SraspProgram
 from hardsim.lang.crasp.crasp_parser import parse_crasp
@@ -21,6 +20,7 @@ from hardsim.targets.inputs.formula import FormulaInput, UncompiledProgramInput,
 from hardsim.targets.program import ProgramTarget
 from hardsim.targets.program_reference import ProgramReference
 from hardsim.targets.reference import Reference
+from hardsim.targets.result import Answer, ModelFacts, Word
 from hardsim.targets.semantics import Runs, Semantics
 from hardsim.targets.subject import Subject
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hardsim.campaign.result import Answer, Word
 from hardsim.errors import Unsupported
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.result import Answer, Word
 from hardsim.targets.semantics import Members, Semantics
 from hardsim.targets.subject import Subject
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hardsim.campaign.result import MPMATH
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_ltl.operators import SIZES
 from hardsim.program.regimes import expression
+from hardsim.targets.result import MPMATH
 from tests.support.check import ModelOptions, Subject, compile_formula
 from tests.support.hard_runs import hard_run
 from tests.support.language import FormulaFile, InvariantError, Unsupported, desugar, parse_text

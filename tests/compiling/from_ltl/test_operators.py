@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from hardsim.campaign.result import MPMATH
 from hardsim.lang import ast
+from hardsim.targets.result import MPMATH
 from tests.support.check import ModelOptions, compile_formula
 from tests.support.language import Unsupported, parse_expression
 from tests.support.model import PROVEN, REGIMES

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 
 from hardsim.campaign.engines import HardRunner
-from hardsim.campaign.result import MPMATH
 from hardsim.campaign.words import sample_words
 from hardsim.lang import ast
 from hardsim.lang.core import Letters
 from hardsim.lang.valuations import Valuations, everything
 from hardsim.targets.opening import of_document
+from hardsim.targets.result import MPMATH
 from hardsim.targets.stored import store_program, store_text
 from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
 from tests.support.check import ModelOptions, Subject, compile_formula
