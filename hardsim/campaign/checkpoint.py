@@ -14,7 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -44,36 +44,30 @@ class Known:
 
 def to_json(value: Any) -> str:
     """Return a value as JSON without loss: a number that JSON does not keep is an object with its hexadecimal text.
-
-    Raises:
-        TypeError: if the value, or a part of it, has a type without a JSON form here.
-    """
-    import msgspec
-
-    return json.dumps(_plain(msgspec.to_builtins(value, builtin_types=(Fraction,))))
+    Raises TypeError if the value, or a part of it, has a type without a JSON form here."""
+    return json.dumps(value, default=_plain)
 
 
-def _plain(data: Any) -> Any:
-    match data:
-        case Fraction():
-            return {"numerator": hex(data.numerator), "denominator": hex(data.denominator)}
-        case int() if abs(data) > SMALL:
-            return {"integer": hex(data)}
-        case list() | tuple():
-            return [_plain(one) for one in data]
-        case dict() if all(isinstance(key, str) for key in data):
-            return {key: _plain(one) for key, one in data.items()}
-        case dict():
-            return {"items": [[_plain(key), _plain(one)] for key, one in data.items()]}
-    return data
+def _plain(value: Any) -> Any:
+    """Return a fraction or a record as JSON data."""
+    if isinstance(value, Fraction):
+        return {"numerator": hex(value.numerator), "denominator": hex(value.denominator)}
+    if is_dataclass(value):
+        return {one.name: _field(getattr(value, one.name)) for one in fields(value)}
+    raise TypeError(f"a {type(value).__name__} has no place in a checkpoint")
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, int) and abs(value) > SMALL:
+        return {"integer": hex(value)}
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        return {"items": list(value.items())}
+    return value
 
 
 def from_json(text: str, kind: Any, place: str) -> Any:
-    """Return the value of type `kind` that is written as JSON; `place` is its name in an error.
-
-    Raises:
-        ValueError: if the text stands for no such value.
-    """
+    """Return the value of type `kind` that is written as JSON; `place` is its name in an error. Raises ValueError if the
+    text stands for no such value."""
     import msgspec
 
     try:
@@ -87,9 +81,8 @@ def from_json(text: str, kind: Any, place: str) -> Any:
 
 
 def _value(found: dict[str, Any]) -> Any:
-    """Return the value of a JSON object as `_plain` writes it: a number, a dictionary with any keys, or the fields of a
-    record. Names of heads are keys of numbers, and so mean nothing else.
-    """
+    """Return the value of a JSON object that `to_json` wrote: a number, a dictionary with any keys, or the fields of a
+    record. Names of heads are keys of numbers, and so mean nothing else."""
     match found:
         case {"numerator": str(above), "denominator": str(below)}:
             return Fraction(int(above, 16), int(below, 16))

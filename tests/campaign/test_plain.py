@@ -19,7 +19,7 @@ LEAVES: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     bool: st.booleans(),
     str: st.text(),
-    int: st.integers() | st.integers(min_value=2**300, max_value=2**20000),
+    int: st.integers(),
     float: st.floats(allow_nan=False),
     Fraction: st.fractions(),
     Verdict: st.sampled_from(Verdict),
@@ -32,7 +32,6 @@ TYPES = st.recursive(
         inner.map(lambda kind: GenericAlias(list, (kind,))),
         inner.map(lambda kind: GenericAlias(tuple, (kind, ...))),
         st.lists(inner, min_size=1, max_size=3).map(lambda kinds: GenericAlias(tuple, tuple(kinds))),
-        inner.map(lambda kind: GenericAlias(dict, (tuple[str, int], kind))),
     ),
     max_leaves=4,
 )
@@ -43,8 +42,6 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     parts = get_args(kind)
     if kind in LEAVES:
         return LEAVES[kind]
-    if get_origin(kind) is dict:
-        return st.dictionaries(values(parts[0]), values(parts[1]), max_size=3)
     if get_origin(kind) is list:
         return st.lists(values(parts[0]), max_size=3)
     if parts[-1] is Ellipsis:
@@ -75,15 +72,17 @@ def same(left: Any, right: Any) -> bool:
     return left.hex() == right.hex() if isinstance(left, float) else bool(left == right)
 
 
-def test_fractions_with_many_digits_come_back() -> None:
+def test_numbers_with_many_digits_come_back() -> None:
     # Python refuses to read or write decimal numbers of more than 4300 digits.
+    tally = Tally(3, words=2**20000, accepted=-(2**70))
+    assert back(tally, Tally) == tally
     for value in (Fraction(3**20000, 2**70000 + 1), Fraction(-(7**9000), 5)):
         assert back(value, Fraction) == value
 
 
 def test_what_is_no_result_has_no_place() -> None:
     for value in (object(), [1j], len):
-        with pytest.raises(TypeError, match="unsupported"):
+        with pytest.raises(TypeError, match="no place in a checkpoint"):
             to_json(value)
 
 
