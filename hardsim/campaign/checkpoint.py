@@ -66,8 +66,8 @@ def _field(value: Any) -> Any:
 
 
 def from_json(text: str, kind: Any, place: str) -> Any:
-    """Return the value of type `kind` that is written as JSON; `place` is its name in an error. Raises ValueError if the
-    text stands for no such value."""
+    """Return the value of type `kind` that is written as JSON; `place` is its name in an error. Raises ValueError
+    if the text stands for no such value."""
     import msgspec
 
     try:
