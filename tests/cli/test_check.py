@@ -123,7 +123,7 @@ def test_every_input_runs_and_the_worst_code_wins(
 
 
 def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.campaign.judges.Judge.tally", 2)  # 3 words of length 1, 9 of length 2
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 2)  # 3 words of length 1, 9 of length 2
     outcome = hardsim("check", since, since, "--max-n", "3", "--engine", "mpmath", "--json", "-")
     result = outcome.exits(130).says("partial").result
     assert (result["partial"], result["words"], outcome.json["exit_code"]) == (True, 12, 130)

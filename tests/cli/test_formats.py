@@ -128,7 +128,7 @@ def run_to(ending: str, hardsim: Cli, directory: Path, monkeypatch: pytest.Monke
     if ending == "internal":
         monkeypatch.setattr("hardsim.proving.proof_before_words.prove_subject", lambda *_, **__: _fail())
     if ending == "interrupted":
-        interrupt(monkeypatch, "hardsim.campaign.judges.Judge.tally", 1)
+        interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 1)
     requested = {
         "refuted": ["--regime", "none"],
         "observed": ["--engine", "mpmath"],
@@ -288,7 +288,7 @@ def test_verify_and_bound_have_formats_too(hardsim: Cli, since: Path, tmp_path: 
 def test_what_an_interruption_left_out_is_reported(
     hardsim: Cli, since: Path, future: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    interrupt(monkeypatch, "hardsim.campaign.judges.Judge.tally", 1)
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 1)
     outcome = hardsim("check", since, future, "--max-n", "2", "--format", name).exits(130).says("is partial")
     if name == "junit":
         message = [case[-1].get("message") for case in suite(outcome.out).findall("testcase")]
@@ -300,7 +300,7 @@ def test_what_an_interruption_left_out_is_reported(
     assert "interrupted: the result of" in str(message[0])
     assert "no verdict: interrupted" in str(message[1])
     monkeypatch.undo()
-    interrupt(monkeypatch, "hardsim.campaign.judges.Judge.tally", 1)
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 1)
     document = hardsim("check", since, future, "--max-n", "2", "--format", "json").exits(130).json
     assert (document["not_run"], document["stopped"]) == ([{"input": str(future), "regime": None}], False)
 

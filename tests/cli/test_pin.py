@@ -157,7 +157,7 @@ def test_the_permissions_are_kept_and_a_link_is_followed(hardsim: Cli, tmp_path:
 
 def test_an_interrupted_check_pins_what_it_found(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "since.ltl", "alphabet: a b c\na S b\n")
-    interrupt(monkeypatch, "hardsim.campaign.judges.Judge.tally", 2)
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 2)
     hardsim("check", path, "--regime", "none", "--max-n", "4", "--pin").exits(130).says(
         "pinned as an example: reject: bc"
     )
@@ -287,7 +287,7 @@ def test_a_check_is_resumed_among_its_pinned_words(
         monkeypatch.setattr("hardsim.campaign.checkpoint.INTERVAL", 0.0)
         monkeypatch.setattr("hardsim.campaign.checkpoint.SHARE", 0)
         with monkeypatch.context() as patched:
-            interrupt(patched, "hardsim.campaign.judges.Judge.tally", after)
+            interrupt(patched, "hardsim.campaign.judges.HardJudge.tally", after)
             hardsim(*requested, "--resume", kept).exits(130)
         assert hardsim(*requested, "--resume", kept, "--json", "-").exits(1).result == whole
 

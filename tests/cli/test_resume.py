@@ -167,7 +167,7 @@ sys.stdin.read()
 @pytest.fixture
 def begun(since: Path, tmp_path: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the file of an interrupted check."""
-    interrupt(monkeypatch, "hardsim.campaign.judges.Judge.tally", 1)
+    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 1)
     hardsim("check", since, "--max-n", "3", "--resume", tmp_path / "run").exits(130)
     monkeypatch.undo()
     return tmp_path / "run"
