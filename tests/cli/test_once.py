@@ -28,7 +28,7 @@ def recorded(patch: pytest.MonkeyPatch, module: Any, name: str) -> list[Any]:
     [
         ("check since --max-n 4", 1),
         ("check since majority --max-n 3", 2),
-        ("check since --at first --regime all --max-n 2", 2),
+        ("check since --at first --regime all --max-n 2", 1),
         ("prove since --max-n 4", 1),
         ("prove since --all-n", 1),
         ("bound since --gap --max-n 3", 1),
