@@ -494,11 +494,10 @@ class Model:
         with self._call("words", keywords) as call:
             request, given = call.request, self._input
             require_affordable(given, request)
-            about: Input | Subject = given
             if not given.compilable and request.by == "oracle":
                 facts, found = None, accepted_language(given, request)
             else:
-                about = subject = call.subject()
+                subject = call.subject()
                 facts, found = subject.facts, language(subject, request)
                 if request.by == "soft":
                     call.precision(subject, request.max_n)
@@ -508,7 +507,7 @@ class Model:
             with suppress(KeyboardInterrupt):
                 kept.extend(found)
                 whole = True
-        return words_result(about, facts, request, kept, not whole)
+        return words_result(given, facts, request, kept, not whole)
 
     @_answering
     def equiv(

@@ -383,6 +383,17 @@ def test_the_checker_is_small() -> None:
     assert sum(lines[name] for name in CHECKER if name not in OF_PROGRAMS) < 2_400
 
 
+def test_nothing_outside_asks_which_kind_of_input_it_has() -> None:
+    taken = {
+        (module, name)
+        for module, tree in package_trees().items()
+        if not within(module, "targets")
+        for source, name in imported_names(tree, module)
+        if within(source, "hardsim.targets.inputs")
+    }
+    assert {name for _, name in taken} == {"Input", "of_formula"}
+
+
 def test_no_function_is_too_long() -> None:
     assert in_package({module: long_functions(tree) for module, tree in package_trees().items()}) == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
@@ -20,31 +20,29 @@ def command(request: Request) -> None:
     """Run `hardsim words` as requested, and print its results."""
     with session("words", request) as current:
         given = list(current.read())
-        show = partial(_print, current, request.regime == ALL or current.several(given))
+        headings = request.regime == ALL or current.several(given)
         for one in given:
             with current.guard(one.name):
                 require_affordable(one, request)
                 if not one.compilable and request.by == "oracle":
-                    show(one, None, accepted_language(one, request))
+                    _print(current, headings, one, None, accepted_language(one, request))
                 else:
-                    current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))
+                    current.each(one, partial(_print_model, current, headings, one))
             if current.interrupted:
                 break
 
 
-def _model(current: Session, subject: Subject) -> Iterator[Word]:
-    """Return an iterator of the accepted words of one subject, as they are found."""
+def _print_model(current: Session, headings: bool, given: Input, subject: Subject) -> None:
+    """Print the accepted words of one subject, as they are found."""
     request = current.request
     found = language(subject, request)
     if request.by == "soft":
         current.precision(subject, request.max_n)
         current.remark(subject.name, subject.regime, observed_words(request))
-    return found
+    _print(current, headings, given, subject.facts, found)
 
 
-def _print(
-    current: Session, headings: bool, given: Input | Subject, facts: ModelFacts | None, found: Iterable[Word]
-) -> None:
+def _print(current: Session, headings: bool, given: Input, facts: ModelFacts | None, found: Iterable[Word]) -> None:
     """Print words as they are found, until there are no more or the run is interrupted."""
     request, alphabet = current.request, given.alphabet
     if headings:

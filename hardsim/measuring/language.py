@@ -90,11 +90,11 @@ def words_up_to(size: int, max_n: int) -> int:
 
 
 def words_result(
-    given: Input | Subject, facts: ModelFacts | None, request: Request, kept: Sequence[Word], interrupted: bool
+    given: Input, facts: ModelFacts | None, request: Request, kept: Sequence[Word], interrupted: bool
 ) -> WordsResult:
     """Return the result for the words found. After an interruption it covers the words up to the last one found."""
     tried = words_up_to(len(given.alphabet), request.max_n)
-    if isinstance(given, Input) and given.oracle_alone:
+    if given.oracle_alone:
         # The words of a regular expression are listed from its automaton; no others are tried.
         tried = len(kept)
     elif interrupted:
