@@ -93,7 +93,10 @@ def test_the_first_tie_of_a_nearest_head_depends_on_the_grouping(name: str, time
     assert first_tie(name, "exact", 700) == exact
 
 
-@pytest.mark.parametrize(("regime", "lengths"), [("temperature", (410, 52, 5)), ("position", (683, 86, 6))])
+@pytest.mark.parametrize(
+    ("regime", "lengths"),
+    [("temperature", (410, 52, 5)), pytest.param("position", (683, 86, 6), marks=pytest.mark.slow)],
+)
 def test_since_is_wrong_from_the_first_tie_on(regime: str, lengths: tuple[int, int, int]) -> None:
     """With beta 8 model.py computes 8 (q + j/(2n)) n, or 8 n q + 4 j, whose two terms are exact."""
     found = rows(made_of("since.ltl", regime, Fraction(8)), 700)
