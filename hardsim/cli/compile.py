@@ -38,7 +38,7 @@ def command(request: Request) -> None:
         def write(subject: Subject) -> None:
             if request.hard and not subject.proves_formula:
                 current.remark(subject.name, None, request.softening())
-            if not request.hard and (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
+            if not request.hard and subject.by_theorem:
                 require_affordable(subject, CheckOptions(max_n=request.max_n), range(1, request.max_n + 1))
             with patient(f"{subject.name}: measuring words to length {request.max_n:,} takes long"):
                 text, ties = compiled_document(subject, request.hard, request.max_n)

@@ -153,7 +153,7 @@ def _made(current: Session, given: Input) -> Export:
         if subject.blank is not None:
             message = f"the files written do not pad words with {subject.blank}: pad them as the program does"
             current.remark(given.name, None, message, tell=note)
-        if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
+        if subject.by_theorem:
             require_affordable(subject, CheckOptions(max_n=request.max_n), range(1, request.max_n + 1))
     with patient(f"{given.name}: measuring words to length {request.max_n:,} takes long"):
         made = export_of(given, request.options()[0], request.max_n)

@@ -51,7 +51,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
     request, max_n = current.request, current.request.max_n
     if not given.is_network:
         subject = given.compile(options)
-        if (subject.formula, subject.sharpness, subject.temperature) == (None, None, None):
+        if subject.by_theorem:
             max_n = min(max_n, SHORT) if "max_n" in request.written else 8
             require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
     made = export_of(given, options, max_n)

@@ -38,7 +38,9 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
         raise Undecided(f"{subject.name}: not proved for every length, so there are no queries of its steps")
     try:
         text = (
-            smt_text(writer(subject.model, subject.program), subject.name) if subject.formula else _of_program(result)
+            smt_text(writer(subject.model, subject.program), subject.name)
+            if subject.proves_formula
+            else _of_program(result)
         )
     except NotProved as failure:
         raise Undecided(

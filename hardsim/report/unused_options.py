@@ -110,8 +110,7 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
     remarks = []
     if request.counting is not None and subject.proves_formula and not subject.facts.counting:
         remarks.append("--counting: not used; the formula compares no counts")
-    lawful = subject.one_network or subject.temperature is not None
-    if command == "compile" and "max_n" in request.written and (lawful or request.hard):
+    if command == "compile" and "max_n" in request.written and (request.hard or not subject.by_theorem):
         remarks.append("--max-n: not used; the written network reads words of every length")
     return remarks
 

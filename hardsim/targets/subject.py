@@ -354,6 +354,11 @@ class Subject(Target):
         return parse_arith(found.temperature) if found.proved and found.temperature is not None else None
 
     @property
+    def by_theorem(self) -> bool:
+        """True if Theorem 26 gives the temperature, another one for each length."""
+        return not self.one_network and self.temperature is None
+
+    @property
     def by_structure(self) -> bool:
         """True if enough is known of every word without running it. For a program this includes that its integers
         stay in range: only then hard attention computes what the program does.
