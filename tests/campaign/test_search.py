@@ -16,9 +16,17 @@ from hardsim.campaign.search import OPERATIONS, SEEDS, LengthSearch, Start, near
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.regex.automaton import Automaton
-from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import judging
-from tests.support.check import CheckOptions, CheckResult, External, Progress, Verdict, Word, check_subject
+from tests.support.check import (
+    CheckOptions,
+    CheckResult,
+    External,
+    ModelOptions,
+    Progress,
+    Verdict,
+    Word,
+    check_subject,
+)
 from tests.support.external import mean_of_a, model_of
 from tests.support.language import parse_regex
 from tests.support.subjects import known

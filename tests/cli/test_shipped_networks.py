@@ -11,8 +11,7 @@ from safetensors.numpy import load_file
 
 from formulas.networks.train import PLANS, SPECIAL, Plan, initial
 from hardsim.examples import NETWORKS
-from hardsim.targets.base import ModelOptions
-from tests.support.check import read_input
+from tests.support.check import ModelOptions, read_input
 from tests.support.language import formulas_directory
 
 FOLDER = formulas_directory() / NETWORKS

@@ -8,9 +8,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from hardsim.reading.wrapping import state_dict_of, unwrapped
-from hardsim.targets.base import ModelOptions
 from tests.reading.folders import DATA, difference, library_outputs, write_folder
-from tests.support.check import read_input
+from tests.support.check import ModelOptions, read_input
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import network_of, read_folder

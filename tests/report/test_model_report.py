@@ -6,7 +6,6 @@ from fractions import Fraction
 import pytest
 
 from hardsim.campaign.result import HeadResult
-from hardsim.lang.ltl_parser import parse_expression
 from hardsim.program.sharpness import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
 from hardsim.targets.formula import FormulaTarget
@@ -14,7 +13,7 @@ from hardsim.targets.weights import WeightsTarget
 from tests.report.screens import printed
 from tests.support.check import Subject
 from tests.support.documents import valid, validator_of
-from tests.support.language import parse_arith
+from tests.support.language import parse_arith, parse_expression
 from tests.support.model import (
     Affine,
     Encoding,

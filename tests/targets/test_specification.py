@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 import hardsim
-from hardsim.targets.base import ModelOptions
 from hardsim.targets.expected import UNKNOWN
 from hardsim.targets.external import judging
 from hardsim.targets.paths import expand_paths
 from hardsim.targets.specification import read_specification
 from tests.cli.conftest import written
-from tests.support.check import CheckOptions, External, Verdict, Word, check_subject, read_input
+from tests.support.check import CheckOptions, External, ModelOptions, Verdict, Word, check_subject, read_input
 from tests.support.external import hooked_folder, mean_of_a, model_of
 from tests.support.language import InputError, OutOfRange, SourceError
 from tests.support.model import Readout
