@@ -128,8 +128,8 @@ class Rule:
 
     @cached_property
     def _sets(self) -> dict[frozenset[str], tuple[Judged, Sequence[Fraction]]]:
-        """The same for sets of texts, which need no other key: an oracle returns the same sets again and again, and a
-        set computes its hash once.
+        """A cache for sets of texts, which need no other key: an oracle returns equal sets again and again, and a set
+        computes its hash once.
         """
         return {}
 
