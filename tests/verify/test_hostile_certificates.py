@@ -260,7 +260,8 @@ def altered(document: dict[str, Any], rng: Random) -> tuple[Any, ...]:
         else:
             owner.insert(rng.randrange(len(owner) + 1), copy.deepcopy(value))
     elif choice == 1 and isinstance(owner, dict) and len(path) > 2:
-        owner[rng.choice([*owner])] = owner.pop(key) if rng.random() < 0.5 else copy.deepcopy(value)
+        name = rng.choice([*owner])  # before the key is taken away, which may be the only one
+        owner[name] = owner.pop(key) if rng.random() < 0.5 else copy.deepcopy(value)
     elif isinstance(value, bool):
         owner[key] = not value
     elif isinstance(value, int):
