@@ -203,11 +203,8 @@ def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[W
 
 
 def check_options_of(request: Request, subject: Target) -> CheckOptions:
-    """Return the options that choose the words of a subject and the arithmetic, for a check.
-
-    Raises:
-        InputError: if the subject is an external network without a reference.
-    """
+    """Return the options that choose the words of a subject and the arithmetic, for a check. Raises InputError if the
+    subject is an external network without a reference."""
     subject.require_reference()
     return tried_of(request, subject)
 
@@ -325,13 +322,9 @@ def check_subject(
 
     The words are shared by the workers of the `crew` (by default `options.workers` processes). Words that the `memory`
     has from an earlier run are not run again. A KeyboardInterrupt ends the check early, with a result that is marked
-    partial; if one came before the check (`stopped`), the result is that of the memory alone.
-
-    Raises:
-        InputError: if an option is out of range, mpmath would need too many digits, the temperature is not positive at
-            some length, or a word leaves the range of a program's construction (OutOfRange).
-        WorkerFailure: if workers are lost again and again.
-    """
+    partial; if one came before the check (`stopped`), the result is that of the memory alone. Raises InputError if an
+    option is out of range, mpmath would need too many digits, the temperature is not positive at some length, or a word
+    leaves the range of a program's construction (OutOfRange); WorkerFailure if workers are lost again and again."""
     _validate(subject, options)
     campaign = _Campaign(subject, options, progress, crew or LocalCrew(options.workers), memory or Memory())
     return to_the_report(campaign.run, campaign.result, stopped)
@@ -375,11 +368,7 @@ class _Campaign:
 
     def run(self) -> None:
         """Tally every planned word that no tally has yet. An error about a whole length ends the run if a mismatch is
-        known.
-
-        Raises:
-            InputError: for such an error without a known mismatch.
-        """
+        known. Raises InputError for such an error without a known mismatch."""
         try:
             self._run()
         except InputError as error:
@@ -528,8 +517,7 @@ class _Campaign:
 
     def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
         """Return the first word on which hard attention itself decides nothing, with the output that is the reason;
-        None if there is no such word. `found` is the mismatch of the check, which may be such a word.
-        """
+        None if there is no such word. `found` is the mismatch of the check, which may be such a word."""
         word = None if self.prepared is None else self.prepared.undecided
         if word is None and found is not None and not found.direct and not settled(found.hard):
             word = found.word
@@ -605,11 +593,8 @@ def own_failure(subject: Target, mismatch: Mismatch | None, violation: Violation
 
 
 def _resumed(tallies: Sequence[Tally], lengths: Sequence[int]) -> dict[int, Tally]:
-    """Return the tallies of an earlier run by length.
-
-    Raises:
-        ValueError: if they do not belong to the first of these lengths.
-    """
+    """Return the tallies of an earlier run by length. Raises ValueError if they do not belong to the first of these
+    lengths."""
     if [tally.n for tally in tallies] != list(lengths[: len(tallies)]):
         raise ValueError("its lengths are not the first lengths of this request")
     if any(tally.words < 0 for tally in tallies):
@@ -628,12 +613,8 @@ def measure_all(
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
     """Run `prepare_words` on all planned words of these lengths. Return its preparation and, by length, the shards
     (words with their runs) and the answers of hard attention. `planned` is called with the number of words,
-    `report_progress` with each length and the number of its words that are done.
-
-    Raises:
-        InputError: if the words do not fit in memory, or a word leaves the range of a program's construction
-            (OutOfRange) and `tolerant` is False.
-    """
+    `report_progress` with each length and the number of its words that are done. Raises InputError if the words do not
+    fit in memory, or a word leaves the range of a program's construction (OutOfRange) and `tolerant` is False."""
     require_affordable(subject, options, lengths)
     with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
         plans: dict[int, WordPlan] = {plan.n: plan for plan in chosen}

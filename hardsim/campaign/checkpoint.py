@@ -145,12 +145,9 @@ class Checkpoint:
     by name.
 
     One process has the file at a time, until `close`. If a row cannot be written later on, the results are still
-    reported: `lost` is called once with the error, and the file is not marked complete.
-
-    Raises:
-        InputError: if the file is not a checkpoint, belongs to another request or is in use by another process (it is
-            left alone then), or cannot be written.
-    """
+    reported: `lost` is called once with the error, and the file is not marked complete. Raises InputError if the file
+    is not a checkpoint, belongs to another request or is in use by another process (it is left alone then), or cannot
+    be written."""
 
     def __init__(self, path: str, request: Mapping[str, Any], inputs: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         self.path = path
@@ -306,11 +303,8 @@ class Checkpoint:
         return time.monotonic() >= self._next
 
     def write(self, kind: str, name: str, value: str) -> None:
-        """Write one row in place of the earlier one; if writing fails, the file stays as it was.
-
-        Raises:
-            InputError: if writing fails and there is no `lost` callback.
-        """
+        """Write one row in place of the earlier one; if writing fails, the file stays as it was. Raises InputError if
+        writing fails and there is no `lost` callback."""
         started = time.monotonic()
         try:
             with closing(self._open()) as database, database:
@@ -333,11 +327,8 @@ class Checkpoint:
 
 
 def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[str]]]) -> Checkpoint | None:
-    """Return the checkpoint of `--resume`, with its contents or new; None without this option.
-
-    Raises:
-        InputError: as for `Checkpoint`, and if the file is one of the inputs, or standard output.
-    """
+    """Return the checkpoint of `--resume`, with its contents or new; None without this option. Raises InputError as for
+    `Checkpoint`, and if the file is one of the inputs, or standard output."""
     if request.resume is None:
         return None
     if request.resume == STDOUT:

@@ -43,8 +43,7 @@ EACH = 3
 """Most words shown of each kind: accepted, rejected, mapped."""
 ASKED, ASKED_ONE_BY_ONE, STRUCTURED = 1000, 200, 24
 """Largest numbers of words to run while searching for words to show: of formulas, which are run all together; of any
-other input; and of a length that has more words than that.
-"""
+other input; and of a length that has more words than that."""
 LONGEST_SHOWN = 12
 """Largest number of symbols of a word that is shown."""
 
@@ -53,8 +52,7 @@ Interval = tuple[Fraction, Fraction]
 
 def explained(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
     """Return a result with its explanation. If the answers agree, it is a few words to show; if not, the place where
-    softmax departs from hard attention and the command that shows more.
-    """
+    softmax departs from hard attention and the command that shows more."""
     mismatch = result.mismatch
     # A mismatch is explained even where it refutes nothing (hard attention undecided): the command still helps.
     if mismatch is not None:
@@ -123,8 +121,7 @@ def _clip(value: Fraction) -> Fraction:
 
 def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> Parting | None:
     """Return the place where softmax departs from hard attention on a mismatching word. Return None where the two
-    agree, where no arithmetic decides, and for words with more than LONGEST_TRACED positions.
-    """
+    agree, where no arithmetic decides, and for words with more than LONGEST_TRACED positions."""
     word = mismatch.word
     if not mismatch.soft_differs or subject.positions(len(word)) > LONGEST_TRACED:
         return None
@@ -134,13 +131,9 @@ def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> P
 
 
 def parting(judge: HardJudge, word: Word) -> Parting | None:
-    """Return the head that makes the first clip differ, in the first layer and at the first position where one does,
-    or else the head with the largest error of all. Return None where softmax reads everywhere what hard attention
-    reads.
-
-    Raises:
-        Undecided: if the softmax network reaches no answer.
-    """
+    """Return the head that makes the first clip differ, in the first layer and at the first position where one does, or
+    else the head with the largest error of all. Return None where softmax reads everywhere what hard attention reads.
+    Raises Undecided if the softmax network reaches no answer."""
     subject, program = judge.subject, judge.program
     prepared = subject.prepared(word)
     found = judge.soft.words.run(prepared)
@@ -198,8 +191,7 @@ def _divergence(runs: _Runs, number: int, head: Head, out: str, place: int, allo
 
 def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | None = None) -> str:
     """Return the command line, quoted for a POSIX shell, that traces one word on the same network, or evaluates the
-    word if it is too long to trace.
-    """
+    word if it is too long to trace."""
     # Options equal to the default of the command are left out: the command should be short.
     options: dict[str, str | None] = {}
     file, budget = subject.formula, subject.sharpness
@@ -241,8 +233,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
 
 def command_line(command: str, source: Sequence[str], text: str, given: Sequence[str]) -> str:
     """Return the command line that runs a command on an input and a word with the given options, quoted for a
-    POSIX shell.
-    """
+    POSIX shell."""
     # After -- nothing is an option, so a word or a path may begin with a dash.
     dash = ["--"] if any(one.startswith("-") for one in (*source, text)) and text != "-" else []
     line = shlex.join(["hardsim", command, *given, *dash, *source, text] if dash or not source else

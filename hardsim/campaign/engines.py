@@ -131,11 +131,8 @@ class HardRunner:
         return [prepared] if isinstance(self._model, BatchHard) else batches(prepared, positions)
 
     def run(self, prepared: Sequence[Word]) -> Hard:
-        """Return the exact run of words of one length, given in the form that the program reads (`prepared`).
-
-        Raises:
-            InvariantError: if a formula's head breaks a promise.
-        """
+        """Return the exact run of words of one length, given in the form that the program reads (`prepared`). Raises
+        InvariantError if a formula's head breaks a promise."""
         model = self._model
         trace = model.run(model.symbols(prepared)) if isinstance(model, BatchHard) else model.run(prepared)
         return Hard.of(self.subject, self.program, trace)
@@ -318,10 +315,7 @@ class WordEngine:
 
     def run(self, word: Word, open_: bool = True) -> SoftTrace:
         """Run the network on a word as it is read. If `open_`, the precision is raised until the answer is settled.
-
-        Raises:
-            Undecided: if the answer is not settled at the largest precision.
-        """
+        Raises Undecided if the answer is not settled at the largest precision."""
         if self.subject.exact:
             return self.soft.run(word)
         return self.soft.run(word, self.subject.is_settled if open_ else lambda trace: True)
@@ -589,11 +583,8 @@ class SoftEngine:
         self._allowed: dict[int, dict[Place, float]] = {}
 
     def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
-        """Return the network's answers on words of one length as they are read.
-
-        Raises:
-            Undecided: if the engine is float64, and this process does not round as its bounds assume.
-        """
+        """Return the network's answers on words of one length as they are read. Raises Undecided if the engine is
+        float64, and this process does not round as its bounds assume."""
         if self.engine == FLOAT64 and (reason := distrust()) is not None:
             raise Undecided(reason)
         if self.floats is None:

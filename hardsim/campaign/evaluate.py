@@ -28,10 +28,7 @@ def preparation(
     subject: Subject, options: CheckOptions, lengths: Sequence[int], extra: Sequence[Word] = ()
 ) -> Preparation:
     """Return hard attention measured at some lengths, on the words that a check would try and on the `extra` words.
-
-    Raises:
-        OutOfRange: if a program leaves the range that its construction covers.
-    """
+    Raises OutOfRange if a program leaves the range that its construction covers."""
     accepts = Deciding(subject)
     plans = {n: words_of(subject, options, n, accepts) for n in lengths}
     extra_by_length = {n: [word for word in extra if len(word) == n] for n in lengths}
@@ -47,11 +44,8 @@ def preparation(
 
 def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
     """Return Theorem 26's temperature at every length, from 1 on, that a prepared word can have. For padded words, a
-    length between two measured ones gets the temperature of the next longer one, which is smaller.
-
-    Raises:
-        Undecided: if no temperature gives an error of at most epsilon.
-    """
+    length between two measured ones gets the temperature of the next longer one, which is smaller. Raises Undecided if
+    no temperature gives an error of at most epsilon."""
     known = {found.n: plan_length(prepared, subject, n).theorem for n, found in prepared.facts.items()}
     lengths = sorted(known)
     return LengthTable(tuple(known[next(m for m in lengths if m >= n)] for n in range(1, lengths[-1] + 1)))
@@ -65,12 +59,8 @@ def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
 def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tuple[Tie, ...]]:
     """Return the JSON document of a subject, and the ties of the words that were run for it. The document is hard
     attention (`hard`) or the softmax network. The temperature of a program or model is its own; else one that is proved
-    for every length; else that of Theorem 26 at each length up to `max_n`.
-
-    Raises:
-        Undecided: if no temperature gives an error of at most epsilon.
-        OutOfRange: if a program leaves the range that its construction covers.
-    """
+    for every length; else that of Theorem 26 at each length up to `max_n`. Raises Undecided if no temperature gives an
+    error of at most epsilon; OutOfRange if a program leaves the range that its construction covers."""
     if hard or subject.one_network:
         return (store_program if hard or not subject.proves_formula else store_text)(subject), ()
     if subject.temperature is not None and not subject.given_temperature:
@@ -96,21 +86,14 @@ def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> C
 
 
 def judge_of(subject: Subject, options: CheckOptions, word: Word) -> HardJudge:
-    """Return the judge that answers a word.
-
-    Raises:
-        OutOfRange: if a program leaves the range that its construction covers.
-    """
+    """Return the judge that answers a word. Raises OutOfRange if a program leaves the range that its construction
+    covers."""
     return _judges(subject, options, [word])(len(word))
 
 
 def evaluate(subject: Subject, words: Sequence[Word], options: CheckOptions) -> Iterator[Evaluation]:
     """Yield all answers on each word in turn; the temperature is Theorem 26's for the word's length unless there is
-    another.
-
-    Raises:
-        OutOfRange: if a program leaves the range that its construction covers.
-    """
+    another. Raises OutOfRange if a program leaves the range that its construction covers."""
     return chain.from_iterable(evaluate_together(subject, words, options))
 
 
@@ -134,11 +117,7 @@ def accepted_words(
 ) -> Iterator[Word]:
     """Yield the words that the semantics ("oracle"), hard attention or softmax accepts; the words are given shortest
     first. A subject without semantics of its own has hard attention as its oracle. A softmax output that is neither
-    accept nor reject accepts nothing.
-
-    Raises:
-        Undecided: if softmax reaches no answer on a word.
-    """
+    accept nor reject accepts nothing. Raises Undecided if softmax reaches no answer on a word."""
     hard, at = HardRunner(subject), None
     for _, same_length in groupby(words, len):
         # The temperature of a length depends on all words that are run there, so they are read before the first

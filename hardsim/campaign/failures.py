@@ -27,11 +27,8 @@ def given_up(failed: int, after: int) -> bool:
 def evaluated_apart(
     words: Sequence[Word], answer: Callable[[Sequence[Word]], list[Evaluation]]
 ) -> tuple[list[Evaluation], tuple[WordError, ...]]:
-    """Return the answers on words, and the words that have no answer, each with its error.
-
-    Raises:
-        InputError: the first reason why a word has none, unless another word is a mismatch, which must not be lost.
-    """
+    """Return the answers on words, and the words that have no answer, each with its error. Raises InputError with the
+    first reason why a word has none, unless another word is a mismatch, which must not be lost."""
     parts, bad = apart(words, answer)
     found = [one for part in parts for one in part]
     if bad and all(one.mismatch is None for one in found):

@@ -38,8 +38,7 @@ def fitted(series: Mapping[str, Points]) -> tuple[Growth, ...]:
 
 def fit(what: str, points: Points) -> Growth:
     """Return the power law fitted to some points, two of which have different n, by least squares of log value
-    against log n.
-    """
+    against log n."""
     xs = [log(n) for n, _ in points]
     # Fractions may be beyond float64; the logarithms of their parts are not.
     ys = [log(value.numerator) - log(value.denominator) for _, value in points]

@@ -47,8 +47,7 @@ _BLOCKS = (__file__, contextmanager.__code__.co_filename)
 
 class _State:
     """The state of this process. KeyboardInterrupt may be raised now (`open`), is `waiting` to be raised, or was
-    `raised`; `requested_at` is the time of the first request to end.
-    """
+    `raised`; `requested_at` is the time of the first request to end."""
 
     open = False
     waiting = False

@@ -174,8 +174,7 @@ def judging_of(target: Target, engine: str, dps: int | None) -> Judging:
 class Judges:
     """A function object that returns the tally of a shard of any length, in any process. With `prepared` runs it
     makes the plan of the shard's length, and returns this plan with the tally. Otherwise it uses the one network that
-    the subject has for every length, and returns None in place of a plan.
-    """
+    the subject has for every length, and returns None in place of a plan."""
 
     def __init__(self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str) -> None:
         self.subject, self.prepared, self.dps, self.engine = subject, prepared, dps, engine

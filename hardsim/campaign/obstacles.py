@@ -26,8 +26,7 @@ from hardsim.targets.subject import SIDES, Subject
 
 TRIED, IN_ORDER = 2_000, 3_000
 """Largest numbers of words tried, over all lengths together: first of all words of the short lengths, then of
-words with their symbols in order.
-"""
+words with their symbols in order."""
 LONGEST = 24
 """Length of the longest of these words."""
 
@@ -35,8 +34,7 @@ LONGEST = 24
 @dataclass(frozen=True)
 class Obstacles:
     """Results of running short words: the first word on which hard attention decides nothing, and the first tie of each
-    head that has one.
-    """
+    head that has one."""
 
     undecided: HardUndecided | None = None
     ties: tuple[Tie, ...] = ()
@@ -44,8 +42,7 @@ class Obstacles:
     def reason(self, proof: str | None) -> str:
         """Return the reason why a model's own weights are not proved to simulate it. A tie whose positions carry
         different values comes first, then a word on the threshold, then the other ties; the last two stand beside the
-        prover's reason (`proof`).
-        """
+        prover's reason (`proof`)."""
         differ = next((tie.reason for tie in self.ties if tie.reason), "")
         if differ:
             return f"{differ}; weights that break ties (Lemma 8) are added only where the words of a length are run"
@@ -64,8 +61,7 @@ class Obstacles:
 
 def obstacles(subject: Subject) -> Obstacles:
     """Search short words of a hard-attention model for reasons why softmax cannot simulate it. Stop at the first
-    length with a word that hard attention leaves undecided, or with a tie whose positions carry different values.
-    """
+    length with a word that hard attention leaves undecided, or with a tie whose positions carry different values."""
     ties: tuple[Tie, ...] = ()
     for words in _searched(subject.alphabet):
         n = len(words[0])
@@ -81,8 +77,7 @@ def known_ties(subject: Subject) -> tuple[Tie, ...]:
     """Return the first tie, on short words, of each leftmost or rightmost head whose maximum is not known to be
     unique. The search stops at the first length with an undecided word or with a tie whose positions carry
     different values. Empty if there is no law or the subject is an S-RASP program. Used for a model that is
-    proved from its weights.
-    """
+    proved from its weights."""
     law = subject.law
     # Programs are proved from their structure, not their weights.
     if isinstance(law, NoProof) or subject.constructed:
@@ -99,8 +94,7 @@ def known_ties(subject: Subject) -> tuple[Tie, ...]:
 
 def merged_ties(found: Iterable[Iterable[Tie]]) -> tuple[Tie, ...]:
     """Merge the ties found at several lengths, shortest first, into one per head: its first tie, with its first row
-    whose tied positions carry different values.
-    """
+    whose tied positions carry different values."""
     kept: dict[str, Tie] = {}
     for tie in (tie for some in found for tie in some):
         known = kept.setdefault(tie.head, tie)
@@ -111,8 +105,7 @@ def merged_ties(found: Iterable[Iterable[Tie]]) -> tuple[Tie, ...]:
 
 def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
     """Yield the words of one length at a time, the shortest length first: all words while they are few, then those
-    whose symbols are in order.
-    """
+    whose symbols are in order."""
     left, ordered, size = TRIED, IN_ORDER, len(alphabet)
     for n in range(1, LONGEST + 1):
         left -= count_words(size, n)
@@ -128,8 +121,7 @@ def _searched(alphabet: Alphabet) -> Iterator[list[Word]]:
 
 def hard_undecided(subject: Subject, word: Word) -> HardUndecided | None:
     """Return the first output of a word that decides nothing. Return None if every output decides, or if the cause is
-    that the outputs of a position name no symbol, or several.
-    """
+    that the outputs of a position name no symbol, or several."""
     program, prepared = subject.program, subject.prepared(word)
     trace = HardRunner(subject).trace([prepared])
     n, place = trace.n, program.reading_index(trace.n)

@@ -40,20 +40,15 @@ NUMBER = "a number, or text such as '7/2'"
 class ValueKind:
     """A kind of values: the function that writes a Python value as it is typed on the command line, whose TypeError
     says what is expected; the parser of that text (None: the text is the value), whose InputError says what is wrong;
-    and the type of the Python values, as a signature writes it (empty: the type of the option).
-    """
+    and the type of the Python values, as a signature writes it (empty: the type of the option)."""
 
     text_of: Callable[[object], Any]
     parse: Callable[[str], Any] | None = None
     python: str = ""
 
     def of_python(self, name: str, value: object) -> Any:
-        """Convert a Python value into the value of the option `name`.
-
-        Raises:
-            TypeError: if the value has a type that the option does not accept.
-            InputError: if the option cannot have this value.
-        """
+        """Convert a Python value into the value of the option `name`. Raises TypeError if the value has a type that the
+        option does not accept; InputError if the option cannot have this value."""
         try:
             text = self.text_of(value)
             return text if self.parse is None else self.parse(text)
@@ -107,8 +102,7 @@ def one_of(names: Sequence[str], python: str = "") -> ValueKind:
 
 def integer(low: int | None, high: int | None) -> ValueKind:
     """Return the kind of integers from `low` to `high`, both included (None: no limit). Its InputError names the
-    range in one sentence.
-    """
+    range in one sentence."""
 
     def parse(text: str) -> int:
         # The length is tested before int(), which refuses or takes long for very many digits.
@@ -186,8 +180,7 @@ def _written(value: Rational) -> str:
 
 def _of_real(value: Any) -> str:
     """Return a binary number of any precision as a rational. Raise InputError unless its printed decimals are its
-    exact value.
-    """
+    exact value."""
     try:
         near = float(value)
         same = bool(value == near)

@@ -38,8 +38,7 @@ MODEL = "regime beta tau at single_head counting"
 TRIED = "max_n exhaustive samples seed"
 DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
-check. A check can be resumed only with the same values of the last group.
-"""
+check. A check can be resumed only with the same values of the last group."""
 COMPILED = "regime beta tau single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
 
@@ -136,8 +135,7 @@ class Option:
 
 def option(spelled: str, **settings: Any) -> Callable[[str], Any]:
     """Return the function that takes the help of an option and returns its field, which holds the entry
-    `Option(spelled, help, **settings)`.
-    """
+    `Option(spelled, help, **settings)`."""
     of_flags: dict[str, Any] = {"default": False, "kind": kinds.FLAG}
     one = Option(spelled, "", **(of_flags if spelled.split()[-1].startswith("-") else {}) | settings)
     return lambda help: field(default=one.default, metadata={"option": replace(one, help=" ".join(help.split()))})
@@ -361,12 +359,8 @@ class Request:
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:
-        """Return the model options, one for each regime that the request covers.
-
-        Raises:
-            InputError: if the regime, the position, the counting or the engine is unknown.
-            SourceError: if the temperature is no expression.
-        """
+        """Return the model options, one for each regime that the request covers. Raises InputError if the regime, the
+        position, the counting or the engine is unknown; SourceError if the temperature is no expression."""
         from hardsim.lang.arith import parse_arith
         from hardsim.program.regimes import PROVEN, REGIMES
         from hardsim.targets.base import ModelOptions
@@ -389,8 +383,7 @@ class Request:
     def given(self, options: str, command: str = "") -> str:
         """Return those of the named options (field names separated by spaces) that differ from the defaults of a
         command, as they are typed; "" if none does. The largest length counts as given even if it is the default: it
-        then decides the reach of a proof.
-        """
+        then decides the reach of a proof."""
         entries = {name: OPTIONS[name] for name in options.split()}
         differ = {name for name, one in entries.items() if getattr(self, name) != one.default_of(command)}
         found = differ - {"max_n"} | self.written & {"max_n"}
@@ -398,8 +391,7 @@ class Request:
 
     def idle(self, given: Input) -> str | None:
         """Return a remark on options that have no effect on an input, or None if all have (a hard-attention model may
-        have its own beta).
-        """
+        have its own beta)."""
         if given.oracle_alone:
             named = self.given(f"{MODEL} epsilon engine dps dialect")
             return f"{named}: for networks and formulas; a regular expression is an oracle alone" if named else None
@@ -420,11 +412,8 @@ class Request:
         return f"{named}: for formulas; {message}" if named else None
 
     def require_stored(self, given: Input) -> None:
-        """Refuse compilation options for an external network, whose weights are used unchanged.
-
-        Raises:
-            InputError: naming these options.
-        """
+        """Refuse compilation options for an external network, whose weights are used unchanged. Raises InputError,
+        naming these options."""
         named = self.given(COMPILED)
         if named:
             message = f"{given.name} is an external network, which is used unchanged: {named} does not apply"
@@ -432,8 +421,7 @@ class Request:
 
     def softening(self) -> str | None:
         """Return a remark on options that set how sharp softmax attention is, for a target without softmax. Return
-        None if no such option was given.
-        """
+        None if no such option was given."""
         given = {"--beta": self.beta, "--tau": self.tau, "--epsilon": self.epsilon}
         named = [name for name, value in given.items() if value is not None]
         return f"{', '.join(named)}: for softmax; hard attention has no temperature" if named else None
@@ -443,19 +431,15 @@ def unknown(
     what: str, given: str, known: Sequence[str], more: str = "", called: Mapping[str, str] | None = None
 ) -> InputError:
     """Return the error for a value that is none of the `known` ones. `called` maps names that other tools use, in
-    lower case, to the names used here.
-    """
+    lower case, to the names used here."""
     other = (called or {}).get(given.lower())
     near = f"did you mean {other}?" if other is not None else did_you_mean(given, known)
     return InputError(f"unknown {what} {given!r}{near and f': {near}'}", f"The {what}s are: {', '.join(known)}{more}.")
 
 
 def require_one_regime(request: Request, why: str) -> None:
-    """Refuse `--regime all` where only one regime is possible; `why` gives the reason.
-
-    Raises:
-        InputError: if the request is for all regimes.
-    """
+    """Refuse `--regime all` where only one regime is possible; `why` gives the reason. Raises InputError if the request
+    is for all regimes."""
     if request.regime == ALL:
         raise InputError(f"{why}: --regime {ALL} names several", "Name one regime.")
 

@@ -93,8 +93,7 @@ LONGEST_VALUE = 12
 """Largest number of characters of an exact value in a sentence; a longer value is rounded."""
 SINGLE_ROWS, MOST_ROWS = 8, 12
 """Number of shortest lengths, from 1 on, that have a row each in a table, and largest number of rows of such a
-table.
-"""
+table."""
 
 
 class Verdict(StrEnum):
@@ -120,8 +119,7 @@ class Verdict(StrEnum):
 
 def judged_part(answer: Answer, reference: Answer) -> Answer:
     """Return an answer without the positions that the reference leaves open. Return the whole answer if none is open,
-    or if the numbers of positions of the two differ.
-    """
+    or if the numbers of positions of the two differ."""
     if not isinstance(answer, tuple) or not isinstance(reference, tuple):
         return answer
     if len(answer) != len(reference) or None not in reference:
@@ -141,8 +139,7 @@ class Mismatch(Record):
     """The answer of hard attention."""
     soft: Answer
     """The answer of softmax. None where the output of a network that rounds to 0 or 1 is neither, or where the output
-    of any other network lies on its threshold.
-    """
+    of any other network lies on its threshold."""
     output: Measured | None = None
     """An acceptor's softmax output, the middle of its enclosure; None if none was reached or known."""
     decided: bool = True
@@ -160,8 +157,7 @@ class Mismatch(Record):
         self,
     ) -> Annotated[str, one_of("soft/hard", "hard/oracle", "soft/hard and hard/oracle", UNSETTLED, DIRECT)]:
         """The pairs of answers that disagree. Where hard attention decides nothing, softmax cannot disagree with
-        it.
-        """
+        it."""
         pairs = (("soft/hard", self.soft_differs), ("hard/oracle", self.hard_differs))
         return DIRECT if self.direct else " and ".join(name for name, differs in pairs if differs) or UNSETTLED
 
@@ -191,8 +187,7 @@ class Mismatch(Record):
 
     def certain(self, engine: str) -> bool:
         """Return True if a mismatch is certain with an engine. Semantics and hard attention are exact; an mpmath
-        result is only observed. An expected value that no output has needs no arithmetic.
-        """
+        result is only observed. An expected value that no output has needs no arithmetic."""
         return self.refutes and (engine != MPMATH or self.hard_differs or self.no_output is not None)
 
 
@@ -235,8 +230,7 @@ Own: TypeAlias = Annotated[
 class FirstFailure(Record):
     """The head that failed first: its error is so large that a clip which reads it does not give the Boolean of hard
     attention. At the shortest such length it is in the first layer where this happens. Later heads that depend on
-    this clip have void bounds.
-    """
+    this clip have void bounds."""
 
     head: str
     """The head's name."""
@@ -249,8 +243,7 @@ class FirstFailure(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class HeadResult(Record):
     """One head over the words tried of one length: its largest error and its least score gap, each beside its
-    bound.
-    """
+    bound."""
 
     name: str
     """The head's name."""
@@ -271,8 +264,7 @@ class HeadResult(Record):
     """For look-ups of counts, the bound of Lemma 7 as the paper states it, twice `bound`."""
     kind: HeadKind | None = None
     """The head's attention on the words tried: uniform (every score 0), tieless (one largest score in each row) or
-    ties (several in some row); None where rows were not measured.
-    """
+    ties (several in some row); None where rows were not measured."""
     most_maxima: Positive | None = None
     """Largest number of positions that share the largest score of a row; None where `kind` is None."""
     score_range: Exact | None = None
@@ -303,8 +295,7 @@ class LayerResult(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class TemperatureRange(Record):
     """The temperatures of all positions, in units of the score per nat, between two rationals. They are next to the
-    temperature where that is no rational number.
-    """
+    temperature where that is no rational number."""
 
     least: Exact
     """The smallest temperature, or a rational below it."""
@@ -321,8 +312,7 @@ class TemperatureRange(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class LengthResult(Record):
     """The results for the words tried of one length. Acceptance gap and margin are known for networks that round to 0
-    or 1; size, temperature, theorem, epsilon and layers for networks with Theorem 26's temperature.
-    """
+    or 1; size, temperature, theorem, epsilon and layers for networks with Theorem 26's temperature."""
 
     n: Length
     words: Natural
@@ -342,8 +332,7 @@ class LengthResult(Record):
     """gap(n): the least score gap of all heads; None: no row had two different scores."""
     error: Measured
     """Largest error of an attended value, or under Theorem 26 of an activation at the end; upper end of its
-    enclosure.
-    """
+    enclosure."""
     bound: Measured
     """The upper bound that theory gives for the error."""
     digits: Digits
@@ -351,16 +340,14 @@ class LengthResult(Record):
     """The heads of all layers."""
     acceptance_gap: Measured | None = None
     """Least unrounded output among accepted words minus the largest among rejected ones; None unless both were tried,
-    or where no attention decides.
-    """
+    or where no attention decides."""
     margin: Measured | None = None
     """Least distance of an attended value from its threshold; negative: not decided."""
     sum_error: Measured | None = None
     """Largest error of a sum of looked-up counts; rounding corrects up to 1/4. None: no such sum is compared."""
     size: Exact | None = None
     """X(n): the largest absolute value of an activation that enters a layer, leaves its attention or leaves the
-    last layer.
-    """
+    last layer."""
     temperature: TemperatureRange | None = None
     """The temperature used."""
     theorem: Exact | None = None
@@ -376,8 +363,7 @@ class LengthResult(Record):
     void_after: VoidAfter = None
     unjudged: Natural = 0
     """Number of words on which the reference, a Python function, leaves every position open; they do not count as
-    tried.
-    """
+    tried."""
     positions_judged: Natural | None = None
     """Number of positions that the function judges, over all words tried; null: the reference is no function."""
     positions_unjudged: Natural | None = None
@@ -400,8 +386,7 @@ class JudgedLength(Record):
     """Number of words on which the reference leaves every position open; they do not count as tried."""
     positions_judged: Natural
     """Number of positions that the reference judges. A word has a position for each symbol where the network is read
-    at each symbol or the reference is a list, and one position otherwise.
-    """
+    at each symbol or the reference is a list, and one position otherwise."""
     positions_unjudged: Natural
     """Number of positions that the reference leaves open."""
     possible: Possible
@@ -415,8 +400,7 @@ class JudgedLength(Record):
     margin: Lower | None
     """A lower bound of the distance of every judged output from a wrong answer, over all words except the undecided
     ones and those on which an expected value is no output; negative: an output is wrong. None: nothing was judged, or
-    no margin was found.
-    """
+    no margin was found."""
     margin_word: AnyWord | None
     """The first word that may have the least margin; null where `margin` is null."""
 
@@ -456,8 +440,7 @@ class TiedRow(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class Tie(Record):
     """The first tie of a head: its shortest length, a word, and how softmax simulates the ties of the head. It
-    describes the model as given, before weights are added that break ties.
-    """
+    describes the model as given, before weights are added that break ties."""
 
     head: str
     """The head's name."""
@@ -472,16 +455,14 @@ class Tie(Record):
     """The way softmax simulates the ties. 'average': the head reads the mean, as softmax does. 'one value': the head
     is leftmost or rightmost, and all tied positions carry one value on the words tried, so that it is treated as an
     average head, with its own weights. 'weights added': weights were added that break the ties. 'not simulated':
-    neither is the case, and the weights belong to a softmax model, whose weights are never changed.
-    """
+    neither is the case, and the weights belong to a softmax model, whose weights are never changed."""
     differ: TiedRow | None = None
     """A row whose tied positions carry different values; null for an average head, and where no such row was found."""
 
     @property
     def note(self) -> str:
         """One clause: how the ties of a leftmost or rightmost head were treated, and why. Empty for an average
-        head.
-        """
+        head."""
         if self.simulated == "average":
             return ""
         if self.differ is None:
@@ -502,8 +483,7 @@ class Tie(Record):
 
 def values_text(values: Sequence[Fraction]) -> str:
     """Format exact values, several of them in parentheses; a value of more than LONGEST_VALUE characters is
-    rounded.
-    """
+    rounded."""
     shown = [str(value) if len(str(value)) <= LONGEST_VALUE else short(value) for value in values]
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
@@ -511,8 +491,7 @@ def values_text(values: Sequence[Fraction]) -> str:
 @dataclass(frozen=True, slots=True, repr=False)
 class HardUndecided(Record):
     """A word on which hard attention itself decides nothing: an output lies exactly on the threshold or, without a
-    threshold, is neither a truth value nor an integer over n.
-    """
+    threshold, is neither a truth value nor an integer over n."""
 
     word: Word
     """The word."""
@@ -591,8 +570,7 @@ class Mapped(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class Shown(Record):
     """A few short words with their answers (by the oracle, or by hard attention where there is none), to illustrate
-    what was decided. Words of a transduction are neither accepted nor rejected.
-    """
+    what was decided. Words of a transduction are neither accepted nor rejected."""
 
     accepted: tuple[Word, ...] = ()
     """At most three accepted words."""
@@ -619,8 +597,7 @@ class Shown(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class Parting(Record):
     """The place where softmax departs from hard attention on a word: the head whose error makes the first differing
-    clip differ, or the head with the largest error where no clip differs.
-    """
+    clip differ, or the head with the largest error where no clip differs."""
 
     layer: LayerNumber
     head: str
@@ -635,8 +612,7 @@ class Parting(Record):
     """The value that the head reads at this position with softmax: the middle of its enclosure."""
     allowed: Measured | None
     """The largest error that the clip which reads this value rounds away if the other heads are right; None where no
-    clip differs.
-    """
+    clip differs."""
 
     @property
     def summary(self) -> str:
@@ -692,8 +668,7 @@ class ConstantReach(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckResult(Record):
     """The result of checking one input (a formula: in one regime). If the run was interrupted, its numbers cover the
-    words tried until then.
-    """
+    words tried until then."""
 
     input: InputName
     sha256: InputDigest
@@ -709,14 +684,12 @@ class CheckResult(Record):
     """Largest number of words of a length for which every word of that length is tried."""
     samples: Natural | None
     """Number of random words per sampled length; None: 20 up to length 16, 4 beyond. For an external network, the
-    number of all words per searched length; None: 400.
-    """
+    number of all words per searched length; None: 400."""
     lengths: tuple[LengthResult, ...]
     """The results length by length; those of an external network are in `judged`."""
     verdict: Verdict
     """The verdict on all words tried. OBSERVED stands for agreement or a mismatch in mpmath, which is not certified:
-    `mismatch` and `violation` tell the two apart.
-    """
+    `mismatch` and `violation` tell the two apart."""
     reach: Reach
     mismatch: Mismatch | None
     """The shortest mismatching word, the first in the order of the alphabet among the shortest."""
@@ -752,8 +725,7 @@ class CheckResult(Record):
     """The lengths up to which a formula's network at a constant temperature is right; null for any other input."""
     errors: tuple[WordError, ...] = ()
     """The first words without a result, because the reference or the program failed on them. A check without a
-    mismatch raises the first of these errors instead.
-    """
+    mismatch raises the first of these errors instead."""
 
     @property
     def summary(self) -> str:
@@ -834,8 +806,7 @@ class PlaceOutputs(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(Record):
     """One word: the answers, and what was measured of the network on it. Output, unrounded and margin are known for
-    networks that round to 0 or 1, error and bound for networks with Theorem 26's temperature.
-    """
+    networks that round to 0 or 1, error and bound for networks with Theorem 26's temperature."""
 
     word: Word
     """The word."""
@@ -854,8 +825,7 @@ class Evaluation(Record):
     """The output before its last rounding; None if no attention decides it."""
     margin: Measured | None = None
     """Least distance of an attended value from its threshold; negative: not decided. For an external network, a
-    lower bound of the least distance of a judged output from a wrong answer; negative: an output is wrong.
-    """
+    lower bound of the least distance of a judged output from a wrong answer; negative: an output is wrong."""
     error: Measured | None = None
     """Largest error at the end, upper end of its enclosure, or the bound if it lies in the enclosure."""
     bound: Measured | None = None
@@ -864,14 +834,12 @@ class Evaluation(Record):
     """The outputs of an external network, at each position where it is read."""
     right: bool | None = None
     """True if the external network gives the expected answer; None where there is no expected answer, or where it is
-    undecided.
-    """
+    undecided."""
     no_output: NoOutput | None = None
     """The first expected value that no output has; null: an output has every expected value."""
     hard_undecided: HardUndecided | None = None
     """The reason why hard attention itself decides nothing. Null: it decides the word, or a position's outputs do not
-    name exactly one symbol.
-    """
+    name exactly one symbol."""
 
     @property
     def summary(self) -> str:
@@ -953,8 +921,7 @@ class OracleAnswer(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class OracleResult(Record):
     """The answers of an input that has a semantics and no network: a regular expression, or a program without a
-    construction.
-    """
+    construction."""
 
     input: InputName
     kind: InputKind
@@ -980,8 +947,7 @@ class WordsResult(Record):
     max_n: Length
     tried: Natural
     """Number of words tried; after an interruption, up to the last accepted word found. For a regular expression,
-    only the accepted words count as tried.
-    """
+    only the accepted words count as tried."""
     accepted: tuple[Word, ...]
     """The accepted words."""
     partial: Partial = False
@@ -1058,8 +1024,7 @@ def numbers_text(first: int, last: int) -> str:
 def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:
     """Return the lengths that each row of a table stands for, from 1 to `max_n`: a row each for 1 to 8, then a row up
     to each power of two and up to `max_n`. If there are more than MOST_ROWS rows, the first ones are merged. With
-    `every`, each length has a row.
-    """
+    `every`, each length has a row."""
     if every:
         return tuple(range(n, n + 1) for n in range(1, max_n + 1))
     doubled = (SINGLE_ROWS << k for k in count_from(1))
@@ -1078,8 +1043,7 @@ def output_text(value: Fraction) -> str:
 
 def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
     """Return the text of an answer in a table: accept, reject or the output word. An undecided part is `undecided`,
-    or `?` in a word.
-    """
+    or `?` in a word."""
     if isinstance(answer, tuple):
         return written_output(["?" if symbol is None else symbol for symbol in answer], alphabet) or EMPTY
     return "undecided" if answer is None else "accept" if answer else "reject"
@@ -1087,8 +1051,7 @@ def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
 
 def judged_text(answer: Answer) -> str:
     """Return the text of an external network's answer, or of the expected one, position by position where there
-    are several.
-    """
+    are several."""
     if not isinstance(answer, tuple):
         return answer_text(answer, ())
     return " ".join(NOTHING if one is None else str(one) for one in answer)
@@ -1112,8 +1075,7 @@ def verdict_summary(verdict: str, name: str, reach: str, word: Word | None = Non
 
 def answers_summary(found: Mismatch | Evaluation) -> str:
     """Return the answers of oracle, hard attention and softmax as text; for an external network the expected answer
-    and its own.
-    """
+    and its own."""
     if (found.direct if isinstance(found, Mismatch) else bool(found.places)) and found.decided:
         expected = "" if found.oracle is None else f"expected {judged_text(found.oracle)}, "
         return f"{expected}the network gives {judged_text(found.soft)}"

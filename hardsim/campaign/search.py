@@ -33,20 +33,17 @@ PARENTS = 8
 """Largest number of worst words from which new words are made."""
 KEPT = 3
 """Largest number of worst words of a length, and of worst prefixes, that later searches of other lengths begin
-with.
-"""
+with."""
 SEEDS = 12
 """Largest number of worst words of other lengths that a search begins with."""
 STRUCTURED, PAIRS = 24, 4
 """Largest numbers of words of simple shape, and of pairs that differ in one symbol and in the expected answer,
-that a search begins with.
-"""
+that a search begins with."""
 RANDOM = 5
 """One word in this many is random, whatever was found."""
 TRIES = 8
 """Number of attempts to find new words with an expected answer before the search is given up; each attempt draws
-at most TRIES * BATCH words.
-"""
+at most TRIES * BATCH words."""
 CHANGES = (1, 1, 1, 2, 3)
 """Numbers of changes made to a word at once, one of which is drawn."""
 PERMUTED = 4
@@ -69,8 +66,7 @@ class Start:
 
 def waves(lengths: Sequence[int]) -> list[list[int]]:
     """Arrange lengths in waves: the longest first, then lengths halfway between known ones, so that each search
-    begins with the worst words of lengths nearby.
-    """
+    begins with the worst words of lengths nearby."""
     if not lengths:
         return []
     found, step = [[lengths[-1]]], 1
@@ -88,8 +84,7 @@ def waves(lengths: Sequence[int]) -> list[list[int]]:
 
 def nearest(n: int, known: Iterable[MarginWord]) -> tuple[Word, ...]:
     """Return the words that a search of length n begins with, at most SEEDS: half of them from the nearest
-    lengths, the others those with the least margins of all lengths.
-    """
+    lengths, the others those with the least margins of all lengths."""
     some = list(known)
     worst = sorted(some, key=lambda one: (one[1], len(one[0])))
     near = sorted(some, key=lambda one: (abs(len(one[0]) - n), one[1]))
@@ -112,8 +107,7 @@ class LengthSearch:
     """The words with the least margins, each with its margin, worst first; at most PARENTS."""
     deepest: list[tuple[Word, MarginWord]] = field(default_factory=list)
     """The words whose prefixes have the least margins, each with this prefix and its margin, worst first; at most
-    PARENTS.
-    """
+    PARENTS."""
 
     def __post_init__(self) -> None:
         self.rng = Random(f"{self.start.seed}/{self.n}/search")
@@ -230,8 +224,7 @@ class LengthSearch:
 
     def fitted(self, word: Word) -> Word:
         """Return a word of this length made from another: cut or repeated, and changed where it would leave the
-        regular language.
-        """
+        regular language."""
         n, rng = self.n, self.rng
         if len(word) > n:
             start = rng.choice((0, len(word) - n, rng.randint(0, len(word) - n)))
@@ -264,8 +257,7 @@ def _stretched(word: Word, n: int, rng: Random) -> Word:
 
 def _block(word: Sequence[str], rng: Random) -> tuple[int, int]:
     """Return the start and the end (excluded) of a random block of one symbol or more; short blocks are as
-    frequent as long ones.
-    """
+    frequent as long ones."""
     size = min(len(word), 2 ** rng.randint(0, len(word).bit_length()))
     size = rng.randint(1, size)
     start = rng.randint(0, len(word) - size)

@@ -32,8 +32,7 @@ REPAIRED = 3
 
 def shrunk(subject: External, found: Mismatch, dps: int | None = None) -> Mismatch:
     """Return the simplest mismatch that is reached from the given one; the given one itself if there is no simpler
-    one.
-    """
+    one."""
     search = _Shrinking(subject, dps)
     simple = search.run(found)
     return found if simple.word == found.word else replace(simple, shrunk_from=found.word)
@@ -63,8 +62,7 @@ class _Shrinking:
 
     def _shorter(self, words: Sequence[Word]) -> Mismatch | None:
         """Return a mismatch of one of the next BELOW shorter lengths, at least 1, searched from the given words;
-        None if there is none. Each length is searched once.
-        """
+        None if there is none. Each length is searched once."""
         n = len(words[0])
         for length in range(n - 1, max(0, n - BELOW - 1), -1):  # of no symbols there is one word, which was tried
             if length in self.searched or not self.subject.possible(length):
@@ -78,8 +76,7 @@ class _Shrinking:
 
     def _better(self, found: Mismatch) -> Mismatch | None:
         """Return a simpler mismatch, or None: the first that is found, by blocks of one length or one kind of
-        replacement.
-        """
+        replacement."""
         word, batch = found.word, list[Word]()
         for other in self._simpler(word):
             if other in self.tried or other in batch or not self._before(other, word):
@@ -108,8 +105,7 @@ class _Shrinking:
 
     def _simpler(self, word: Word) -> Iterator[Word]:
         """Yield candidates for simpler words: first without a block, the longest blocks first; then without two
-        symbols; then of the same length.
-        """
+        symbols; then of the same length."""
         n, size = len(word), len(word) - self.subject.shortest
         while size >= 1:
             for start in range(n - size, -1, -max(1, size // 2)):
@@ -139,8 +135,7 @@ class _Shrinking:
 
     def _fitted(self, word: Word) -> Iterator[Word]:
         """Yield the word if every word may be judged; else up to REPAIRED words nearby of its length that may be
-        judged.
-        """
+        judged."""
         domain = self.subject.domain
         if domain is None:
             yield word

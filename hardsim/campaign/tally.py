@@ -33,8 +33,7 @@ from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Word, Wo
 class Extreme:
     """The least (`sign` 1) or largest (-1) value of a measured number over some words. It lies between `bound`, which
     is valid for every word, and `reached`, which some word is known to attain or pass; `bounds` are the number's
-    bounds on `word`.
-    """
+    bounds on `word`."""
 
     sign: int
     bound: Measured
@@ -50,8 +49,7 @@ class Extreme:
 
     def join(self, other: Extreme) -> Extreme:
         """Return the extreme over the words of both extremes, where the words of `other` come later. The first word
-        stands for both, unless the other is certainly more extreme.
-        """
+        stands for both, unless the other is certainly more extreme."""
         pick, (low, high), (other_low, other_high) = min if self.sign > 0 else max, self.bounds, other.bounds
         first = other if (other_high < low if self.sign > 0 else other_low > high) else self
         return replace(first, bound=pick(self.bound, other.bound), reached=pick(self.reached, other.reached))
@@ -63,8 +61,7 @@ class Extreme:
 
 def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Extreme | None:
     """Return the extreme of the words of a batch that are `among` the relevant ones, at the first word that no other
-    certainly exceeds; None if there are no such words.
-    """
+    certainly exceeds; None if there are no such words."""
     places = np.flatnonzero(among)
     if not len(places):
         return None
@@ -79,8 +76,7 @@ def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Ex
 
 LEAST, LARGEST = ("least accepted",), ("largest rejected",)
 """The keys of the extremes of the unrounded outputs: the least among accepted words, and the largest among
-rejected ones.
-"""
+rejected ones."""
 COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
 REFERENCE_COUNTS = ("unjudged", "failed", "positions_judged", "positions_unjudged")
 MOST_FAILURES = 10
@@ -123,8 +119,7 @@ class Tally:
     violation: Violation | None = None
     searched: tuple[tuple[Word, float], ...] = ()
     """The words with the least margins that a search found, of this length, and prefixes of other lengths. Searches
-    of other lengths begin with them.
-    """
+    of other lengths begin with them."""
 
     @staticmethod
     def of(
@@ -217,16 +212,14 @@ class Tally:
     @property
     def errors(self) -> dict[Place, Extreme]:
         """The largest errors: of what heads write, by (head, coordinate), and of coordinates in a layer, by
-        (layer, 0 or 1, coordinate).
-        """
+        (layer, 0 or 1, coordinate)."""
         return {place: found for place, found in self.extremes.items() if len(place) > 1}
 
 
 def _extremes(place: Place, accepted: Booleans) -> list[tuple[Place, Booleans]]:
     """Return the keys of the extremes to which a measured number contributes, each with True for the words that
     count there: the unrounded output counts among the accepted or among the rejected words, any other number among
-    all words. The rounded output contributes to no extreme.
-    """
+    all words. The rounded output contributes to no extreme."""
     if place == UNROUNDED:
         return [(LEAST, accepted), (LARGEST, ~accepted)]
     return [] if place == OUTPUT else [(place, np.ones_like(accepted))]
@@ -239,8 +232,7 @@ def _sign(place: Place) -> int:
 def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]) -> Mismatch | None:
     """Return the first of two mismatches: one that refutes a claim comes before one that does not, then the
     shorter word comes first, then the word that is earlier in the order of the alphabet. Return None if both
-    are None.
-    """
+    are None."""
     if left is None or right is None:
         return left or right
     rank = Numbering(order)
@@ -266,8 +258,7 @@ Recompute = Callable[[Word], SoftAnswer]
 
 def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Fraction]]:
     """Return the numbers of a tally that a report shows: the acceptance gap (None unless unrounded outputs of
-    accepted and of rejected words are known), and the others by place.
-    """
+    accepted and of rejected words are known), and the others by place."""
     known = tally.extremes
 
     def shown(bound: Fraction, sign: int) -> Fraction:
@@ -284,8 +275,7 @@ def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Frac
 
 def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
     """Return a mismatch with the digits of balls, if balls reach an answer. Raise InvariantError if the answers
-    differ.
-    """
+    differ."""
     again = recompute(found.word)
     if not again.decided:
         return found
@@ -295,11 +285,8 @@ def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
 
 
 def settle_answer(word: Word, found: SoftAnswer, again: SoftAnswer) -> SoftAnswer:
-    """Return the answer of one word with the digits of balls, if balls reach an answer.
-
-    Raises:
-        InvariantError: if the enclosures of two rigorous arithmetics do not meet.
-    """
+    """Return the answer of one word with the digits of balls, if balls reach an answer. Raises InvariantError if the
+    enclosures of two rigorous arithmetics do not meet."""
     if not again.decided:
         return found
     if found.decided:

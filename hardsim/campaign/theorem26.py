@@ -53,8 +53,7 @@ PACKING = 6
 @dataclass(frozen=True)
 class Measured:
     """The results of exact hard attention on some words of one length: measured facts, the packed runs, so that
-    softmax can be compared with them without another run, and the answers.
-    """
+    softmax can be compared with them without another run, and the answers."""
 
     facts: LengthFacts
     runs: tuple[bytes, ...]
@@ -62,11 +61,8 @@ class Measured:
 
 
 def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Measured:
-    """Run exact hard attention on words of one length (at least one word); with `keep`, store the runs.
-
-    Raises:
-        OutOfRange: if a program leaves the range that its construction covers.
-    """
+    """Run exact hard attention on words of one length (at least one word); with `keep`, store the runs. Raises
+    OutOfRange if a program leaves the range that its construction covers."""
     runner = HardRunner(subject, program)
     facts: LengthFacts | None = None
     runs: list[bytes] = []
@@ -92,11 +88,8 @@ Parts: TypeAlias = tuple[list[tuple[Shard, Measured]], list[WordError]]
 
 
 def measured_parts(subject: Subject, program: Program, keep: bool, tolerant: bool, shard: Shard) -> Parts:
-    """Measure all words of a shard; with `tolerant`, only the words that stay in the range of the construction.
-
-    Raises:
-        OutOfRange: if a word leaves that range, unless `tolerant` is set.
-    """
+    """Measure all words of a shard; with `tolerant`, only the words that stay in the range of the construction. Raises
+    OutOfRange if a word leaves that range, unless `tolerant` is set."""
 
     def run(words: Sequence[Word]) -> tuple[Shard, Measured]:
         some = Shard(shard.n, tuple(words))
@@ -123,20 +116,17 @@ def unpacked(data: bytes) -> HardTrace:
 @dataclass(frozen=True)
 class Preparation:
     """The runs of all lengths. `program` is the one that softmax simulates, with ties of leftmost and rightmost heads
-    broken, unless the weights of a softmax model were given.
-    """
+    broken, unless the weights of a softmax model were given."""
 
     program: Program
     facts: Mapping[int, LengthFacts]
     ties: tuple[Tie, ...]
     broken: tuple[str, ...]
     """The heads whose ties were broken. The other leftmost and rightmost heads that tie read what an average head
-    reads, and keep their weights.
-    """
+    reads, and keep their weights."""
     violations: Mapping[int, Violation]
     """By length, a declared gap that a measured one violates, measured before any tie is broken; other lengths are
-    left out.
-    """
+    left out."""
     failures: tuple[WordError, ...] = ()
     """Words that leave the range of the construction; they are not measured."""
     undecided: Word | None = None
@@ -153,14 +143,10 @@ def prepare_words(
     tolerant: bool = False,
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
     """Run exact hard attention once on all words of some lengths. Then break the ties of leftmost and rightmost heads
-    whose tied positions carry different values, since softmax cannot. Return the preparation, the words in shards
-    with their runs, and the answers of hard attention before ties are broken. With `tolerant`, words out of range are
-    listed as failures.
-
-    Raises:
-        OutOfRange: if a word leaves the range that the construction covers, unless `tolerant` is set.
-        InvariantError: if breaking ties changes an answer.
-    """
+    whose tied positions carry different values, since softmax cannot. Return the preparation, the words in shards with
+    their runs, and the answers of hard attention before ties are broken. With `tolerant`, words out of range are listed
+    as failures. Raises OutOfRange if a word leaves the range that the construction covers, unless `tolerant` is set;
+    InvariantError if breaking ties changes an answer."""
     shards = [Shard(n, some) for n, every in words.items() for some in _portions(tuple(every))]
 
     def run(program: Program) -> tuple[dict[int, LengthFacts], dict[int, list[Shard]], dict[int, list[Answer]]]:
@@ -207,8 +193,7 @@ def prepare_words(
 
 def _to_break(program: Program, facts: Mapping[int, LengthFacts]) -> list[str]:
     """Return the leftmost and rightmost heads with a row whose tied positions carry different values. All other heads
-    that tie read what an average head would read.
-    """
+    that tie read what an average head would read."""
     heads = (head.name for head in program.heads if head.weighting in SIDES)
     return [name for name in heads if any(found.heads[name].differ is not None for found in facts.values())]
 
@@ -242,8 +227,7 @@ def tied(ties: Iterable[Tie]) -> str:
 
 def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -> Schedule:
     """Return the separation of different scores of a head: its declared gap if that is true, else the measured gap (1
-    where all were equal). A larger value could let the ramp lead past a smaller gap to another position.
-    """
+    where all were equal). A larger value could let the ramp lead past a smaller gap to another position."""
     head = next(head for head in program.heads if head.name == name)
     if head.promise is not None and not any(_exaggerated(head, program.first, found) for found in facts.values()):
         return head.promise
@@ -254,8 +238,7 @@ def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -
 
 def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Collection[str]) -> tuple[Tie, ...]:
     """Return the first tie of each head that has one, shortest length first. Heads in `broken` have added weights
-    that break their ties.
-    """
+    that break their ties."""
     heads, found = {head.name: head for head in program.heads}, dict[str, Tie]()
     for n in sorted(facts):
         for name, rows in facts[n].heads.items():
@@ -271,8 +254,7 @@ def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Colle
 
 def _tied_row(program: Program, head: Head, facts: Mapping[int, LengthFacts]) -> TiedRow | None:
     """Return a row whose tied positions carry different values, or None. Rows in which the mean differs from what the
-    head reads come first.
-    """
+    head reads come first."""
     rows = (facts[n].heads[head.name].differ for n in sorted(facts))
     kind, witness = max((row for row in rows if row is not None), key=lambda row: row[0], default=(ONE_VALUE, None))
     if witness is None:
@@ -310,11 +292,7 @@ class LengthPlan:
 
     @property
     def theorem(self) -> Fraction:
-        """Theorem 26's temperature.
-
-        Raises:
-            Undecided: if there is none.
-        """
+        """Theorem 26's temperature. Raises Undecided if there is none."""
         if self.solution is None:
             raise Undecided(self.unsolved)
         return self.solution.tau
@@ -323,14 +301,10 @@ class LengthPlan:
 def plan_length(
     prepared: Preparation, subject: Subject, n: int, beside: LengthPlan | None = None, theorem: bool = False
 ) -> LengthPlan:
-    """Return the temperature and the bounds at one length. The search for Theorem 26's temperature begins near that
-    of the length `beside`. With `theorem`, Theorem 26's is used even if one temperature is proved for every length,
-    unless the user gave one.
-
-    Raises:
-        InputError: if a declared gap or the temperature is not positive.
-        Undecided: if no temperature is given, and none gives the error `epsilon`.
-    """
+    """Return the temperature and the bounds at one length. The search for Theorem 26's temperature begins near that of
+    the length `beside`. With `theorem`, Theorem 26's is used even if one temperature is proved for every length, unless
+    the user gave one. Raises InputError if a declared gap or the temperature is not positive; Undecided if no
+    temperature is given, and none gives the error `epsilon`."""
     facts, program = prepared.facts[n], prepared.program
     schedule = subject.schedule if theorem else subject.temperature
     gaps = known_gaps(subject, program, facts)
@@ -371,8 +345,7 @@ def plan_length(
 
 def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
     """Return, by head, the score gap of every query: the gap that the weights give for every word, where they
-    suffice; else the declared one; else the measured one. `program` may be the subject's with ties broken.
-    """
+    suffice; else the declared one; else the measured one. `program` may be the subject's with ties broken."""
     if program is not subject.program or isinstance(subject.law, NoProof):
         return declared_gaps(program, facts)
     found = subject.law.facts(facts.n).heads
@@ -384,8 +357,7 @@ def known_gaps(subject: Subject, program: Program, facts: LengthFacts) -> Gaps:
 
 def _why(prepared: Preparation) -> str:
     """Return the reason why no temperature is low enough: ties that only added weights would break. Empty if there
-    are none.
-    """
+    are none."""
     reason = next((tie.reason for tie in prepared.ties if tie.simulated == "not simulated"), "")
     alone = "to add weights that break ties, give the hard-attention model (leftmost or rightmost as its weighting)"
     return f"{reason}; {alone}" if reason else ""
@@ -398,8 +370,7 @@ def constant(tau: Fraction) -> Arith:
 
 def sampled(program: Program, facts: LengthFacts) -> str:
     """Return the facts of a length that the bounds need and that were measured on some of its words, as text; empty if
-    there are none.
-    """
+    there are none."""
     if facts.exhaustive:
         return ""
     declared = {head.name for head in program.heads if head.promise is not None}
@@ -408,10 +379,7 @@ def sampled(program: Program, facts: LengthFacts) -> str:
 
 def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
     """Return a violation by a row whose score gap is smaller than its head declares; None if there is no such row.
-
-    Raises:
-        InputError: if a declared gap is not positive.
-    """
+    Raises InputError if a declared gap is not positive."""
     for head in program.heads:
         for position, gap, claimed in _exaggerated(head, program.first, facts):
             what = f"the declared gap of head {head.name} at position {position}"
@@ -423,8 +391,7 @@ def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
 
 def _exaggerated(head: Head, first: int, facts: LengthFacts) -> list[tuple[int, Fraction, Fraction]]:
     """Return the positions at which a head declares a larger gap than was measured, with the measured and the
-    declared gap. A declared decay allows no tie, so a row with a tie has gap 0.
-    """
+    declared gap. A declared decay allows no tie, so a row with a tie has gap 0."""
     declared, found = head.promised(facts.n, first), facts.heads.get(head.name)
     if declared is None or found is None:
         return []

@@ -37,8 +37,7 @@ def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFa
 
 class _Search:
     """The search through the heads of a program, layer by layer. `wrong` are the coordinates that differ from hard
-    attention's, `void` the heads that read one of them.
-    """
+    attention's, `void` the heads that read one of them."""
 
     def __init__(self, program: Program, tally: Tally, tolerance: Fraction) -> None:
         self.tally, self.tolerance = tally, tolerance
@@ -78,8 +77,7 @@ class _Search:
 
     def _own(self, terms: Iterable[tuple[str, Rational]], word: Word) -> FirstFailure | None:
         """Return the failure of the head with the largest error, times its factor, in clips whose other inputs are
-        right; None if no head's error was measured.
-        """
+        right; None if no head's error was measured."""
         errors = [
             (abs(Fraction(factor)) * Fraction(self.tally.extremes[head.name, name].reached), -place, head, number)
             for place, (name, factor) in enumerate(terms)
@@ -103,8 +101,7 @@ def exceeded_bound(
 ) -> Violation | None:
     """Return a violation by a measured error of what a head writes that exceeds the head's bound, for the first
     such head by name whose bound is not void; None if there is none. The violation is certain unless mpmath
-    measured the error.
-    """
+    measured the error."""
     for place in sorted(place for place in tally.errors if len(place) == 2):
         head, found = place[0], tally.errors[place]
         low, bound = Fraction(found.reached), allowed.get(head)

@@ -23,22 +23,19 @@ Accepts: TypeAlias = Callable[[Word], bool]
 
 STRUCTURED_LIMIT, PAIRS = 24, 4
 """Largest numbers of structured words, and of pairs of neighbours on either side of the acceptance boundary, for
-each length.
-"""
+each length."""
 BIASES = (0.5, 0.8, 0.95)
 """Probabilities of the favoured symbol in a biased word."""
 SHORT_WORDS, STARTS = 200, 12
 """Largest number of words of one length that are all starting words for longer ones, and largest number of
-accepted starting words in all.
-"""
+accepted starting words in all."""
 TRIES = 5
 """Number of attempts for each word or pair that is wanted, before the search for it is given up."""
 
 
 def count_words_upto(k: int, n: int, most: int) -> int:
     """Return the number of words of length n over k symbols, or `most` if there are more. Powers far above `most` are
-    not computed.
-    """
+    not computed."""
     return most if k > 1 and n > most.bit_length() else min(count_words(k, n), most)
 
 
@@ -70,8 +67,7 @@ class AllWords(Collection[Word]):
 @dataclass(frozen=True, slots=True)
 class LanguageWords(Collection[Word]):
     """All words of length n of a regular language, `count` of them, generated anew for each iteration and never
-    stored.
-    """
+    stored."""
 
     language: Automaton
     n: int
@@ -195,8 +191,7 @@ class WordPlan:
 class Effort:
     """The amount of words to try at one length: every word, if there are at most `exhaustive` (or no more than
     `samples`) of them; else up to `structured` structured words, up to `pairs` pairs of neighbours that differ in
-    acceptance, and `samples` random words in addition (or as many as exist).
-    """
+    acceptance, and `samples` random words in addition (or as many as exist)."""
 
     exhaustive: int
     samples: int
@@ -206,8 +201,7 @@ class Effort:
 
 def planned_count(k: int, n: int, effort: Effort, seeds: int = 0) -> int:
     """Return an upper bound of the number of words that `plan_words` plans over k symbols, without planning them;
-    `seeds` is the number of its seeds.
-    """
+    `seeds` is the number of its seeds."""
     whole = max(effort.exhaustive, effort.samples)
     chosen = seeds + min(effort.structured, k + 4 * k * (k - 1)) + 2 * effort.pairs + effort.samples
     possible = count_words_upto(k, n, max(whole, chosen) + 1)
@@ -224,9 +218,7 @@ def plan_words(
         accepts: the oracle; called for some of the words and for words on the way to pairs.
         seeds: words known to be of interest, of any length, such as a file's examples.
 
-    Raises:
-        InputError: if n < 1, since words are non-empty, or if the alphabet is empty.
-    """
+    Raises InputError if n < 1, since words are non-empty, or if the alphabet is empty."""
     if n < 1:
         raise InputError(f"there are no words of length {n}", "Lengths start at 1: words are non-empty.")
     if not alphabet:
@@ -284,8 +276,7 @@ def boundary_pairs(
 
 def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
     """Return the word with the symbol at one random position replaced by another; unchanged if there is no other
-    symbol.
-    """
+    symbol."""
     place = rng.randrange(len(word))
     if len(alphabet) == 1:
         return word
@@ -300,8 +291,7 @@ def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
 
 def few(alphabet: Sequence[str]) -> Sequence[str]:
     """Return the symbols of an alphabet, or a few simple ones if they are more than SHORT_WORDS sets of
-    propositions.
-    """
+    propositions."""
     return alphabet.simple() if isinstance(alphabet, Valuations) and len(alphabet) > SHORT_WORDS else alphabet
 
 
@@ -345,8 +335,7 @@ def _bisect(accepted: Word, rejected: Word, decide: Accepts, rng: Random) -> tup
 
 def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
     """Yield all words of the lengths 1, 2, ... up to the last length, at most 8, with at most SHORT_WORDS words;
-    always those of length 1.
-    """
+    always those of length 1."""
     n = 1
     while n == 1 or (n <= 8 and len(alphabet) ** n <= SHORT_WORDS):
         yield from product(few(alphabet), repeat=n)
@@ -355,8 +344,7 @@ def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
 
 def _resized(word: Word, n: int, decide: Accepts, rng: Random) -> Word:
     """Return a word of length n made by repeating or leaving out random factors, accepted on the way where that is
-    easy.
-    """
+    easy."""
     while len(word) != n:
         for _ in range(TRIES):
             size = rng.randint(1, min(len(word) if len(word) < n else len(word) - n, abs(n - len(word))))

@@ -110,11 +110,8 @@ class Crew(ABC):
         self.lost: Lost = lost or (lambda message: None)
 
     def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
-        """Yield the answers, in the order of the shards.
-
-        Raises:
-            WorkerFailure: if workers are lost with the same shard LOSSES times in a row.
-        """
+        """Yield the answers, in the order of the shards. Raises WorkerFailure if workers are lost with the same shard
+        LOSSES times in a row."""
         parcel, source = job.parcel(), iter(shards)
         while wave := deque(islice(source, WAVE * self.workers)):
             yield from self._wave(parcel, wave)
@@ -154,11 +151,7 @@ class Crew(ABC):
 
     @abstractmethod
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
-        """Yield `work(*call)` for each call, in order.
-
-        Raises:
-            WorkerLost: if a call does not come back.
-        """
+        """Yield `work(*call)` for each call, in order. Raises WorkerLost if a call does not come back."""
 
     @abstractmethod
     def close(self) -> None:
@@ -271,11 +264,8 @@ def hindrance() -> str:
 
 
 def need(backend: str, scheduler: str | None) -> None:
-    """Raise InputError if the backend is unknown or not installed, or the scheduler is missing or useless.
-
-    Raises:
-        InputError: with what to type or to install.
-    """
+    """Raise InputError if the backend is unknown or not installed, or the scheduler is missing or useless. Raises
+    InputError with what to type or to install."""
     if backend not in BACKENDS:
         raise unknown("backend", backend, BACKENDS)
     if backend == DASK and not scheduler:
@@ -307,11 +297,8 @@ def unreachable(address: str) -> str | None:
 
 
 class DaskCrew(Crew):
-    """The crew of a dask scheduler's workers; with `workers`, at most that many shards are handed out at a time.
-
-    Raises:
-        InputError: if the scheduler cannot be reached, has no worker, or has workers without this version of hardsim.
-    """
+    """The crew of a dask scheduler's workers; with `workers`, at most that many shards are handed out at a time. Raises
+    InputError if the scheduler cannot be reached, has no worker, or has workers without this version of hardsim."""
 
     def __init__(self, scheduler: str, workers: int | None = None, lost: Lost | None = None) -> None:
         self.address = scheduler
@@ -400,11 +387,8 @@ class DaskCrew(Crew):
             raise self._gone("has gone") from None
 
     def _look(self) -> None:
-        """Check that the scheduler and its workers are still there, at most once in LOOK seconds.
-
-        Raises:
-            WorkerFailure: if they are not.
-        """
+        """Check that the scheduler and its workers are still there, at most once in LOOK seconds. Raises WorkerFailure
+        if they are not."""
         now = time.monotonic()
         # Asking the scheduler takes a round trip over the network.
         if now - self._looked < LOOK:
@@ -461,11 +445,8 @@ def looking_backend(client: Client, look: Callable[[], None]) -> Any:
 
 
 class RayCrew(Crew):
-    """The crew of joblib's ray backend, which joins the cluster of RAY_ADDRESS, or starts one here.
-
-    Raises:
-        InputError: if the backend cannot start.
-    """
+    """The crew of joblib's ray backend, which joins the cluster of RAY_ADDRESS, or starts one here. Raises InputError
+    if the backend cannot start."""
 
     def __init__(self, workers: int | None = None, lost: Lost | None = None) -> None:
         from joblib import Parallel, effective_n_jobs, parallel_config
@@ -505,11 +486,7 @@ class Crews:
     _processes: Crew | None = None
 
     def join(self) -> None:
-        """Connect to the cluster, if the request names one.
-
-        Raises:
-            InputError: if the cluster cannot be used.
-        """
+        """Connect to the cluster, if the request names one. Raises InputError if the cluster cannot be used."""
         if self.request.backend == DASK:
             self._cluster = DaskCrew(self.request.scheduler or "", self.request.workers, self.lost)
         elif self.request.backend == RAY:
@@ -534,11 +511,8 @@ class Crews:
 
 @contextmanager
 def crews(request: Request, lost: Lost) -> Iterator[Crews]:
-    """Yield the crews of one command, and close them at its end.
-
-    Raises:
-        InputError: if the backend or the scheduler is unknown, or needs a package that is not installed.
-    """
+    """Yield the crews of one command, and close them at its end. Raises InputError if the backend or the scheduler is
+    unknown, or needs a package that is not installed."""
     need(request.backend, request.scheduler)
     found = Crews(request, lost)
     with quiet(whole=request.backend != LOCAL):
@@ -570,8 +544,7 @@ def _unless_ended(
     report_progress: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs
 ) -> None:
     """Report an error in a thread by `report_progress`, except in loky's executor thread while its processes are
-    being ended: it may fail over work that is given up at the same moment.
-    """
+    being ended: it may fail over work that is given up at the same moment."""
     flags = getattr(args.thread, "executor_flags", None)
     if flags is None or not flags.shutdown:
         report_progress(args)
@@ -615,11 +588,7 @@ def _answer(parcel: bytes) -> Answer:
 
 def work(parcel: bytes, shard: Shard) -> tuple[Any, tuple[str, ...]]:
     """Return the answer of a parcel's job on a shard, and the reasons why this process does not trust float64, if there
-    are any.
-
-    Raises:
-        InputError: if the parcel is of another version of hardsim.
-    """
+    are any. Raises InputError if the parcel is of another version of hardsim."""
     with _alone:
         return _answer(parcel)(shard), reasons()
 

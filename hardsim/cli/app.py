@@ -27,8 +27,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 def main() -> None:
     """Run the console script. A signal that asks the process to end is handled like Ctrl-C: results are kept, and files
-    are written whole or not at all.
-    """
+    are written whole or not at all."""
     answer_signals()
     code = run()
     leave_signals(code)

@@ -57,11 +57,8 @@ def command(request: Request) -> None:
 
 
 def _target(path: str) -> Sink:
-    """Return the destination of a picture.
-
-    Raises:
-        InputError: before anything is computed, if the picture cannot be drawn.
-    """
+    """Return the destination of a picture. Raises InputError, before anything is computed, if the picture cannot be
+    drawn."""
     format_of(path)
     require_drawable()
     return Sink(path, "--plot")

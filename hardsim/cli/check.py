@@ -129,8 +129,7 @@ class Work:
 
     def _weaker(self, result: CheckResult) -> str:
         """Return a message that the verdict is weaker than `--require` asks for, with advice; empty if it is strong
-        enough.
-        """
+        enough."""
         expected = REQUIRED[self.current.request.require]
         if expected is None or not result.agreed or result.verdict.reaches(expected):
             return ""

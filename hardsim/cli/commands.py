@@ -218,11 +218,8 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def require_completion() -> None:
-    """Check the environment variable of completion requests, which may be set although no shell asks.
-
-    Raises:
-        InputError: naming the variable.
-    """
+    """Check the environment variable of completion requests, which may be set although no shell asks. Raises
+    InputError, naming the variable."""
     instruction, counted = os.environ[COMPLETE], os.environ.get("COMP_CWORD", "")
     known = re.fullmatch("(complete|source)_(bash|zsh|fish|powershell|pwsh)", instruction)
     if known is None or (instruction == "complete_bash" and not ("COMP_WORDS" in os.environ and counted.isdecimal())):
@@ -232,8 +229,7 @@ def require_completion() -> None:
 
 def _code(arguments: list[str]) -> int:
     """Run a command and return its exit code. Only LostOutput and KeyboardInterrupt are raised. (typer's own runner
-    would handle Ctrl-C itself.)
-    """
+    would handle Ctrl-C itself.)"""
     group = application(brief=False)
     try:
         if COMPLETE in os.environ:

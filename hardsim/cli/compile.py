@@ -56,8 +56,7 @@ def command(request: Request) -> None:
 
 def _readable(request: Request) -> None:
     """Require one input that can be read. This check comes before the check of `-o`, because a bad input is the more
-    important message.
-    """
+    important message."""
     check_source(request)
     if request.expression is not None:
         read_expression(request.expression, request.alphabet, props=request.props, dialect=request.dialect)

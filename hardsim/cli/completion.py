@@ -16,8 +16,7 @@ FILES = frozenset({"files", "file", "words", "formula", "against"})
 @dataclass(frozen=True)
 class Completion:
     """The completion of an option or argument: a call returns the values that start with the text typed so far. If it
-    returns none, shells offer file names.
-    """
+    returns none, shells offer file names."""
 
     name: str
 

@@ -24,8 +24,7 @@ LONG = 60.0
 """Number of seconds above which the rest of a task is announced as long."""
 WATCHED, LATE = 1.0, 5.0
 """Seconds after which the rest of a task is estimated and its bar appears; seconds after which a task without parts
-gets a remark.
-"""
+gets a remark."""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
 KEPT = "Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter."
@@ -36,8 +35,7 @@ Cost = Callable[[int], float]
 @contextmanager
 def patient(what: str, seconds: float | None = None) -> Iterator[None]:
     """Print a remark if the task in the `with` block takes longer than LATE, or `seconds`; for tasks whose time cannot
-    be estimated.
-    """
+    be estimated."""
     late = threading.Timer(LATE if seconds is None else seconds, note, [f"{what}. Ctrl-C ends it."])
     # A daemon, so that it never keeps the process from ending.
     late.daemon = True
@@ -50,8 +48,7 @@ def patient(what: str, seconds: float | None = None) -> Iterator[None]:
 
 def duration(seconds: float) -> str:
     """Return a number of seconds in words, rounded to whole units: the largest of days, hours and minutes of which
-    there are at least two, otherwise seconds.
-    """
+    there are at least two, otherwise seconds."""
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{round(seconds / size):,} {unit}"
@@ -60,8 +57,7 @@ def duration(seconds: float) -> str:
 
 def cost_of(subject: Target, options: CheckOptions) -> Cost:
     """Return the cost of the first words of a check, up to a factor: a word costs the square of its positions. Words
-    that are searched cost the same, as their longest length comes first.
-    """
+    that are searched cost the same, as their longest length comes first."""
 
     @cache
     def sums() -> tuple[list[int], list[float]]:
@@ -79,8 +75,7 @@ def cost_of(subject: Target, options: CheckOptions) -> Cost:
 
 class Bar:
     """The progress of a task. After a second it prints the time left if that is long, and on a terminal shows a bar
-    with the rate over half a minute. `cost` is the cost of the first parts, up to a factor.
-    """
+    with the rate over half a minute. `cost` is the cost of the first parts, up to a factor."""
 
     def __init__(self, name: str, unit: str, title: str = "", cost: Cost = float) -> None:
         self._name, self._unit, self._title, self._cost = name, unit, title or name, cost

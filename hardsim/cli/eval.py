@@ -53,11 +53,7 @@ def words_of_request(request: Request) -> tuple[Request, list[Source]]:
 
 
 def _texts(words: list[str], files: list[str]) -> list[Source]:
-    """Return the words as written, each with the name that errors cite.
-
-    Raises:
-        InputError: if there is no word.
-    """
+    """Return the words as written, each with the name that errors cite. Raises InputError if there is no word."""
     if not words:
         what = f"no word to evaluate after {files[0]}" if files else "no word to evaluate"
         raise InputError(what, "Add words, or '-' to read them from standard input, one a line.")

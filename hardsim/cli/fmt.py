@@ -49,11 +49,8 @@ def command(request: Request) -> None:
 
 
 def _files(path: str) -> list[str]:
-    """Return a file, or the files of a directory that have a canonical form.
-
-    Raises:
-        InputError: if a directory has no such file.
-    """
+    """Return a file, or the files of a directory that have a canonical form. Raises InputError if a directory has no
+    such file."""
     if not is_directory(path):
         return [path]
     found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith(tuple(FORMATTERS)))
@@ -100,8 +97,7 @@ def _first_change(before: bytes, after: bytes) -> int | None:
 
 def _result_text(result: FormatResult, request: Request) -> ResultText:
     """Return how to print a result: the formatted text, or the file that changes (or would change) with its
-    difference.
-    """
+    difference."""
     text = "is in its canonical form"
     if result.line is not None:
         lines = result.text.split("\n")[:-1]
@@ -132,8 +128,7 @@ def _result_text(result: FormatResult, request: Request) -> ResultText:
 
 def _advise(screen: Screen, names: Sequence[str]) -> None:
     """Print the command that rewrites files, as it is typed; shipped files are left out, because they cannot be
-    rewritten.
-    """
+    rewritten."""
     own = [name for name in names if located(name) == name]
     if own:
         dash = ["--"] * any(name.startswith("-") for name in own)

@@ -13,11 +13,8 @@ from hardsim.files import Folder
 
 
 def free_directory(name: str | None, what: str, example: str) -> Path:
-    """Return the absolute path of the directory that -o names. `what` and `example` are for messages.
-
-    Raises:
-        InputError: if -o is missing, or its name belongs to a file or cannot be written.
-    """
+    """Return the absolute path of the directory that -o names. `what` and `example` are for messages. Raises InputError
+    if -o is missing, or its name belongs to a file or cannot be written."""
     if not name:
         raise InputError(f"-o is required: the directory for {what}", f"Name a directory: -o {example}")
     path = Path(os.path.abspath(name))

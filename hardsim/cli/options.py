@@ -25,8 +25,7 @@ def options_of(command: str) -> list[str]:
 
 def parameter(name: str, command: str, brief: bool) -> Parameter:
     """Return the parameter that typer needs for a field, on a brief or a whole help page. Arguments are hidden, because
-    typer would list their Python types; the text of the command describes them.
-    """
+    typer would list their Python types; the text of the command describes them."""
     one = OPTIONS[name]
     default, metavar = one.default_of(command), one.metavar
     if not one.names:
@@ -73,8 +72,7 @@ def all_options(show: Callable[[Any], str]) -> Parameter:
 
 def plainly(options: list[Any]) -> list[Any]:
     """Make options return the typed text, or the value that the table reads from it, and return these options. typer's
-    own way to read values imports pydantic, which takes as long as all other imports of the command line.
-    """
+    own way to read values imports pydantic, which takes as long as all other imports of the command line."""
     for one in options:
         if "process_value" not in vars(one):
             one.process_value = partial(_value, one, one.process_value)
@@ -83,8 +81,7 @@ def plainly(options: list[Any]) -> list[Any]:
 
 def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
     """Return the value of an option; if the value is missing, typer reports that. A text that the table refuses is a
-    usage error.
-    """
+    usage error."""
     if option.required and option.value_is_missing(value):
         return typers(context, value)
     entry = OPTIONS.get(option.name)
@@ -119,8 +116,7 @@ def taking(
     name: str, command: Callable[[Request], None], brief: bool, show: Callable[[Any], str]
 ) -> Callable[..., None]:
     """Return a function for typer that takes the options of the command `name` and runs `command`; a brief page shows
-    only the options that most people use.
-    """
+    only the options that most people use."""
 
     def run(context: typer.Context, **values: Any) -> None:
         del values[HELP_ALL]

@@ -30,11 +30,8 @@ SUFFIXES = (".ltl", ".srasp", ".cr")
 
 
 def require_pinnable(request: Request) -> None:
-    """Require, if `--pin` is given, one input file that can be written and can have examples.
-
-    Raises:
-        InputError: with advice on what to give.
-    """
+    """Require, if `--pin` is given, one input file that can be written and can have examples. Raises InputError with
+    advice on what to give."""
     if not request.pin:
         return
     if request.against is not None:
@@ -66,12 +63,9 @@ def require_pinnable(request: Request) -> None:
 
 
 def require_placed(request: Request, given: Iterable[Input]) -> None:
-    """Require, if `--pin` is given, that the file reads examples as the command read the formula.
-
-    Raises:
-        InputError: if --at names another position than the file, or if --dialect, --alphabet or --props gives what the
-            file does not have.
-    """
+    """Require, if `--pin` is given, that the file reads examples as the command read the formula. Raises InputError if
+    --at names another position than the file, or if --dialect, --alphabet or --props gives what the file does not
+    have."""
     for one in given:
         if request.pin and one.has_formula and request.at not in (None, one.file.at):
             message = f"{OPTION} writes an example for the position that the file names ({one.file.at})"

@@ -20,8 +20,7 @@ from hardsim.targets.inputs.base import Input
 SLOW = "this takes long: lengths are checked one by one, format by format"
 SHORT = 64
 """Largest length for which Theorem 26's temperatures are computed, for a network that has one temperature for each
-length.
-"""
+length."""
 
 
 def command(request: Request) -> None:

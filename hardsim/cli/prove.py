@@ -106,8 +106,7 @@ class _Work:
         prove: Callable[[Callable[[int, int], None] | None], ProofResult],
     ) -> ProofResult | None:
         """Run a proof and the search for wrong words after it, print the result and note its exit code. Return the
-        result, or None if the proof was interrupted: then nothing is claimed.
-        """
+        result, or None if the proof was interrupted: then nothing is claimed."""
         current = self.current
         with uninterrupted():
             try:
@@ -130,11 +129,8 @@ class _Work:
         return result
 
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
-        """Write the certificate, or the SMT queries, of a subject that was proved.
-
-        Raises:
-            Undecided: if the certificate checker cannot follow the proof.
-        """
+        """Write the certificate, or the SMT queries, of a subject that was proved. Raises Undecided if the certificate
+        checker cannot follow the proof."""
         request = self.current.request
         with patient(f"{subject.name}: the {name} takes long; --min-n and --max-n choose fewer lengths", LONG):
             text, message = written_down(name, subject, request, result)

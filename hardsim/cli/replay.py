@@ -106,11 +106,7 @@ def _blaming(place: Reader) -> Iterator[None]:
 
 def _request_of(kept: Reader, place: Path) -> Request:
     """Return the request that the file of a report describes. The file may contain only options of `report` with valid
-    values, and files of the report's directory.
-
-    Raises:
-        InputError: naming anything else that it contains.
-    """
+    values, and files of the report's directory. Raises InputError, naming anything else that it contains."""
     kept.only("schema_version", "arguments", "versions", "sha256")
     kept.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
     words = list(kept.field("arguments").items())
@@ -176,8 +172,7 @@ def _results(document: Any) -> Any:
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield the values in which two JSON documents differ, in order: their place, the old and the new value. A value
-    that only one document has is paired with MISSING.
-    """
+    that only one document has is paired with MISSING."""
     if isinstance(then, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*then, *now]):
             yield from differences(then.get(key, MISSING), now.get(key, MISSING), f"{path}.{key}".lstrip("."))

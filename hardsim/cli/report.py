@@ -60,8 +60,7 @@ FORMULA, DEFINING = ".ltl", (".ltl", ".srasp", ".cr")
 PARTS = re.compile(r"\s*(let|pred)\b")
 ASIDE = re.compile(r"\s*(//|(alphabet|props|source|accept|reject|map)\s*:)")
 """Patterns of lines of a file: lines that define a name; lines that a theorem leaves out, because they do not change
-the function that is computed, or because the theorem states them itself.
-"""
+the function that is computed, or because the theorem states them itself."""
 
 
 def command(request: Request) -> None:
@@ -143,8 +142,7 @@ class _Parts:
 
     def subject(self, subject: Subject) -> None:
         """Check, prove and bound a formula in a regime, a program or a model. A missing proof or bound becomes a
-        remark.
-        """
+        remark."""
         current = self.current
         self.work.check(subject)
         part = Part(current.results[-1], subject.alphabet, definitions=definitions_of(subject))
@@ -191,8 +189,7 @@ class _Parts:
 
 def definitions_of(subject: Subject) -> tuple[str, ...]:
     """Return the lines that a theorem about a subject must show: the lines of a program, or of a formula file with
-    definitions, without comments, examples and alphabet. For other inputs they are the subject's own predicates.
-    """
+    definitions, without comments, examples and alphabet. For other inputs they are the subject's own predicates."""
     formula, name = subject.formula, subject.name
     if not name.endswith(DEFINING) or not os.path.isfile(name):
         return subject.predicates if formula is None else definitions(formula)
@@ -206,8 +203,7 @@ def definitions_of(subject: Subject) -> tuple[str, ...]:
 
 def _copied(request: Request, draft: Path) -> list[str] | None:
     """Copy the inputs with all files that they need, and return the names of the copies. Inputs that cannot be read are
-    reported here, under the names that the user gave.
-    """
+    reported here, under the names that the user gave."""
     (draft / INPUTS).mkdir()
     if not request.files:
         return None
@@ -243,11 +239,8 @@ def _folder(draft: Path, goals: Sequence[Path]) -> Path:
 
 
 def require_inside(place: Path, name: str, given: str) -> None:
-    """Require that an input, with all files that it needs, is among the inputs of a report.
-
-    Raises:
-        InputError: naming a file that is not.
-    """
+    """Require that an input, with all files that it needs, is among the inputs of a report. Raises InputError, naming a
+    file that is not."""
     with chdir(place):
         inside = Path().resolve() / INPUTS
         parts = [part for one in expand_paths([name]) for part in (name, one, *read_with(one))]
@@ -276,8 +269,7 @@ def versions() -> dict[str, str]:
 
 def hashes(place: Path) -> dict[str, str]:
     """Return the SHA-256 of each input, of the results and of the pages of a report, as far as these files exist, by
-    name.
-    """
+    name."""
     files = sorted(path for path in (place / INPUTS).rglob("*") if path.is_file())
     files += [path for name in (RESULTS, PAGE, PAPER) if (path := place / name).is_file()]
     return {path.relative_to(place).as_posix(): _hash(path) for path in files}

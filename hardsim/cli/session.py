@@ -60,8 +60,7 @@ Print = Callable[[Screen], None]
 @dataclass(frozen=True)
 class ResultText:
     """A result ready to be printed: its verdict (empty if there is none) with its reach, the word that shows a failure,
-    and the functions that print all of it (`full`) or only the verdict (`brief`).
-    """
+    and the functions that print all of it (`full`) or only the verdict (`brief`)."""
 
     input: str
     regime: str | None
@@ -81,11 +80,7 @@ class Session:
     """Collects the results and errors of a run; an error of one input does not stop the others.
 
     `targets` are the files that are written besides the JSON document: none may be an input, and no two may be one
-    file.
-
-    Raises:
-        InputError: if two results would be written to standard output.
-    """
+    file. Raises InputError if two results would be written to standard output."""
 
     def __init__(self, command: str, request: Request, seed: int | None, targets: Sequence[Sink]) -> None:
         self.command, self.request, self.seed = command, request, seed
@@ -182,8 +177,7 @@ class Session:
     ) -> None:
         """Print a remark on standard error (in the form `printed`, if given) and add it to the JSON document; do
         nothing if `message` is None. `tell` prints it: `note` for remarks on which no verdict depends, `warn` for
-        others.
-        """
+        others."""
         if message is None:
             return
         self.screen.flush()
@@ -204,11 +198,8 @@ class Session:
     # ---- inputs ----
 
     def read(self) -> Iterator[Input]:
-        """Yield the inputs that can be read, one after the other, and report the others.
-
-        Raises:
-            InputError: if there is nothing to read, or a result would be written over an input.
-        """
+        """Yield the inputs that can be read, one after the other, and report the others. Raises InputError if there is
+        nothing to read, or a result would be written over an input."""
         request = self.request
         check_source(request)
         against: Reference | None = None
@@ -261,8 +252,7 @@ class Session:
     def _compared(self, name: str) -> Alphabet | None:
         """Return the alphabet over which `equiv` reads an input that declares none: that of the other input, if that
         one declares an alphabet; else, with --props auto, the propositions of both; else the symbols of both, if one of
-        them is an expression. Return None if there is no such alphabet, or if an option gives one.
-        """
+        them is an expression. Return None if there is no such alphabet, or if an option gives one."""
         names, request = self.names, self.request
         if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or self._declares(name):
             return None
@@ -307,11 +297,8 @@ class Session:
         return reference
 
     def spare(self, name: str) -> None:
-        """Require that no result is written over an input.
-
-        Raises:
-            InputError: naming the option that would write there.
-        """
+        """Require that no result is written over an input. Raises InputError, naming the option that would write
+        there."""
         for output in self.outputs:
             for path in read_with(name):
                 output.spare(path)
@@ -424,8 +411,7 @@ class Session:
     @contextmanager
     def printing(self) -> Iterator[None]:
         """Keep a failure of standard output in `lost` and go on, because files are still to be written and an exit code
-        is due.
-        """
+        is due."""
         try:
             yield
         except LostOutput as lost:
@@ -435,8 +421,7 @@ class Session:
         self, agreed: bool, undecided: bool, left: str = "", shown: ResultText | None = None, weaker: str = ""
     ) -> None:
         """Note the exit code of one result. `left` describes what an interruption left of it (empty: no interruption);
-        `weaker` explains that its verdict is weaker than required.
-        """
+        `weaker` explains that its verdict is weaker than required."""
         with self.printing():
             self.screen.flush()
         code = streams.MISMATCH if not agreed else streams.UNDECIDED if undecided or weaker else streams.AGREED
@@ -625,11 +610,7 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
 
 
 def check_source(request: Request, needed: bool = True) -> None:
-    """Require an input (if `needed`), and only one kind of input.
-
-    Raises:
-        InputError: with advice on what to type.
-    """
+    """Require an input (if `needed`), and only one kind of input. Raises InputError with advice on what to type."""
     paths, expression, alphabet = request.files or [], request.expression, request.alphabet
     if expression is not None and request.lines:
         raise InputError("-e gives a formula, but --lines is for files", "Leave out one of them.")
@@ -654,7 +635,6 @@ def _remark_at(tell: Callable[..., None], place: Sequence[str], text: str) -> No
 
 def _slow(name: str) -> str:
     """Return a message that reading an input takes long: a network may be large and may load torch, other files run
-    examples.
-    """
+    examples."""
     network = is_directory(name) or name.endswith((".json", ".spec"))
     return f"{name}: reading it takes long" + ("" if network else ", because its examples are checked")

@@ -48,11 +48,7 @@ class _Results(FileIO):
     """The file descriptor of standard output; its errors become LostOutput."""
 
     def write(self, data: Any) -> int:
-        """Write a part of the data, as a raw stream does, and return its size.
-
-        Raises:
-            LostOutput: if that fails.
-        """
+        """Write a part of the data, as a raw stream does, and return its size. Raises LostOutput if that fails."""
         try:
             return super().write(data)
         except OSError as error:
@@ -85,8 +81,7 @@ def open_streams() -> bool:
 
 def _whole(stream: Any) -> Any:
     """Return standard output with a buffer that continues after a partial write (under PYTHONUNBUFFERED it has no such
-    buffer). Return a stream that is not a file descriptor unchanged.
-    """
+    buffer). Return a stream that is not a file descriptor unchanged."""
     raw = getattr(getattr(stream, "buffer", None), "raw", getattr(stream, "buffer", None))
     # Tests replace standard output by other streams, which are left as they are.
     if type(raw) is not FileIO:
@@ -99,8 +94,7 @@ def _whole(stream: Any) -> Any:
 
 def _occupy(descriptor: int) -> None:
     """Open the null device under the number of a closed standard stream, so that no other file gets this number, and
-    processes started later inherit it open.
-    """
+    processes started later inherit it open."""
     null = os.open(os.devnull, os.O_RDWR)
     if null != descriptor:
         os.dup2(null, descriptor)
@@ -121,8 +115,7 @@ def drop_stdout() -> None:
 
 def say(*lines: str) -> None:
     """Print lines for the user on standard error, made visible. An error in printing is ignored: it must not change the
-    exit code of a verdict.
-    """
+    exit code of a verdict."""
     with suppress(OSError, ValueError):
         sys.stderr.write("".join(visible(line) + "\n" for line in lines))
         sys.stderr.flush()
@@ -160,8 +153,7 @@ def note(text: str, *more: str) -> None:
 
 def report(error: BaseException, name: str | None = None) -> int:
     """Report an error of the input `name` on standard error, and return the exit code. An exception that hardsim did
-    not raise on purpose is a defect of hardsim.
-    """
+    not raise on purpose is a defect of hardsim."""
     code = error.exit_code if isinstance(error, HardsimError) else INTERNAL
     if code == INTERNAL and not isinstance(error, WorkerFailure):
         say(*internal(error, name).split("\n"))

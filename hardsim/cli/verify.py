@@ -118,8 +118,7 @@ def _target_of(request: Request) -> CertifiedTarget:
 
 def text_lines(result: VerifyResult) -> list[str]:
     """Return lines that state what a valid certificate is about and with what it was compared, in printable
-    characters.
-    """
+    characters."""
     lines, compared = list[str](), result.compared
     assert result.digests is not None
     if result.formula is None:
@@ -152,11 +151,7 @@ def temperature_text(result: VerifyResult) -> str:
 
 
 def check(path: str, target: CertifiedTarget) -> VerifyResult:
-    """Return the result of checking one file.
-
-    Raises:
-        InputError: if the file is not a certificate.
-    """
+    """Return the result of checking one file. Raises InputError if the file is not a certificate."""
     with naming(path, path):
         try:
             document = read(

@@ -71,13 +71,9 @@ def shown(value: Any) -> str:
 
 
 def read_json(data: bytes, name: str, advice: str = "", settings: bool = False) -> Reader:
-    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not
-    a model. In a document of `settings` decimals are Fractions, and keys may be empty.
-
-    Raises:
-        InputError: if the data is not UTF-8 or not JSON (NaN and Infinity are not), or an object has the same key
-        twice.
-    """
+    """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not a
+    model. In a document of `settings` decimals are Fractions, and keys may be empty. Raises InputError if the data is
+    not UTF-8 or not JSON (NaN and Infinity are not), or an object has the same key twice."""
     # The parser's hooks do not know the place of a value. They leave `Refused` there, and `refusals` finds the places
     # later.
     refused: list[Refused] = []

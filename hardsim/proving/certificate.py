@@ -59,11 +59,8 @@ Literal = list[Any]
 def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
     """Return the certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every
     length), after the checker has accepted it. For a hard-attention model it states that the network computes the
-    formula that it was compiled from.
-
-    Raises:
-        Undecided: if the checker does not accept the certificate (it knows fewer constructions than the prover).
-    """
+    formula that it was compiled from. Raises Undecided if the checker does not accept the certificate (it knows fewer
+    constructions than the prover)."""
     file = subject.source_formula
     core, users = desugar(file), own_predicates(file)
     if max_n is None:
@@ -100,11 +97,8 @@ def accepted(
     subject: Subject, make: Callable[[], dict[str, Any]], check: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
     """Return a new certificate of a subject with its digests. The independent checker runs before a certificate is
-    handed out: what it does not accept is never given out.
-
-    Raises:
-        Undecided: with the reason, if none can be made or the checker does not accept it.
-    """
+    handed out: what it does not accept is never given out. Raises Undecided with the reason, if none can be made or the
+    checker does not accept it."""
     try:
         document = make()
         reason = rejection(lambda: check(document))
@@ -412,11 +406,8 @@ LONGEST_TEXT = 1 << 20
 
 
 def check_labels(document: Mapping[str, Any]) -> None:
-    """Require that a certificate is about the formula that it cites as its source.
-
-    Raises:
-        Rejected: with the place where they differ.
-    """
+    """Require that a certificate is about the formula that it cites as its source. Raises Rejected with the place where
+    they differ."""
     labels = document["labels"]
     text = labels["source"]["text"]
     require(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
@@ -433,12 +424,9 @@ def check_labels(document: Mapping[str, Any]) -> None:
 
 
 def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> None:
-    """Require that a certificate is about the formula of a file, read at the file's own position.
-
-    Raises:
-        Rejected: with the first place of difference; `name` is the name of the file in the message.
-        InputError: if the formula has no core.
-    """
+    """Require that a certificate is about the formula of a file, read at the file's own position. Raises Rejected with
+    the first place of difference; `name` is the name of the file in the message; InputError if the formula has no
+    core."""
     own_predicates(file)
     core = desugar(file)
     found = document["formula"]
@@ -482,11 +470,8 @@ def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
 
 
 def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Require that a certificate is about the network of a compiled or hard-attention model.
-
-    Raises:
-        Rejected: with the first place of difference; `name` is the name of the model in the message.
-    """
+    """Require that a certificate is about the network of a compiled or hard-attention model. Raises Rejected with the
+    first place of difference; `name` is the name of the model in the message."""
     if not subject.by_heads:
         raise Rejected("the certificate is about a formula, not about a program or a model")
     network = network_json(subject.model, {item.name: item for item in subject.source_formula.predicates})

@@ -78,8 +78,7 @@ def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
 
 def affordable(expected: Sequence[int], weight: int) -> list[int]:
     """Return, in ascending order, the first of the `expected` lengths and each later one that the remaining work
-    limit still covers: `TABLES` for a network with `weight` heads and layers.
-    """
+    limit still covers: `TABLES` for a network with `weight` heads and layers."""
     chosen: list[int] = []
     left = TABLES
     for n in dict.fromkeys(expected):
@@ -107,11 +106,8 @@ def confirm(
     Return the counts and a mismatch (or None). The network of a formula must answer as its semantics, or (`heads_only`)
     as hard attention; after a proof for `every_length` two longer lengths are tried too. For a program or model the
     `networks` that were proved are given by length; they must answer as hard attention, and the mismatch is the first
-    word on which hard attention differs from the program. A KeyboardInterrupt ends the run early.
-
-    Raises:
-        Contradiction: with the word, if an answer contradicts the proof.
-    """
+    word on which hard attention differs from the program. A KeyboardInterrupt ends the run early. Raises Contradiction
+    with the word, if an answer contradicts the proof."""
     run = _Words(subject, networks, heads_only)
     whole = first_lengths(len(subject.alphabet), min_n, max_n)
     between = [2**power for power in range(max_n.bit_length()) if min_n < 2**power < max_n]
@@ -169,11 +165,8 @@ class _Words:
         return list(dict.fromkeys([*suggested, *chosen.words]))
 
     def require(self, n: int, words: list[Word]) -> int:
-        """Run the words of length n and return the number without an answer.
-
-        Raises:
-            Contradiction: with the word, if an answer contradicts the proof.
-        """
+        """Run the words of length n and return the number without an answer. Raises Contradiction with the word, if an
+        answer contradicts the proof."""
         subject, undecided = self.subject, 0
         expected = self._expected(words)
         network = subject.model if self.networks is None else self.networks[n]

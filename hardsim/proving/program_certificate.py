@@ -41,11 +41,8 @@ from hardsim.version import __version__
 
 
 def program_certificate(result: ProofResult) -> dict[str, Any]:
-    """Return the certificate of a proof about a program or a model. The checker has accepted it.
-
-    Raises:
-        Undecided: if some length was proved by running all its words, or if the checker rejects the certificate.
-    """
+    """Return the certificate of a proof about a program or a model. The checker has accepted it. Raises Undecided if
+    some length was proved by running all its words, or if the checker rejects the certificate."""
     subject = result.subject
     argument = result.argument if result.every_length else None
     by_words = [length.n for length in result.lengths if length.proved_by == "every word"]
@@ -95,8 +92,7 @@ def _temperature(
 
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
     """Raise Rejected with the first difference unless a certificate is about the network of a program or a model, its
-    hard attention, and its temperature if the subject has its own.
-    """
+    hard attention, and its temperature if the subject has its own."""
     model = assemble(subject.program, constant(Fraction(1)))
     found = difference(document["model"], program_json(model, subject.program, subject.defined), "model")
     require(found is None, f"{found}: differs from that of {name}")
@@ -116,8 +112,7 @@ def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> N
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:
     """Return the lengths, with their padding, that are checked one by one, each with its temperature; None where
-    one temperature is proved for every length.
-    """
+    one temperature is proved for every length."""
     if start is None:
         return {subject.positions(proof.n) - subject.program.bos: proof.temperature for proof in proofs}
     padded = (subject.positions(n) - subject.program.bos for n in range(1, start))
@@ -138,8 +133,7 @@ def _words(subject: Subject, result: ProofResult) -> str | None:
 
 def program_json(model: Transformer, program: Program, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
     """Return the network as JSON, with coordinates by name, and with the predicates that the file defines. Raise
-    Rejected for a feature that the checker does not know.
-    """
+    Rejected for a feature that the checker does not know."""
     names = model.coordinates
     large = isinstance(model.alphabet, Valuations) and len(model.alphabet) > MOST_LISTED
     require(not large, "too large: there are too many sets of propositions to be listed")
@@ -211,8 +205,7 @@ def _encoding(function: PositionFunction, users: Mapping[str, UserPredicate]) ->
 
 def program_facts(program: Program, model: Mapping[str, Any], law: ProgramLaw, one: bool, more: bool) -> dict[str, Any]:
     """Return the prover's facts about a network that is written as JSON: for words of length 1 (`one`), for longer
-    words (`more`), or for both.
-    """
+    words (`more`), or for both."""
     facts = _Facts(program, model)
     worlds = {"one": facts.world(law.one) if one else None, "more": facts.world(law.more) if more else None}
     return {"functions": facts.texts, "counts": facts.counts, "spans": facts.spans, **worlds}
@@ -281,8 +274,7 @@ class _Facts:
 
     def _answers(self, law: Law) -> dict[str, list[int]]:
         """Return spans for the outputs whose own spans do not show their distance from the threshold. The returned
-        spans do.
-        """
+        spans do."""
         threshold, columns = self.program.threshold, dict(law.entering)
         for layer in law.layers:
             columns |= layer.leaving
@@ -338,8 +330,7 @@ class _Facts:
 
 def _shown(span: NumberSpan, threshold: Rational, place: Place) -> NumberSpan:
     """Return the span of an output with only the share, or the isolated zero, that keeps it away from the threshold.
-    Return it unchanged if its ends or its lattice already do.
-    """
+    Return it unchanged if its ends or its lattice already do."""
     ends = plus(span.low, -threshold), plus(threshold, times(span.high, -1))
     numbers = span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
     if numbers or any(positive(end, place.domains) for end in ends):

@@ -45,12 +45,8 @@ def check_with_proof(
     and models whose gaps and ranges follow from their weights, unless a temperature was given, up to MOST_POSITIONS as
     well.
 
-    A result without a contradiction gets example words, and a mismatch the place where it begins.
-
-    Raises:
-        InputError: as for `check_subject`.
-        Contradiction: if a word contradicts a proof.
-    """
+    A result without a contradiction gets example words, and a mismatch the place where it begins. Raises InputError as
+    for `check_subject`; Contradiction if a word contradicts a proof."""
     if not isinstance(subject, Subject):
         result = check_subject(subject, options, progress, crew, memory)
         return _not_asked(result, NO_PROOF)

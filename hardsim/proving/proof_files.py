@@ -23,12 +23,9 @@ WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 
 
 def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
-    """Return the text of a file about a proved subject, and a sentence about it with `{}` for the file's name.
-
-    Raises:
-        Undecided: if the checker does not follow the proof, or queries were asked for and not every length is proved,
-            or a step is not of rational functions.
-    """
+    """Return the text of a file about a proved subject, and a sentence about it with `{}` for the file's name. Raises
+    Undecided if the checker does not follow the proof, or queries were asked for and not every length is proved, or a
+    step is not of rational functions."""
     if option == "certificate":
         document = program_certificate(result) if result.proof is None else _by_heads(subject, request, result)
         span = "" if result.proof is None else f"{span_of(lengths_of(document))}, "
@@ -62,8 +59,7 @@ def _of_program(result: ProofResult) -> str:
 def _by_heads(subject: Subject, request: Request, result: ProofResult) -> dict[str, Any]:
     """Return the certificate for every length if the checker follows that proof: it is short, fast to check, and
     claims more than was asked for. Else return one for the lengths that were asked for, unless that would claim less
-    than was proved.
-    """
+    than was proved."""
     try:
         return certificate(subject, None)
     except Undecided:

@@ -115,8 +115,7 @@ class LengthProof(Record):
 class ProofResult(SubjectRecord):
     """The result of `prove` for all words of length `min_n` to `max_n`. A formula in one regime is proved by its
     heads; a hard-attention model or a program is proved length by length, and the claim is that softmax answers as
-    hard attention.
-    """
+    hard attention."""
 
     min_n: Length
     max_n: Length
@@ -133,12 +132,10 @@ class ProofResult(SubjectRecord):
     """For a formula, the proof by lengths."""
     all_n: Proof | None = None
     """The proof for every length, if it was asked for. If it is proved, PROVED covers every length, else the lengths
-    min_n to max_n, which were asked for too.
-    """
+    min_n to max_n, which were asked for too."""
     heads_only: bool = False
     """True if the claim is only that the network does what the specification of its heads states, not that it
-    computes the formula.
-    """
+    computes the formula."""
     lengths: tuple[LengthProof, ...] = ()
     """For a model or a program, the proofs of the single lengths."""
     argument: ProgramArgument | None = None
@@ -156,8 +153,7 @@ class ProofResult(SubjectRecord):
     @property
     def word(self) -> Word | None:
         """The word that is shown beside the verdict: one that refutes it, or one on which hard attention decides
-        nothing.
-        """
+        nothing."""
         if self.mismatch is not None:
             return self.mismatch.word
         return None if self.hard_undecided is None else self.hard_undecided.word
@@ -166,16 +162,14 @@ class ProofResult(SubjectRecord):
     @written
     def claim(self) -> Annotated[str, one_of("formula", "heads", "hard attention")]:
         """The claim: that the network computes the formula, that it does what the specification of its heads states,
-        or that it answers as hard attention does.
-        """
+        or that it answers as hard attention does."""
         return "hard attention" if self.proof is None else "heads" if self.heads_only else "formula"
 
     @property
     @written
     def prefix(self) -> bool | None:
         """True if nothing depends on the length, so that the longest length stands for all; null for any other input
-        than a formula.
-        """
+        than a formula."""
         return None if self.proof is None else self.proof.prefix
 
     @property
@@ -211,8 +205,7 @@ class ProofResult(SubjectRecord):
     @written
     def proved_to(self) -> Natural | None:
         """For a model, the length up to which every length from `min_n` on is proved (0: not even `min_n`); null
-        for formulas.
-        """
+        for formulas."""
         if self.proof is not None:
             return None
         proved = takewhile(lambda length: length.proved_by, self.lengths)
@@ -223,11 +216,8 @@ class ProofResult(SubjectRecord):
 
 
 def require_provable(request: Request) -> None:
-    """Refuse lengths in the wrong order, and output files for several networks at once.
-
-    Raises:
-        InputError: saying what to change.
-    """
+    """Refuse lengths in the wrong order, and output files for several networks at once. Raises InputError, saying what
+    to change."""
     min_n, max_n = request.min_n, request.max_n
     if min_n > max_n:
         largest = f"--max-n {max_n}" if bounded(request) else f"the largest, {max_n} unless --max-n says otherwise"
@@ -245,16 +235,14 @@ def require_provable(request: Request) -> None:
 
 def bounded(request: Request) -> bool:
     """Return True if the user gave a largest length. Then a proof up to it is an answer, even if every length was
-    asked for too and is not proved. Otherwise a model is proved as far as possible.
-    """
+    asked for too and is not proved. Otherwise a model is proved as far as possible."""
     return "max_n" in request.written
 
 
 @dataclass(frozen=True)
 class ProofPlan:
     """The plan of a proof of a subject, up to length `max_n`. `prove` runs it and reports progress: how many of how
-    many units (heads or lengths) are done. `remark` is the reason why the plan covers fewer lengths than requested.
-    """
+    many units (heads or lengths) are done. `remark` is the reason why the plan covers fewer lengths than requested."""
 
     subject: Subject
     unit: Literal["heads", "lengths"]
@@ -270,11 +258,8 @@ class ProofPlan:
 
 def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     """Plan the proof of a subject: by its heads for a formula and for any input with one network for every length, by
-    its lengths for any other hard-attention model or program.
-
-    Raises:
-        InputError: if SMT queries were asked for and there can be none.
-    """
+    its lengths for any other hard-attention model or program. Raises InputError if SMT queries were asked for and there
+    can be none."""
     min_n, max_n, formula = request.min_n, request.max_n, subject.proves_formula
     if request.smt is not None and not formula and subject.by_heads:
         message = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
@@ -306,11 +291,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
 def confirmed(result: ProofResult) -> ProofResult:
     """Return a result with words run after its proof, of the proved lengths. A KeyboardInterrupt ends the run early.
     The result is REFUTED if hard attention differs from the program on one of the words, which a proof by structure
-    does not exclude.
-
-    Raises:
-        Contradiction: naming a word whose answer is not the proved one.
-    """
+    does not exclude. Raises Contradiction, naming a word whose answer is not the proved one."""
     subject, proof = result.subject, result.proof
     if proof is not None:
         if not proof.proved:
@@ -351,14 +332,11 @@ def prove_subject(
 ) -> ProofResult:
     """Prove a subject for every word of length `min_n` to `max_n`, or look for a word that refutes it among up to
     `search` short words and those that the failed proof suggests. With `all_n`, prove every length as well, in other
-    arithmetic; if that fails, the lengths to `max_n` are an answer only if they were asked for (`bounded`). `report`
-    is called with the number of heads done and of all heads. No word is run after a proof: see `confirmed`.
-
-    Raises:
-        InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
-        InvariantError: if the specification's hard attention is not what it declares, on a word that was tried.
-        Contradiction: if every length is proved, but not the lengths to `max_n`.
-    """
+    arithmetic; if that fails, the lengths to `max_n` are an answer only if they were asked for (`bounded`). `report` is
+    called with the number of heads done and of all heads. No word is run after a proof: see `confirmed`. Raises
+    InputError if the temperature is not positive somewhere, or the lengths have too many positions together;
+    InvariantError if the specification's hard attention is not what it declares, on a word that was tried;
+    Contradiction if every length is proved, but not the lengths to `max_n`."""
     core = None if heads_only else desugar(subject.file)
     users = {} if heads_only else own_predicates(subject.file)
     proof = prove(subject.model, subject.program, max_n, core, users, min_n, report)
@@ -453,8 +431,7 @@ def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tu
 
 def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
     """Yield every word of the shortest lengths that have at most `search` words together, then at most
-    LONGEST_SUGGESTED longer words that the failing worst cases suggest, the shortest first.
-    """
+    LONGEST_SUGGESTED longer words that the failing worst cases suggest, the shortest first."""
     alphabet = subject.alphabet
     budget, n = search, proof.span[0]
     while n <= proof.span[1] and count_words(len(alphabet), n) <= budget:
@@ -470,8 +447,7 @@ def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
 def words_of(case: WorstCase, alphabet: Alphabet, least: int = 0) -> list[Word]:
     """Return the words that a worst case suggests: all its symbols, those up to the query, and those from the query
     on. Where the case names no symbol, the first of the alphabet stands. Words of fewer than `least` symbols are
-    filled up by repeating the first symbol, or the last one in the words from the query on.
-    """
+    filled up by repeating the first symbol, or the last one in the words from the query on."""
     if case.symbols is None:
         return []
     word = tuple(symbol or alphabet[0] for symbol in case.symbols)
@@ -485,8 +461,7 @@ def words_of(case: WorstCase, alphabet: Alphabet, least: int = 0) -> list[Word]:
 
 def longest(subject: Subject, max_n: int, every: int = EVERY) -> int:
     """Return the greatest length up to `max_n` for which there may be a proof: `max_n` where structure suffices, else
-    the greatest length with at most `every` words (0: none).
-    """
+    the greatest length with at most `every` words (0: none)."""
     size = len(subject.alphabet)
     if subject.by_structure or size == 1:
         return max_n
@@ -499,12 +474,9 @@ def affordable(subject: Subject, n: int, every: int) -> bool:
 
 
 def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
-    """Prove every length of a model or program, and examine the short lengths one by one. If a given temperature has
-    no proof, try the words of short lengths.
-
-    Raises:
-        InputError: if the temperature is not positive at a length up to LOOKED.
-    """
+    """Prove every length of a model or program, and examine the short lengths one by one. If a given temperature has no
+    proof, try the words of short lengths. Raises InputError if the temperature is not positive at a length up to
+    LOOKED."""
     _require_positive(subject)
     argument = subject.argument
     if not argument.proved:
@@ -532,8 +504,7 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
 
 def _searched(subject: Subject) -> Obstacles:
     """Search short words for the reason why there is no proof for every length. A program is not searched:
-    its short words say nothing about longer ones.
-    """
+    its short words say nothing about longer ones."""
     return Obstacles() if subject.constructed else obstacles(subject)
 
 
@@ -548,8 +519,7 @@ def _require_positive(subject: Subject) -> None:
 
 def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
     """Try all words of length 1 to SHORT at a given temperature, while a length has at most FEW words. Return
-    their number, and a mismatch that refutes or None.
-    """
+    their number, and a mismatch that refutes or None."""
     tried = 0
     for n in range(1, SHORT + 1) if subject.given_temperature else ():
         if not affordable(subject, n, FEW):
@@ -580,8 +550,7 @@ def prove_attention(
     """Prove every length from `min_n` to `max_n`, and every longer one if asked for. Where a length is not proved at
     a given temperature, try up to `search` words. `report` is called with the number of lengths done and of all
     lengths. Raise InputError if the temperature is not positive, or a word leaves the range of a program
-    (OutOfRange).
-    """
+    (OutOfRange)."""
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
     for n in range(min_n, max_n + 1):
@@ -621,8 +590,7 @@ def prove_length(
     subject: Subject, n: int, every: int, near: Fraction | None = None
 ) -> tuple[LengthProof, Mismatch | None]:
     """Return the proof of one length, and a mismatch if hard attention differs from the program on a word. The search
-    for a temperature begins `near` the given one.
-    """
+    for a temperature begins `near` the given one."""
     derived, known = None, known_by_structure(subject, n)
     if known is not None:
         derived = settled_length(subject, known, near)
@@ -637,8 +605,7 @@ def prove_length(
 @dataclass(frozen=True, slots=True)
 class KnownLength:
     """The facts of hard attention on all words of a length, at any temperature: the program that softmax simulates,
-    its facts and gaps, how they were found, and the heads whose ties it breaks.
-    """
+    its facts and gaps, how they were found, and the heads whose ties it breaks."""
 
     n: int
     program: Program
@@ -651,8 +618,7 @@ class KnownLength:
 
 def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
     """Return the facts of hard attention on the words of one length from the weights; None if the weights do not
-    give them.
-    """
+    give them."""
     if not subject.by_structure or isinstance(subject.law, NoProof):
         return None
     facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
@@ -662,8 +628,7 @@ def known_by_structure(subject: Subject, n: int) -> KnownLength | None:
 
 def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof, Mismatch | None]:
     """Return the facts of hard attention on the words of one length, from running them all. If that fails, return the
-    reason why no temperature is proved, with a mismatch if hard attention differs from the program on a word.
-    """
+    reason why no temperature is proved, with a mismatch if hard attention differs from the program on a word."""
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
     oracles = subject.oracles(words) or [None] * len(words)
@@ -688,8 +653,7 @@ def _undecided(subject: Subject, word: Word) -> str:
 def settled_length(subject: Subject, known: KnownLength, near: Fraction | None = None) -> LengthProof:
     """Return the proof that softmax answers as hard attention does at the subject's temperature, or at one found
     `near` the given one. It succeeds if the bound at the outputs is below their distance from the threshold, or 0
-    where outputs must be 0 or 1.
-    """
+    where outputs must be 0 or 1."""
     return replace(_settle(subject, known, near), ties_broken=known.broken, ties=known.ties)
 
 
@@ -724,8 +688,7 @@ def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
 
 def _refute_length(subject: Subject, n: int) -> Mismatch | None:
     """Return a mismatch of one length where softmax is wrong at the given temperature, in the network that was to be
-    proved. Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing.
-    """
+    proved. Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing."""
     words = tuple(product(subject.alphabet, repeat=n))
     found, runs, _ = prepare_words(subject, {n: words}, {n: True})
     judge = HardJudge(subject, found.program, plan_length(found, subject, n))

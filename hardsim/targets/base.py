@@ -50,8 +50,7 @@ class ModelOptions:
 @dataclass(frozen=True, kw_only=True)
 class Target(ABC):
     """One target to check. `sha256` is the digest of the input (a file's bytes, an expression's text), `alphabet`
-    that of the words that are tried.
-    """
+    that of the words that are tried."""
 
     kind: ClassVar[Opened]
     """The kind of the input that the target was made of, as results name it."""
@@ -108,8 +107,7 @@ class Target(ABC):
     @property
     def own(self) -> bool:
         """True if hardsim made the network itself and it is unedited: only then is a false claim a mistake of
-        hardsim.
-        """
+        hardsim."""
         return False
 
     @property
@@ -150,38 +148,22 @@ class Target(ABC):
         return self.oracle or (lambda word: None)
 
     def require_reference(self) -> None:  # noqa: B027
-        """Require that there is something to compare the answers with.
-
-        Raises:
-            InputError: if there is no reference.
-        """
+        """Require that there is something to compare the answers with. Raises InputError if there is no reference."""
 
     def require_lengths(self, max_n: int) -> None:  # noqa: B027
-        """Require that the network reads words of length `max_n`.
-
-        Raises:
-            OutOfRange: if it has not.
-        """
+        """Require that the network reads words of length `max_n`. Raises OutOfRange if it has not."""
 
     def require_temperature(self, n: int) -> None:  # noqa: B027
-        """Require that the temperature of the one network is positive at length n.
-
-        Raises:
-            InputError: if it is not.
-        """
+        """Require that the temperature of the one network is positive at length n. Raises InputError if it is not."""
 
     def require_digits(self, max_n: int, dps: int | None) -> None:  # noqa: B027
         """Require that mpmath can run words of up to `max_n` symbols, with `dps` decimal digits if that is given.
-
-        Raises:
-            InputError: if it would need too many digits.
-        """
+        Raises InputError if it would need too many digits."""
 
     @abstractmethod
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:
         """Return True if a check of the lengths up to `max_n` takes less time than another process needs to start;
-        `words` gives the number of words of a length.
-        """
+        `words` gives the number of words of a length."""
 
     @abstractmethod
     def positions(self, n: int) -> int:
@@ -189,8 +171,7 @@ class Target(ABC):
 
     def oracles(self, words: Sequence[Word]) -> list[Any] | None:
         """Return the answers of the semantics for words of one length, computed together if possible; None without
-        a semantics.
-        """
+        a semantics."""
         if self.oracle is None:
             return None
         many: Callable[[Sequence[Word]], list[Any]] | None = getattr(self.oracle, "many", None)

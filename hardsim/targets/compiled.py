@@ -34,13 +34,9 @@ METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
 def compile_formula(
     file: FormulaFile, options: ModelOptions, sha256: str | None = None, name: str | None = None
 ) -> FormulaTarget:
-    """Compile a formula, after checking its accept and reject examples against the semantics, unless they were
-    written for another position than the one that is asked for.
-
-    Raises:
-        SourceError: if an example is wrong, or the formula has no construction in the regime (Unsupported).
-        InputError: if an option does not apply.
-    """
+    """Compile a formula, after checking its accept and reject examples against the semantics, unless they were written
+    for another position than the one that is asked for. Raises SourceError if an example is wrong, or the formula has
+    no construction in the regime (Unsupported); InputError if an option does not apply."""
     if examples_apply(file, options.at):
         check_examples(file, at=options.at)
     file = file.read_at(options.at)
@@ -57,8 +53,7 @@ def formula_subject(
     file: FormulaFile, name: str, sha256: str, program: Program, budget: Budget, network: Transformer, single: bool
 ) -> FormulaTarget:
     """Return the subject of a formula with its hard attention and its network; `single` is True if it was compiled to
-    have at most one head in each layer.
-    """
+    have at most one head in each layer."""
     return FormulaTarget(
         name=name,
         sha256=sha256,
@@ -77,12 +72,8 @@ def formula_subject(
 
 
 def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[ProgramTarget, tuple[str, ...]]:
-    """Compile an S-RASP program into hard attention. Return the subject, and warnings where its integers may leave
-    the range of the construction.
-
-    Raises:
-        Unsupported: if a score has no construction.
-    """
+    """Compile an S-RASP program into hard attention. Return the subject, and warnings where its integers may leave the
+    range of the construction. Raises Unsupported if a score has no construction."""
     compiled = compile_program(program)
     subject = ProgramTarget(
         name=name,
@@ -100,11 +91,8 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Pr
 
 
 def sharpened(made: Sharpened, options: ModelOptions) -> Sharpened:
-    """Return a program or model with another temperature, or with another beta where it has one.
-
-    Raises:
-        InputError: if both a beta and Theorem 26's temperature for an error are asked for.
-    """
+    """Return a program or model with another temperature, or with another beta where it has one. Raises InputError if
+    both a beta and Theorem 26's temperature for an error are asked for."""
     old = made.sharpness
     if old is not None and options.epsilon is not None and options.beta is not None:
         message = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"

@@ -38,8 +38,7 @@ Ends: TypeAlias = NDArray[Any]
 Judged: TypeAlias = NDArray[np.int8]
 """Codes of expected outputs. Compared with a level: 1 above, 0 not above. Argmax: 1 may win, 0 may not. A number: 1.
 In all cases -1 is not judged, or takes no part; 2 is an unknown expected answer; 3, at every output of a place, is an
-expected value that no output has, so that every answer there is wrong.
-"""
+expected value that no output has, so that every answer there is wrong."""
 NOT_JUDGED, NOT_KNOWN, NEVER = -1, 2, 3
 MOST_LISTED = 20
 """Largest number of outputs of the network that an error message lists."""
@@ -129,8 +128,7 @@ class Rule:
     @cached_property
     def _sets(self) -> dict[frozenset[str], tuple[Judged, Sequence[Fraction]]]:
         """A cache for sets of texts, which need no other key: an oracle returns equal sets again and again, and a set
-        computes its hash once.
-        """
+        computes its hash once."""
         return {}
 
     # ---- expected outputs ----
@@ -143,9 +141,7 @@ class Rule:
             raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None
                 where nothing is judged. A token that no output has is a value that the network never gives: NEVER.
 
-        Raises:
-            InputError: if the raw value has a type that cannot be expected there.
-        """
+        Raises InputError if the raw value has a type that cannot be expected there."""
         if type(raw) is not frozenset:
             return self._remembered(raw)
         found = self._sets.get(raw)
@@ -197,11 +193,8 @@ class Rule:
         """Return the expected values that no output has, if they make every answer at a position wrong; else none.
 
         A set under argmax is judged by those of its members that can win. A set of the outputs that are above a level
-        is exact, so that one unknown member is enough.
-
-        Raises:
-            InputError: if the raw value has a type that cannot be expected there.
-        """
+        is exact, so that one unknown member is enough. Raises InputError if the raw value has a type that cannot be
+        expected there."""
         if self.readout.decide == "argmax":
             winners = self._winners(raw)
             return winners if all(self._found(token) is None for token in winners) else ()
@@ -216,8 +209,7 @@ class Rule:
 
     def _winners(self, raw: Any) -> tuple[Any, ...]:
         """Return the tokens that may win an argmax; none where nothing is judged or the expected answer is not
-        known.
-        """
+        known."""
         if raw is None or raw is UNKNOWN:
             return ()
         found = tuple(map(_scalar, raw)) if isinstance(raw, Set) else (_scalar(raw),)
@@ -242,11 +234,7 @@ class Rule:
         raise InputError(message, f"{hint}; or decide by argmax.")
 
     def _output(self, token: Any) -> int:
-        """Return the index of a named output.
-
-        Raises:
-            InputError: if there is none.
-        """
+        """Return the index of a named output. Raises InputError if there is none."""
         index = self._found(_scalar(token))
         if index is None:
             names = [str(output) for output in self.outputs]
@@ -288,8 +276,7 @@ class Rule:
     def certain_answer(self, low: Sequence[Any], high: Sequence[Any]) -> Any:
         """Return the answer that the outputs at one place certainly give: True or False if there is one output (above
         the level or not), else the names of the outputs above it, or the winner. Return None if it is uncertain, or
-        if outputs are numbers.
-        """
+        if outputs are numbers."""
         names, level = [str(output) for output in self.outputs], self.readout.level
         if self.readout.decide == "argmax":
             rivals = [index for index, part in enumerate(self._among) if part]
@@ -315,8 +302,7 @@ class Rule:
 
     def text_of(self, raw: Any) -> str | None:
         """Return the expected answer at one place as text, with outputs in their order and numbers as `answer` writes
-        them; None where nothing is expected.
-        """
+        them; None where nothing is expected."""
         if isinstance(raw, Mapping):
             return f"{{{' '.join(f'{key}={self.text_of(value)}' for key, value in raw.items())}}}"
         if isinstance(raw, Set):
@@ -345,8 +331,7 @@ def unjudged(raw: Any) -> bool:
 
 def require_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:
     """Raise InputError unless a list by position has an entry for each symbol, and one before them where the empty
-    word is judged too (`shortest` is 0).
-    """
+    word is judged too (`shortest` is 0)."""
     if len(raw) != len(word) + 1 - shortest:
         message = (
             f"for the word {written_word(word, word)} of {len(word)} symbols the reference gives a list of {len(raw)}"
@@ -448,11 +433,8 @@ def value_text(value: Any) -> str:
 
 
 def _scalar(value: Any) -> Any:
-    """Convert a token to a plain value.
-
-    Raises:
-        InputError: if it is no text and no number, or is not a number (NaN): these are no values of outputs.
-    """
+    """Convert a token to a plain value. Raises InputError if it is no text and no number, or is not a number (NaN):
+    these are no values of outputs."""
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, str | Number):
         message = f"a value of type {type(value).__name__} is no output: {described(value)}"

@@ -35,11 +35,7 @@ def is_exported(stored: Stored) -> bool:
 
 
 def document_of(stored: Stored) -> Any:
-    """Return the exact document of an exported network.
-
-    Raises:
-        InputError: if there is no document.
-    """
+    """Return the exact document of an exported network. Raises InputError if there is no document."""
     where = f"{stored.name}: {stored.config_name}"
     unknown = [key for key in stored.config if key not in KEYS]
     if unknown:
@@ -57,11 +53,8 @@ def document_of(stored: Stored) -> Any:
 
 
 def require_exported(stored: Stored, target: Subject | External) -> None:
-    """Require that the tensors and the description are those of the exact network.
-
-    Raises:
-        InputError: with the first that differs.
-    """
+    """Require that the tensors and the description are those of the exact network. Raises InputError with the first
+    that differs."""
     made, where = layout_of(target), stored.name
     # Through JSON text, as the file went: tuples become lists.
     if not _same(stored.config.get(NETWORK), json.loads(json.dumps(made.description))):
@@ -94,23 +87,16 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def layout_of(target: Subject | External) -> ExportLayout:
-    """Return the layout of a network in tensors.
-
-    Raises:
-        OutOfRange: if a number is beyond float64.
-        InputError: if the subject has another network for every length.
-    """
+    """Return the layout of a network in tensors. Raises OutOfRange if a number is beyond float64; InputError if the
+    subject has another network for every length."""
     if isinstance(target, External):
         return network_layout(target.network)
     return transformer_layout(transformer_of(target), _answer(target), target.defined)
 
 
 def transformer_of(subject: Subject) -> Transformer:
-    """Return the network of a subject: its one network, or that of its temperature for all lengths.
-
-    Raises:
-        InputError: if the subject has neither.
-    """
+    """Return the network of a subject: its one network, or that of its temperature for all lengths. Raises InputError
+    if the subject has neither."""
     if subject.stored is not None:
         return subject.stored
     if subject.schedule is None:

@@ -151,11 +151,8 @@ class External(Target):
         return known[n]
 
     def expected(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> ExpectedOutputs:
-        """Return the expected outputs of words at the positions where they are judged.
-
-        Raises:
-            InputError: with the word, if a value cannot be an expected output.
-        """
+        """Return the expected outputs of words at the positions where they are judged. Raises InputError with the word,
+        if a value cannot be an expected output."""
         places: list[list[tuple[Judged, Sequence[Fraction]]]] = []
         for word, raw in zip(words, raws, strict=True):
             if listed:
@@ -168,11 +165,7 @@ class External(Target):
         return ExpectedOutputs.at(places)
 
     def require_reference(self) -> None:
-        """Require that there is something to compare the outputs with.
-
-        Raises:
-            InputError: if there is no reference.
-        """
+        """Require that there is something to compare the outputs with. Raises InputError if there is no reference."""
         if self.oracle is None:
             message = f"{self.name} is an external network without a reference, so its expected outputs are unknown"
             hint = "Name a specification (.spec) instead, or compare with a file that gives the expected answers: "
@@ -185,11 +178,7 @@ class External(Target):
         return count * max_n * self.facts.parameters < QUICK_PRODUCTS
 
     def require_lengths(self, max_n: int) -> None:
-        """Require that the table of positions has room for words of length `max_n`.
-
-        Raises:
-            OutOfRange: if it has not.
-        """
+        """Require that the table of positions has room for words of length `max_n`. Raises OutOfRange if it has not."""
         longest = self.network.longest
         if longest is not None and max_n > longest:
             most = max(longest, 0)

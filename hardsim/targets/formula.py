@@ -14,8 +14,7 @@ from hardsim.targets.subject import Subject
 @dataclass(frozen=True, kw_only=True)
 class FormulaTarget(Subject):
     """The network of a formula. A compiled formula that was read from a file has the network of the file, which may
-    differ from what the formula compiles to.
-    """
+    differ from what the formula compiles to."""
 
     kind = "ltl"
 
@@ -50,8 +49,7 @@ class FormulaTarget(Subject):
     @property
     def own(self) -> bool:
         """True if the network is what hardsim compiles the formula to. A file was compared with that when it was
-        read.
-        """
+        read."""
         return self.confirmed and self.specified
 
     @property

@@ -48,11 +48,7 @@ class NetworkEngine:
     def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
         """Return float64 lower and upper bounds of the outputs on words of one length, as arrays (words, positions,
         outputs), infinite where float64 gives no information. Return None where float64 is not requested, or not to be
-        trusted in this process.
-
-        Raises:
-            Undecided: if the engine is float64, and that is not to be trusted.
-        """
+        trusted in this process. Raises Undecided if the engine is float64, and that is not to be trusted."""
         if self.floats is None or (reason := distrust()) is not None:
             if self.engine == FLOAT64 and reason is not None:
                 raise Undecided(reason)

@@ -78,12 +78,8 @@ def read_input(
     `props` are the propositions of a formula or an expression that declares neither propositions nor an alphabet
     (MENTIONED: those that it mentions); `alphabet` is for these and for C-RASP programs. A formula is read in a
     `dialect` if one is given. An input that declares no alphabet, and is given none, uses the alphabet `beside`, that
-    of another input.
-
-    Raises:
-        InputError: if the file cannot be read, or is none of these; if there is no file, with the nearest name.
-        SourceError: if the formula or program is wrong, or an example is.
-    """
+    of another input. Raises InputError if the file cannot be read, or is none of these; if there is no file, with the
+    nearest name; SourceError if the formula or program is wrong, or an example is."""
     if (line := line_of(path)) is not None:
         data = read_bytes(line[0], LARGEST_TEXT)
         if beside is not None and alphabet is None and props in (None, MENTIONED) and not declares(path):
@@ -151,8 +147,7 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
 
 def declares(path: str) -> bool:
     """Return True if a file declares its own alphabet; formulas, expressions and C-RASP programs need not. Raise
-    InputError if the file cannot be read. Mistakes in its text are not reported here.
-    """
+    InputError if the file cannot be read. Mistakes in its text are not reported here."""
     if (line := line_of(path)) is not None:
         return _declared(read_corpus(read_bytes(line[0], LARGEST_TEXT), line[0]).head.encode())
     place = located(path)
@@ -207,11 +202,8 @@ def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect
 
 
 def of_stored(stored: Stored, name: str) -> Input:
-    """Return the input for the stored tensors and settings of an external network.
-
-    Raises:
-        InputError: naming the part that hardsim does not understand.
-    """
+    """Return the input for the stored tensors and settings of an external network. Raises InputError, naming the part
+    that hardsim does not understand."""
     if is_exported(stored):
         return _of_exported(stored, name)
     network, title = network_of(stored)
@@ -222,8 +214,7 @@ def of_stored(stored: Stored, name: str) -> Input:
 
 def _of_exported(stored: Stored, name: str) -> Input:
     """Return the input for the exact network of an exported folder: a compiled formula, a model, or an external
-    network.
-    """
+    network."""
     # The tensors of the folder are rounded; its document has the exact network, and both must agree.
     text = visible_json(json_text(document_of(stored)))
     found = of_document(text.encode(), name, stored.sha256)
@@ -233,11 +224,8 @@ def _of_exported(stored: Stored, name: str) -> Input:
 
 def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     """Read JSON: a compiled formula, a hard-attention model, or a hand-written network. `sha256` is the digest of the
-    source of the text, by default of the text itself.
-
-    Raises:
-        InputError: if it is none of them, naming the place inside the document.
-    """
+    source of the text, by default of the text itself. Raises InputError if it is none of them, naming the place inside
+    the document."""
     sha256, document = sha256 or digest(data), read_json(data, name)
     formats = (FORMAT, AHAT, NETWORK)
     found = document.value.get("format") if isinstance(document.value, dict) else None
@@ -269,8 +257,7 @@ def read_expression(
 ) -> Input:
     """Read a formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white
     space. The propositions may be MENTIONED, those that the formula mentions. If neither is given, its symbols are
-    the alphabet. The formula is read in a `dialect` if one is given. Errors refer to it as `name`.
-    """
+    the alphabet. The formula is read in a `dialect` if one is given. Errors refer to it as `name`."""
     data = text.encode("utf-8", "surrogatepass")
     with naming(name, "", data):
         file = ltl_parser.parse_expression(text, alphabet, name, props, dialect)

@@ -30,8 +30,7 @@ _LOOKED_AT = 20
 
 def read_with(path: str) -> list[str]:
     """Return all files that reading a path involves: the file itself, the files that a specification names, and the
-    files of a network.
-    """
+    files of a network."""
     line = line_of(path)
     place = located(path) if line is None else line[0]
     found = [place, *(named_files(place) if place.endswith(SPEC) else [])]
@@ -43,8 +42,7 @@ def read_with(path: str) -> list[str]:
 
 def _corpora(path: str) -> list[str]:
     """Return the files with a formula on each line that a path stands for: the path itself, or the *.ltl and *.txt
-    files of a directory, sorted by name.
-    """
+    files of a directory, sorted by name."""
     if not is_directory(path) or is_network_folder(path):
         return [path]
     found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith((".ltl", ".txt")))
@@ -72,11 +70,8 @@ def _numbers(path: str) -> list[int]:
 
 def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
     """Return the files that these paths stand for: a directory stands for its formulas, programs and models, sorted by
-    name. With `lines`, a file stands for its formulas, one on each line, and a directory for such files.
-
-    Raises:
-        InputError: if a directory has none, or cannot be read; if a file has no formula on a line.
-    """
+    name. With `lines`, a file stands for its formulas, one on each line, and a directory for such files. Raises
+    InputError if a directory has none, or cannot be read; if a file has no formula on a line."""
     if lines:
         return [f"{path}:{number}" for one in paths for path in _corpora(one) for number in _numbers(path)]
     result: list[str] = []
@@ -101,8 +96,7 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
 
 def files_in(folder: str) -> list[str]:
     """Return the paths of the files that a directory stands for, without its subfolders: those that end in one of
-    SUFFIXES, sorted by name.
-    """
+    SUFFIXES, sorted by name."""
     return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
 
 

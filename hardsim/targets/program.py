@@ -43,9 +43,6 @@ class ProgramTarget(Subject):
         return padded_word(self.compiled.program, word)
 
     def require_range(self, words: Sequence[Word], trace: HardTrace) -> None:
-        """Check that the integers of an exact run stay in their range.
-
-        Raises:
-            OutOfRange: naming a word on which an integer leaves it.
-        """
+        """Check that the integers of an exact run stay in their range. Raises OutOfRange, naming a word on which an
+        integer leaves it."""
         self.compiled.check_ranges(words, trace)

@@ -19,8 +19,7 @@ _ALONE = "program: it.srasp"
 @dataclass(frozen=True)
 class ProgramReference:
     """A program as the reference for a network that outputs as much as the program does at each position: a symbol,
-    by argmax, or a number. It acts as the specification `program:` without other lines.
-    """
+    by argmax, or a number. It acts as the specification `program:` without other lines."""
 
     name: str
     sha256: str
@@ -32,11 +31,8 @@ class ProgramReference:
         return self.program.alphabet
 
     def deciding(self, external: External) -> External:
-        """Return an external network with the program as its reference.
-
-        Raises:
-            InputError: if the network has other symbols, or outputs of another kind.
-        """
+        """Return an external network with the program as its reference. Raises InputError if the network has other
+        symbols, or outputs of another kind."""
         layout = read_spec(_ALONE, self.name)
         try:
             found = Specification(self.name, self.sha256, layout, "", self.program).deciding(external)
@@ -50,11 +46,8 @@ class ProgramReference:
         return replace(found, examples=examples)
 
     def judging(self, subject: Subject) -> NoReturn:
-        """Refuse a subject that was compiled here: it needs a reference that gives the accepted words.
-
-        Raises:
-            InputError: always.
-        """
+        """Refuse a subject that was compiled here: it needs a reference that gives the accepted words. Always raises
+        InputError."""
         made = "integers" if self.program.vectors[self.program.output].sort is Sort.INT else "words"
         message = f"{self.name} maps words to {made}, so it does not say which words are accepted"
         if self.program.is_acceptor:

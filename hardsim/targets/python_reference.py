@@ -83,12 +83,9 @@ class PythonReference:
         return replace(subject, oracle=oracle, against=self.name, by_function=True)
 
     def expected(self, tokens: tuple[Any, ...], word: Word) -> Any:
-        """Return the expected outputs of a word of these tokens; None if there are none.
-
-        Raises:
-            InputError: if the function raises an exception, or returns lists in lists, None beside another marker, or a
-                value that cannot be read.
-        """
+        """Return the expected outputs of a word of these tokens; None if there are none. Raises InputError if the
+        function raises an exception, or returns lists in lists, None beside another marker, or a value that cannot be
+        read."""
         try:
             found = self.function(tokens)
         except Exception as error:  # any exception of the caller's code
@@ -152,11 +149,7 @@ class _Answers:
 
     def of(self, word: Word, raw: Any) -> Answer:
         """Return the expected outputs of a word as an answer: a truth value for a subject that accepts words, a
-        sequence for one that maps them.
-
-        Raises:
-            InputError: if the function returned no such value.
-        """
+        sequence for one that maps them. Raises InputError if the function returned no such value."""
         if raw is None:
             return None
         if self.subject.acceptor:
@@ -227,10 +220,7 @@ def _naming(word: Word, alphabet: Alphabet) -> Iterator[None]:
 
 def _require_single(values: Iterable[Any]) -> None:
     """Require texts and numbers that can be compared and written. A value of another class may fail in any way there.
-
-    Raises:
-        InputError: if a value is neither a text nor a number.
-    """
+    Raises InputError if a value is neither a text nor a number."""
     for value in values:
         if not isinstance(value, str | Number):
             message = f"a value of type {type(value).__name__} is not an answer: {described(value)}"

@@ -25,15 +25,9 @@ class Reference(Protocol):
         """The symbols of the words that it has answers for."""
 
     def judging(self, subject: Subject) -> Subject:
-        """Return a subject that is compared with this reference.
-
-        Raises:
-            InputError: if the subject is no target of such a reference.
-        """
+        """Return a subject that is compared with this reference. Raises InputError if the subject is no target of such
+        a reference."""
 
     def deciding(self, external: External) -> External:
-        """Return an external network that is compared with this reference.
-
-        Raises:
-            InputError: if the outputs of the network cannot be compared with it.
-        """
+        """Return an external network that is compared with this reference. Raises InputError if the outputs of the
+        network cannot be compared with it."""

@@ -67,11 +67,8 @@ class ReferenceNetwork:
         return self.external.alphabet
 
     def deciding(self, external: External) -> External:
-        """Return an external network with this network's outputs as the expected ones.
-
-        Raises:
-            InputError: if this network outputs numbers, or the two differ in a symbol or an output.
-        """
+        """Return an external network with this network's outputs as the expected ones. Raises InputError if this
+        network outputs numbers, or the two differ in a symbol or an output."""
         if self.external.network.readout.decide == "value":
             message = f"{self.name} outputs numbers, which are known only between bounds"
             raise InputError(
@@ -94,10 +91,7 @@ class ReferenceNetwork:
         return judging(external, CertainAnswers(self.external), self.name, accepts=accepts)
 
     def judging(self, subject: Subject) -> NoReturn:
-        """Refuse a compiled formula or program: only external networks are compared with a network.
-
-        Raises:
-            InputError: always.
-        """
+        """Refuse a compiled formula or program: only external networks are compared with a network. Always raises
+        InputError."""
         message = f"{subject.name} was compiled by hardsim, and {self.name} is an external network"
         raise InputError(message, "Check the network against the formula or the program: name that with --against.")

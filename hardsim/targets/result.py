@@ -23,8 +23,7 @@ Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symb
 AnyWord: TypeAlias = Annotated[tuple[str, ...], "A word, symbol by symbol; for an external network, it may be empty."]
 Answer: TypeAlias = bool | tuple[str | int | None, ...] | None
 """An answer for one word: accepted or not, or the symbols or integers of an output. None stands for an undecided
-part.
-"""
+part."""
 InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
 FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for any other input."]
 Title: TypeAlias = Annotated[
@@ -112,8 +111,7 @@ class WordError(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelFacts(Record):
     """The size of the network and how it was compiled. Only a network compiled for a regime has a regime and a
-    beta.
-    """
+    beta."""
 
     layers: Natural
     """Number of layers."""

@@ -95,18 +95,14 @@ class Semantics:
 
     def require_alphabet(self, name: str, alphabet: Alphabet) -> None:
         """Raise an InputError that shows both alphabets unless words have the same symbols here as in `name`, in
-        any order.
-        """
+        any order."""
         if not same_symbols(alphabet, self.alphabet):
             message = f"{name} and {self.name} have different alphabets: {_shown(alphabet)}; {_shown(self.alphabet)}"
             raise InputError(message, "Give both the same symbols; their order does not matter.")
 
     def judging(self, subject: Subject) -> Subject:
-        """Return a subject with this semantics as its oracle.
-
-        Raises:
-            InputError: if the subject maps words to words, or its alphabet is another one.
-        """
+        """Return a subject with this semantics as its oracle. Raises InputError if the subject maps words to words, or
+        its alphabet is another one."""
         if not subject.acceptor:
             made = "integers" if subject.program.integers else "words"
             message = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
@@ -117,12 +113,8 @@ class Semantics:
         return replace(subject, oracle=semantics.oracle, against=self.name, examples=examples, pins=True)
 
     def deciding(self, external: External) -> External:
-        """Return an external network with this semantics as its reference: its single output should be above its
-        level where the semantics accepts.
-
-        Raises:
-            InputError: if the network has several outputs, or no token for a symbol.
-        """
+        """Return an external network with this semantics as its reference: its single output should be above its level
+        where the semantics accepts. Raises InputError if the network has several outputs, or no token for a symbol."""
         network = external.network
         readout = network.readout
         if len(network.outputs) != 1 or readout.decide != "above":
@@ -151,11 +143,8 @@ class Semantics:
 
 
 def listed_symbols(alphabet: Alphabet) -> Sequence[str]:
-    """Return all symbols of an alphabet.
-
-    Raises:
-        InputError: if they are sets of propositions, which no token of a network is.
-    """
+    """Return all symbols of an alphabet. Raises InputError if they are sets of propositions, which no token of a
+    network is."""
     if isinstance(alphabet, Valuations):
         message = "words are over sets of propositions here, and the tokens of a network are symbols"
         raise InputError(message, "Give a file with an alphabet: of symbols.")
@@ -171,8 +160,7 @@ def _shown(alphabet: Alphabet) -> str:
 @dataclass(frozen=True)
 class Accepts:
     """The semantics of a formula: True for the words that satisfy it. It is pickled as the formula, without what
-    was computed.
-    """
+    was computed."""
 
     file: FormulaFile
 
@@ -200,11 +188,8 @@ class Accepts:
 @contextmanager
 def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
     """Explain in the hint of an error where the alphabet comes from, if a word uses a symbol outside it: a formula may
-    have supplied the symbols or names.
-
-    Raises:
-        InputError: the one that was raised inside, with this explanation in its hint.
-    """
+    have supplied the symbols or names. Raises InputError: the one that was raised inside, with this explanation in its
+    hint."""
     try:
         yield
     except InputError as error:
@@ -220,8 +205,7 @@ def about_alphabet(file: FormulaFile | None) -> Iterator[None]:
 
 def examples_apply(file: FormulaFile, at: str | None) -> bool:
     """Return True if a file's examples apply at the position `at` (None: the file's own). A file that names no
-    position leaves it to the user, unless its examples are right at the default position and not at `at`.
-    """
+    position leaves it to the user, unless its examples are right at the default position and not at `at`."""
 
     def require(read_at: At) -> bool:
         try:
@@ -238,8 +222,7 @@ def examples_apply(file: FormulaFile, at: str | None) -> bool:
 @dataclass(frozen=True)
 class Runs:
     """The semantics of an S-RASP program: its answer for a word. It is pickled as the program, without what was
-    computed.
-    """
+    computed."""
 
     program: ast.SraspProgram
 

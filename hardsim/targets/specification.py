@@ -61,19 +61,14 @@ class Specification:
 
     def remarks(self, alphabet: Alphabet) -> tuple[str, ...]:
         """Return notes on lines that may have been meant otherwise, over the alphabet of the network. Lines with
-        mistakes get no notes: binding the file to a network reports them.
-        """
+        mistakes get no notes: binding the file to a network reports them."""
         with suppress(SourceError):
             return remarks(self.layout, self.program, alphabet)
         return ()
 
     @property
     def network(self) -> str:
-        """The path of the network that the file names.
-
-        Raises:
-            SourceError: if the file names none.
-        """
+        """The path of the network that the file names. Raises SourceError if the file names none."""
         line = self.layout.header("network")
         if line is None:
             hint = f"or name the network on the command line: hardsim check NETWORK --against {self.name}"
@@ -90,11 +85,8 @@ class Specification:
     # ---- external networks ----
 
     def deciding(self, external: External) -> External:
-        """Return an external network with this specification as its reference.
-
-        Raises:
-            InputError: with the place of the line that does not fit this network.
-        """
+        """Return an external network with this specification as its reference. Raises InputError with the place of the
+        line that does not fit this network."""
         network = self._read(self._named(external))
         readout = network.readout
         symbols = network.symbols
@@ -194,8 +186,7 @@ class Specification:
 
     def _each(self, line: FileLine, among: Sequence[Token], what: str, *others: str) -> tuple[Token, ...]:
         """Return the tokens or outputs that a line names, skipping the words `others`. Raise SourceError at any
-        other name.
-        """
+        other name."""
         start, found = line.body.start, list[Token]()
         for name in line.text.split():
             begin = self.layout.source.text.index(name, start)
@@ -206,8 +197,7 @@ class Specification:
 
     def _require_outputs(self, network: Network) -> None:
         """Raise SourceError unless the network has the outputs that lines are about, and these outputs take part
-        in the argmax.
-        """
+        in the argmax."""
         among = network.readout.among if network.readout.decide == "argmax" else None
         for line in self.layout.outputs or self.layout.values:
             found = one_of(line.name, network.outputs, "output", self._at(line.at))
@@ -227,12 +217,8 @@ class Specification:
     # ---- compiled subjects ----
 
     def judging(self, subject: Subject) -> Subject:
-        """Return a compiled subject with this specification as its oracle. The specification may only state which
-        words are accepted.
-
-        Raises:
-            InputError: with the place of a line that states anything else.
-        """
+        """Return a compiled subject with this specification as its oracle. The specification may only state which words
+        are accepted. Raises InputError with the place of a line that states anything else."""
         layout = self.layout
         for key in _FOREIGN:
             line = layout.header(key)
@@ -291,12 +277,9 @@ def _causal(network: Network) -> bool:
 
 
 def read_specification(data: bytes, name: str, place: str) -> Specification:
-    """Read a `.spec` file from its bytes, with the program that it names. `place` is the path of the file; errors
-    cite `name`, the name that the user gave.
-
-    Raises:
-        SourceError: with the place of the first mistake, in the file or in the program.
-    """
+    """Read a `.spec` file from its bytes, with the program that it names. `place` is the path of the file; errors cite
+    `name`, the name that the user gave. Raises SourceError with the place of the first mistake, in the file or in the
+    program."""
     layout = read_spec(data, name)
     found = Specification(name, digest(data), layout, place)
     line = layout.header("program")

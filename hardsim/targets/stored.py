@@ -46,11 +46,8 @@ SCHEMA_VERSION = 2
 
 
 def read_hard_attention(file: AhatFile, name: str, sha256: str) -> tuple[WeightsTarget, tuple[str, ...]]:
-    """Return the subject of a hard-attention model whose examples have been checked, with remarks on its labels.
-
-    Raises:
-        InputError: if the model does not decide an example as the file says.
-    """
+    """Return the subject of a hard-attention model whose examples have been checked, with remarks on its labels. Raises
+    InputError if the model does not decide an example as the file says."""
     budget, origin = file.sharpness, file.compiled
     formula = None if origin is None else _origin(origin)
     single = origin is not None and origin.single_head
@@ -112,8 +109,7 @@ def _origin(origin: Origin) -> FormulaFile | None:
 
 def store_text(subject: Subject) -> str:
     """Return the `model.json` of a formula: the network, the specification of its heads, the formula, and how it was
-    compiled.
-    """
+    compiled."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -138,11 +134,8 @@ def _document(content: dict[str, Any]) -> str:
 
 def store_program(subject: Subject, schedule: Schedule | None = None, program: Program | None = None) -> str:
     """Return the `.ahat.json` of a subject: hard attention, with the sharpness of its regime if it has one, or as the
-    softmax model at a temperature.
-
-    Raises:
-        InputError: if a formula's network is another one than the specification compiles to.
-    """
+    softmax model at a temperature. Raises InputError if a formula's network is another one than the specification
+    compiles to."""
     subject.require_specified("the hard-attention model")
     formula, compiled = subject.formula, None
     if formula is not None and schedule is None:
@@ -162,11 +155,7 @@ def store_program(subject: Subject, schedule: Schedule | None = None, program: P
 
 def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarget, tuple[str, ...]]:
     """Return the subject of a `model.json`, with remarks on its labels. Its formula is compiled again only to check
-    them.
-
-    Raises:
-        InputError: naming the place inside the document.
-    """
+    them. Raises InputError, naming the place inside the document."""
     document.only("format", "schema_version", "version", "source", "options", "model", "specification")
     version = document.field("schema_version").integer(1, SCHEMA_VERSION)
     source, options = document.field("source"), document.field("options")
@@ -227,8 +216,7 @@ def _read_network(data: Reader, users: Users) -> Transformer:
 
 def _read_options(options: Reader, file: FormulaFile, model: Transformer, program: Program) -> tuple[bool, Budget]:
     """Return True if the network was compiled to have at most one head in each layer, and the sharpness. The
-    options must agree with the formula and the network.
-    """
+    options must agree with the formula and the network."""
     options.only("at", "beta", "beta_for_all", "single_head", "counting")
     if options.field("at").choice({"first": "first", "last": "last"}.__getitem__, "first, last") != file.at:
         raise options.field("at").error(f"{file.at}, where the formula of the source is read")

@@ -84,15 +84,13 @@ class Subject(Target):
     @property
     def source_formula(self) -> FormulaFile:
         """The formula that the network computes if that is proved: the one that the subject was compiled from, also
-        as a hard-attention model. InvariantError if there is none.
-        """
+        as a hard-attention model. InvariantError if there is none."""
         return self.file
 
     @property
     def by_heads(self) -> bool:
         """True if a proof by heads covers all lengths: gaps and ranges are known from the constructions, and one
-        network serves every length.
-        """
+        network serves every length."""
         return False
 
     @property
@@ -149,8 +147,7 @@ class Subject(Target):
 
     def without_budget(self) -> Subject:
         """Return this target with the same network at a given temperature, as Theorem 26 has it. Its recursion uses the
-        declared gaps of heads, and no other claim about them. A target without a budget stays as it is.
-        """
+        declared gaps of heads, and no other claim about them. A target without a budget stays as it is."""
         return self
 
     def hard_model(self, program: Program) -> ExactModel | BatchHard:
@@ -158,11 +155,7 @@ class Subject(Target):
         return ExactModel(program)
 
     def require_temperature(self, n: int) -> None:
-        """Require that the temperature of the one network is positive at length n.
-
-        Raises:
-            InputError: if it is not.
-        """
+        """Require that the temperature of the one network is positive at length n. Raises InputError if it is not."""
         if self.stored is not None:
             # A temperature depends on n alone, or on i alone: both run through all their values over the lengths.
             self.stored.inverse_temperature(n, n)
@@ -188,8 +181,7 @@ class Subject(Target):
     def hard_answers(self, program: Program, trace: HardTrace) -> list[Answer]:
         """Return the answers of a run of exact hard attention, word by word: a truth value of an acceptor (None:
         neither), otherwise a tuple with the outputs at the symbols, without blanks (None: not exactly one output is
-        selected, or no integer).
-        """
+        selected, or no integer)."""
         if self.acceptor:
             place = program.reading_index(trace.n)
             column = trace.columns[program.output]
@@ -212,18 +204,14 @@ class Subject(Target):
         return found
 
     def require_digits(self, max_n: int, dps: int | None) -> None:
-        """Require that mpmath can run words of up to `max_n` symbols in the one network.
-
-        Raises:
-            InputError: if it would need too many digits.
-        """
+        """Require that mpmath can run words of up to `max_n` symbols in the one network. Raises InputError if it would
+        need too many digits."""
         if self.stored is not None:
             choose_digits(self.stored, max_n, dps)
 
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:
         """Return True if the scores of all heads are few: at all pairs of positions for a run of hard attention, at all
-        positions for one network.
-        """
+        positions for one network."""
         heads, total = max(1, len(self.program.heads)), 0
         if self.one_network:
             return sum(map(words, range(1, max_n + 1))) * max_n * heads < QUICK_SYMBOLS
@@ -238,11 +226,8 @@ class Subject(Target):
         return tuple(word)
 
     def require_range(self, words: Sequence[Word], trace: HardTrace) -> None:
-        """Check the exact run of some prepared words.
-
-        Raises:
-            OutOfRange: if a word leaves the range that the construction covers.
-        """
+        """Check the exact run of some prepared words. Raises OutOfRange if a word leaves the range that the
+        construction covers."""
 
     # ---- data of some subjects only: InvariantError for any other subject ----
 
@@ -280,8 +265,7 @@ class Subject(Target):
 
     def positions(self, n: int) -> int:
         """Return the number of positions of a word of n symbols as it is run, with a beginning of sequence if
-        there is one.
-        """
+        there is one."""
         return len(self.prepared((self.alphabet[0],) * n)) + self.program.bos
 
     @property
@@ -297,8 +281,7 @@ class Subject(Target):
     @cached_property
     def law(self) -> ProgramLaw | NoProof:
         """The facts of the program on every word of every length, from its weights; or the reason why they do not
-        suffice to compare softmax with it.
-        """
+        suffice to compare softmax with it."""
         try:
             found = law_of(self.program)
         except NotProved as failure:
@@ -312,8 +295,7 @@ class Subject(Target):
     @cached_property
     def argument(self) -> ProgramArgument:
         """The argument for every length, at the given temperature or else at one that is found for it; or the reason
-        why there is none.
-        """
+        why there is none."""
         claim, tau = self.decay_claim, self.schedule
         if isinstance(claim, NoProof):
             return ProgramArgument(None, reason=claim.reason)
@@ -326,8 +308,7 @@ class Subject(Target):
     @property
     def decay_claim(self) -> DecayClaim | NoProof:
         """The claim to prove for every length, or the reason why there is none. It is computed at each use: a process
-        cannot send it.
-        """
+        cannot send it."""
         if not self.in_range:
             return NoProof("its integers may leave their range on some words")
         if isinstance(self.law, NoProof):
@@ -346,8 +327,7 @@ class Subject(Target):
     def temperature(self) -> Schedule | None:
         """The temperature of a subject without a regime: the given one, or a function of the length at which every
         length is proved. None: Theorem 26's at each length, which is also used if the user asks for an error
-        (`epsilon`).
-        """
+        (`epsilon`)."""
         if self.schedule is not None or self.sharpness is not None or self.epsilon is not None:
             return self.schedule
         found = self.argument
@@ -361,8 +341,7 @@ class Subject(Target):
     @property
     def by_structure(self) -> bool:
         """True if enough is known of every word without running it. For a program this includes that its integers
-        stay in range: only then hard attention computes what the program does.
-        """
+        stay in range: only then hard attention computes what the program does."""
         return self.in_range and not isinstance(self.law, NoProof)
 
     @property
@@ -380,23 +359,18 @@ class Subject(Target):
     @property
     def output(self) -> int:
         """The coordinate of the softmax network that an acceptor answers by: the stored network's own, even if the
-        program names another.
-        """
+        program names another."""
         return self.index[self.program.output] if self.stored is None else self.stored.output
 
     @cached_property
     def specified(self) -> bool:
         """True if the network equals the one that the program compiles to. A network compiled here does; a file
-        may differ.
-        """
+        may differ."""
         return self.stored is None or assemble(self.program, self.budget) == self.stored
 
     def require_specified(self, what: str) -> None:
-        """Refuse a computation from the specification if the network is another one.
-
-        Raises:
-            InputError: with `what`, the name of that computation.
-        """
+        """Refuse a computation from the specification if the network is another one. Raises InputError with `what`, the
+        name of that computation."""
         if not self.specified:
             raise InputError(
                 f"{self.name}: the network differs from the one that its specification compiles to at its beta, and "
@@ -438,8 +412,7 @@ class Subject(Target):
 
     def no_output(self, expected: Answer) -> NoOutput | None:
         """Return the first value of an expected answer that no output of a transduction has; None if there is no such
-        value, or if words are accepted or rejected.
-        """
+        value, or if words are accepted or rejected."""
         if not isinstance(expected, tuple):
             return None
         integers = self.program.integers
@@ -451,8 +424,7 @@ class Subject(Target):
 
     def soft_answer(self, trace: Trace[Any]) -> Answer:
         """Return the answer of a softmax run: True or False for an acceptor, otherwise the symbols or integers of
-        the output; None where it is uncertain.
-        """
+        the output; None where it is uncertain."""
         if self.acceptor:
             value = trace.columns[self.output].values[trace.index]
             return rounded(value) if self.exact else side(value, self.threshold)

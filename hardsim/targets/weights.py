@@ -23,8 +23,7 @@ class WeightsTarget(Subject):
     """True if the schedule came with the weights of a softmax model."""
     origin: FormulaFile | None = None
     """The formula that the model was compiled from, construction by construction. The model is not checked against its
-    semantics.
-    """
+    semantics."""
 
     @property
     def own(self) -> bool:

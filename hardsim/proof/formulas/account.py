@@ -22,8 +22,7 @@ from hardsim.proof.shared.result import NotProved
 
 class CoreColumns:
     """Columns of the nodes of a formula's core. A column is a node's truth at every site, as diagrams. Each node
-    that the root depends on is abbreviated by a variable (a cut, see `cuts`); with `whole` there are no cuts.
-    """
+    that the root depends on is abbreviated by a variable (a cut, see `cuts`); with `whole` there are no cuts."""
 
     def __init__(self, facts: Facts, core: Core, whole: bool = False) -> None:
         self.facts, self.core, self.cuts = facts, core, Cuts(facts)
@@ -40,8 +39,7 @@ class CoreColumns:
 
     def _needed(self, live: set[int]) -> list[int]:
         """Return the numbers, in increasing order, of the live nodes and of the nodes that the left operands of
-        since and until need.
-        """
+        since and until need."""
         live_text = {*live}
         for number in range(len(self.core.nodes) - 1, -1, -1):
             node = self.core.nodes[number]
@@ -91,8 +89,7 @@ class CoreColumns:
 
 class Account:
     """Coordinates and heads of a program (`program`) and the formula as written (`formula`), both in terms of the
-    nodes of a core. Raises NotProved or TooLarge where the program or the formula cannot be read at all.
-    """
+    nodes of a core. Raises NotProved or TooLarge where the program or the formula cannot be read at all."""
 
     def __init__(self, facts: Facts, program: Program, core: Core, whole: bool = False) -> None:
         if program.alphabet != core.alphabet:
@@ -109,8 +106,7 @@ class Account:
     def literal(self, name: str) -> Lit | None:
         """Return the literal (a live node of the core or its negation) that equals a coordinate of the program at
         every site; None if no node does, or the coordinate is no known Boolean. Nodes come before negations.
-        Among several nodes, prefer the largest number that ends the coordinate's name, then the first.
-        """
+        Among several nodes, prefer the largest number that ends the coordinate's name, then the first."""
         column = self.program.columns.get(name)
         if column is None or not self.facts.boolean(column):
             return None
@@ -123,8 +119,7 @@ class Account:
 
     def require_output(self) -> None:
         """Raise NotProved unless the output coordinate equals the formula's truth at every site where it is read.
-        The reason names an operator of the formula that matches no node of the core, if there is one.
-        """
+        The reason names an operator of the formula that matches no node of the core, if there is one."""
         output, sites = self.program.program.output, self.facts.sites
         found = self.program.of(output)
         for site in sites.read_at():
@@ -138,14 +133,9 @@ class Account:
 def account_of(facts: Facts, program: Program, core: Core) -> Account:
     """Return the matching of a program and a core, after a proof that the output equals the formula, for all words.
 
-    The first attempt uses cuts, which keep diagrams small but forget how operands depend on each other. If it
-    fails, the second attempt works without cuts.
-
-    Raises:
-        NotProved: if the output is not proved to equal the formula.
-        TooLarge: if the second attempt needs too many diagram nodes; its argument is the failure of the first
-        attempt.
-    """
+    The first attempt uses cuts, which keep diagrams small but forget how operands depend on each other. If it fails,
+    the second attempt works without cuts. Raises NotProved if the output is not proved to equal the formula; TooLarge
+    if the second attempt needs too many diagram nodes; its argument is the failure of the first attempt."""
     try:
         found = Account(facts, program, core)
         found.require_output()

@@ -33,8 +33,7 @@ EXP_ERROR = 2.0**-48
 """Relative error of `exponential` for arguments between -RANGE and RANGE."""
 RANGE = 640.0
 """Largest absolute value of an argument of `exponential`, in nats; larger ones are cut off. e^-640 and e^640 are
-far inside the range of float64.
-"""
+far inside the range of float64."""
 POWER = 12
 STEPS = 1 << POWER
 PRECISION = 120
@@ -53,8 +52,7 @@ def _tables() -> tuple[Array, Array]:
 
 def exponential(x: Array) -> Array:
     """Return e^x to a relative error of `EXP_ERROR`, for x in [-RANGE, RANGE]. The caller cuts off arguments
-    outside.
-    """
+    outside."""
     whole, parts = _tables()
     floor = np.floor(x * STEPS)
     r = x - floor * (1 / STEPS)
@@ -67,8 +65,7 @@ def exponential(x: Array) -> Array:
 
 def exp_upper(x: Array, error: Array | float = 0.0) -> Array:
     """Return an upper bound of e^y for every y <= x + error: +inf beyond the range and for nan, never less than
-    e^-RANGE.
-    """
+    e^-RANGE."""
     high = x + error
     inside = exponential(_cut(high)) * (1 + 2 * EXP_ERROR)
     # A float sum x + error is off by one rounding, at most 2^-43 nats inside the range.
@@ -104,16 +101,14 @@ def working_precision() -> Any:
 
 NOTHING = -math.inf
 """Minus infinity: the logarithm of an empty sum, and the maximum of no numbers. Other logarithms and maxima are
-finite.
-"""
+finite."""
 
 
 @dataclass
 class Running:
     """Sums of positive numbers, each stored as `mantissa * e^top`; off by at most a factor of 1 + 2^-46 for every
     number added. Each top is the logarithm of a number that was added, so nothing overflows or underflows. A number
-    more than 640 nats below the top is counted as e^-640 times e^top, which stays within that factor.
-    """
+    more than 640 nats below the top is counted as e^-640 times e^top, which stays within that factor."""
 
     top: Array
     mantissa: Array
@@ -143,8 +138,7 @@ class Running:
 def share(wrong: Running, right: Running, error: Array, terms: int) -> Array:
     """Return an upper bound, at most 1, of wrong/(wrong + right) for two arrays of sums. Each sum has at most
     `terms` numbers, whose logarithms are each off by at most `error`. Empty sums count as 0; without wrong
-    numbers the bound is 0.
-    """
+    numbers the bound is 0."""
     # The distance shrinks by the errors of both logarithms, so the quotient stays a lower bound.
     distance = right.top - wrong.top - 2 * error
     quotient = exp_lower(distance) * (right.mantissa / wrong.mantissa) * (1 - (terms + 8) * 2.0**-45)
@@ -166,29 +160,20 @@ class ExactNumbers(tuple[N, ...]):
 
     @property
     def floats(self) -> Array:
-        """The floats nearest to the numbers.
-
-        Raises:
-            OverflowError: if a number is too large for a float.
-        """
+        """The floats nearest to the numbers. Raises OverflowError if a number is too large for a float."""
         return self._found[0]
 
     @property
     def places(self) -> NDArray[int64]:
         """The place of each number among the different ones, in the order of first occurrence. They are compared
-        exactly (a Real by its expression).
-        """
+        exactly (a Real by its expression)."""
         return self._found[1]
 
 
 def next_to(value: RealNumber) -> float:
-    """Return the float nearest to a number. For a Real that is the middle of its enclosure, off by at most (1 +
-    2^-36) 2^-53 of the number.
-
-    Raises:
-        NotProved: if the relative radius of the enclosure is not below 2^-90, because terms cancel.
-        OverflowError: if the number is too large for a float.
-    """
+    """Return the float nearest to a number. For a Real that is the middle of its enclosure, off by at most (1 + 2^-36)
+    2^-53 of the number. Raises NotProved if the relative radius of the enclosure is not below 2^-90, because terms
+    cancel; OverflowError if the number is too large for a float."""
     if not isinstance(value, Real):
         return float(value)
     low, high = bounds(value)

@@ -31,14 +31,12 @@ class Cuts:
         """Column that an abbreviation stands for, by the abbreviation; for abbreviated conjunctions only."""
         self.nodes: set[Column] = set()
         """Columns of the core's nodes before they were abbreviated. A lemma may simplify a formula that the core
-        nevertheless holds as written.
-        """
+        nevertheless holds as written."""
         self._nears: dict[Column, tuple[str, Column]] = {}
 
     def cut(self, name: object, column: Column, conjunction: bool) -> Column:
         """Abbreviate a Boolean column from here on, at every site where it depends on more than one variable;
-        return the result. `name` identifies the variable, `conjunction` says that the column is a conjunction.
-        """
+        return the result. `name` identifies the variable, `conjunction` says that the column is a conjunction."""
         known = self.known(column)
         if known is not column:
             return known
@@ -54,8 +52,7 @@ class Cuts:
 
     def known(self, column: Column) -> Column:
         """Return the abbreviation of a Boolean column, or the negated abbreviation of its negation; without either,
-        the column.
-        """
+        the column."""
         if column in self.short:
             return self.short[column]
         if not self.short or all(map(self.facts.diagrams.simple, set(column))):
@@ -67,8 +64,7 @@ class Cuts:
 
     def both(self, parts: Sequence[Column]) -> Column:
         """Return the conjunction of Boolean columns. Parts that abbreviate conjunctions are first replaced by their
-        members, as the core does.
-        """
+        members, as the core does."""
         facts = self.facts
         # The members' conjunction may be a node of the core where the abbreviations' conjunction is none, or the
         # reverse.
@@ -90,8 +86,7 @@ class Cuts:
     def near(self, op: Literal["S", "U"], left: Column, right: Column) -> Column:
         """Return the column of `left S right` or `left U right`. `a S (a S b)` becomes `a S b`: a holds from a
         witness of the outer operator to here and from the inner witness to the outer one, so the inner witness of b
-        is a witness of `a S b`.
-        """
+        is a witness of `a S b`."""
         found = self.facts.nearest(op, self.either([self.facts.negated(left), right]), right)
         again = self._nears.get(right) == (op, left)
         self._nears.setdefault(found, (op, left))
@@ -99,8 +94,7 @@ class Cuts:
 
     def predicate(self, count_predicate: CountPredicate, count: Count) -> Column:
         """Return the column of a predicate of a count. A count of all positions is a position or a length, so its
-        predicate may be known without a look-up; that form is returned if the core has it.
-        """
+        predicate may be known without a look-up; that form is returned if the core has it."""
         everything = (
             self.facts.predicate(count_predicate, count, True) if set(count[1]) == {self.facts.diagrams.one} else None
         )

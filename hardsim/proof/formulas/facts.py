@@ -67,8 +67,7 @@ class Diagrams:
 
     def variable(self, name: Hashable, values: Sequence[Any] = (0, 1)) -> int:
         """Return the diagram of a variable. It has one branch for each value; branch k leads to the constant
-        `values[k]`.
-        """
+        `values[k]`."""
         level = self._variables.setdefault(name, len(self._variables))
         return self._node(level, tuple(self.terminal(value) for value in values))
 
@@ -93,8 +92,7 @@ class Diagrams:
 
     def apply(self, name: Hashable, function: Callable[[Any, Any], Any], left: int, right: int) -> int:
         """Return the diagram of `function` of two diagrams' values. `name` is the cache key of the function and
-        must belong to no other function.
-        """
+        must belong to no other function."""
 
         def decided(first: int, second: int) -> int | None:
             if self._levels[first] == TERMINAL == self._levels[second]:
@@ -105,8 +103,7 @@ class Diagrams:
 
     def _combined(self, name: Hashable, decided: Callable[[int, int], int | None], left: int, right: int) -> int:
         """Combine two diagrams: `decided` gives the result or None, in which case the branches of both are
-        combined. An explicit stack replaces recursion, so deep diagrams are no problem.
-        """
+        combined. An explicit stack replaces recursion, so deep diagrams are no problem."""
         memo, waiting = self._memo, [(left, right)]
         while waiting:
             first, second = waiting[-1]
@@ -128,8 +125,7 @@ class Diagrams:
 
     def all_of(self, diagrams: Iterable[int]) -> int:
         """Return the conjunction of Boolean diagrams. Diagrams with the last variables come first, and decided
-        parts are not visited, so diagrams without common variables take time proportional to their total size.
-        """
+        parts are not visited, so diagrams without common variables take time proportional to their total size."""
 
         def decided(first: int, second: int) -> int | None:
             if first in (self.zero, second) or second == self.one:
@@ -211,8 +207,7 @@ class Diagrams:
 
     def example(self, diagram: int, value: Any) -> dict[Hashable, int]:
         """Return an assignment for which a diagram has a value, as the branch of each variable; variables left out
-        are arbitrary.
-        """
+        are arbitrary."""
         path: dict[Hashable, int] = {}
         names = list(self._variables)
         while self._levels[diagram] != TERMINAL:
@@ -239,16 +234,14 @@ HOLDS = "holds"
 
 MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
 """Mask of an attention head, by the side of the positions that it sees: L (up to here), R (from here on) or empty
-(all); the query's own position is always seen.
-"""
+(all); the query's own position is always seen."""
 
 Column = tuple[int, ...]
 """Column: one diagram for every site (a position and a length): the value there as a function of the word."""
 
 Near: TypeAlias = Literal["S", "U", "E"]
 """Kind of a nearest position: the last one up to here (S), the first one from here on (U), the last one of the word
-(E).
-"""
+(E)."""
 
 Count = tuple[str, Column]
 """Count: a side (`L`, `R`, or empty for both) and the Boolean column that is counted there."""
@@ -258,8 +251,7 @@ Cut = Callable[[int], int | None]
 
 Least = Callable[[Fraction, Fraction], int | None]
 """Function of a step and a constant: the least integer t at which `step t + constant` counts as true, or None if
-there is no such threshold.
-"""
+there is no such threshold."""
 
 Compared = Callable[[Any, int], int]
 """Function of a constant and a site: the diagram of a comparison of counts plus that constant."""
@@ -268,8 +260,7 @@ Compared = Callable[[Any, int], int]
 @dataclass(frozen=True)
 class CountPredicate:
     """Predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or a user-defined
-    one.
-    """
+    one."""
 
     name: str
     params: tuple[int, ...]
@@ -280,8 +271,7 @@ class CountPredicate:
 @dataclass
 class Facts:
     """Columns of diagrams and the table of facts, shared by both sides of the second link. `users` are the
-    formula's own predicates.
-    """
+    formula's own predicates."""
 
     sites: Sites
     alphabet: Alphabet
@@ -293,14 +283,12 @@ class Facts:
 
     def number(self, thing: Hashable) -> int:
         """Return the number of an object in the facts, from 0 in the order of first use. Columns are long, so they
-        are compared in full only here.
-        """
+        are compared in full only here."""
         return self.known.setdefault(thing, len(self.known))
 
     def fact(self, *statement: object) -> int:
         """Return the diagram of the Boolean variable that stands for a fact, which is given by the parts of its
-        statement.
-        """
+        statement."""
         return self.diagrams.variable(statement)
 
     # ---- columns ----
@@ -311,8 +299,7 @@ class Facts:
 
     def symbols(self, values: tuple[Rational, ...]) -> int:
         """Return the diagram of a function of the symbol, with one value for each symbol. All such functions share
-        one variable, whose branches are the symbols.
-        """
+        one variable, whose branches are the symbols."""
         if len(set(values)) == 1:
             return self.diagrams.terminal(values[0])
         variable = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
@@ -320,8 +307,7 @@ class Facts:
 
     def encoded(self, values: Sequence[Any]) -> Column:
         """Return the column of an encoding, from its value at every site: a number, a rational function, or a free
-        Boolean.
-        """
+        Boolean."""
         column = []
         for value in values:
             free = isinstance(value, Free)
@@ -333,14 +319,12 @@ class Facts:
     def proposition(self, name: str) -> int:
         """Return the diagram of the Boolean variable of a proposition at the position. Propositions are
         independent variables: a statement about all sets of propositions also covers those that constraints
-        allow.
-        """
+        allow."""
         return self.diagrams.variable((HOLDS, name))
 
     def letter(self, symbols: Symbols) -> Column:
         """Return the column that is 1 where the symbol at the position is one of `symbols`. Over sets of
-        propositions: where the named proposition holds, or everywhere if `symbols` names none.
-        """
+        propositions: where the named proposition holds, or everywhere if `symbols` names none."""
         if isinstance(symbols, PropositionSymbols):
             return self.everywhere(self.diagrams.one if symbols.name is None else self.proposition(symbols.name))
         if not symbols:
@@ -349,8 +333,7 @@ class Facts:
 
     def given(self, program: Program) -> dict[str, Column]:
         """Return the columns of a specification's coordinates before its first layer (constant 1, letters,
-        encodings), by name.
-        """
+        encodings), by name."""
         columns = {ONE: self.everywhere(self.diagrams.one)}
         columns |= {letter.name: self.letter(letter.symbols) for letter in program.letters}
         encodings = {encoding.name: self.sites.evaluate(encoding.value) for encoding in program.encodings}
@@ -411,8 +394,7 @@ class Facts:
 
     def _joined(self, factors: Sequence[Rational], row: Sequence[int], constant: Rational, cut: Cut) -> int | None:
         """Return the diagram of a clip at one site (`row`) if it is a constant, conjunction or disjunction of
-        Booleans; else None.
-        """
+        Booleans; else None."""
         diagrams, terms = self.diagrams, list[tuple[Rational, int]]()
         total: Any = constant
         deep = sum(not diagrams.simple(number) for number in row) > MOST_JOINED
@@ -456,8 +438,7 @@ class Facts:
 
     def fixed(self, column: Column, what: str) -> list[Any]:
         """Return the values of a column by site. Raises NotProved, naming `what`, unless they are the same for
-        every word.
-        """
+        every word."""
         if not self.constant(column):
             raise NotProved(f"{what} depends on the word")
         return self.numbers(column)
@@ -476,16 +457,14 @@ class Facts:
 
     def step(self, op: Literal["Y", "X"], what: Column) -> Column:
         """Return the column of `Y what` (true at the previous position; 0 at the first) or `X what` (true at the
-        next one; 0 at the last).
-        """
+        next one; 0 at the last)."""
         fact = self.beside(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
 
     def beside(self, op: Literal["Y", "X"], what: Column) -> int:
         """Return the diagram of the truth of a column at the previous (Y) or next (X) position, where that position
-        exists.
-        """
+        exists."""
         return what[0] if self.same(what) else self.fact(op, what)
 
     def nearest(self, op: Near, where: Column, what: Column) -> Column:
@@ -505,8 +484,7 @@ class Facts:
 
     def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
         """Raise NotProved unless a head's values are 1 exactly where its keys are positive, and values of
-        neighbours differ.
-        """
+        neighbours differ."""
         if any(not k or value not in (0, 1) or (k > 0) != (value == 1) for k, value in zip(keys, values, strict=True)):
             raise NotProved(f"the values of head {name} are not 1 exactly where its keys are positive")
         for site, i in enumerate(self.sites.i):
@@ -517,8 +495,7 @@ class Facts:
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
         """Return the distance from every site to the nearest selected position, negative if that is earlier, 0 if
         the site itself is selected. Without one it is 0 (for `E`: the distance to the last position of the
-        word). `selected` is the same for every word.
-        """
+        word). `selected` is the same for every word."""
         found: list[int] = []
         for n, start, end in self.sites.words():
             here = selected[start:end]
@@ -606,16 +583,14 @@ class Facts:
 
     def read_table(self, values: Column, what: str) -> Sequence[Any]:
         """Return the values that a look-up reads, in the format of `table`: one tuple of Booleans for each length.
-        Raises NotProved if the values depend on the word or are no Booleans.
-        """
+        Raises NotProved if the values depend on the word or are no Booleans."""
         numbers = self.fixed(values, what)
         self.truths(values, what)
         return [tuple(map(int, numbers[start:end])) for _, start, end in self.sites.words()]
 
     def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
         """Return the column of a predicate of a count, given its value at count 0 for each site (`at_zero`,
-        diagrams), and its values at 1, 2, ... for each length (`columns`, Booleans).
-        """
+        diagrams), and its values at 1, 2, ... for each length (`columns`, Booleans)."""
         numbers = dict(zip(self.sites.lengths, columns, strict=True))
         known = self.known_count(count)
         if known is not None:
@@ -634,7 +609,6 @@ class Facts:
 
 def _back_to_last(selected: Sequence[Any]) -> list[int]:
     """Return the distance from every position to the last selected one up to there (0 or negative); 0 where there
-    is none.
-    """
+    is none."""
     lasts = accumulate((place if here else -1 for place, here in enumerate(selected)), max)
     return [last - place if last >= 0 else 0 for place, last in enumerate(lasts)]

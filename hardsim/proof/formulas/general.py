@@ -128,14 +128,12 @@ def prove_general(
 
 Entry: TypeAlias = tuple[tuple[Any, ...], bool, int]
 """Possible view of a position: the key of every row of W_K as a function of i (the position) and n, the truth of
-`select`, and the value.
-"""
+`select`, and the value."""
 
 
 def nearest(task: HeadTask) -> BooleanHead:
     """Return the Boolean of a head that looks for the nearest selected position, with its argument. Raises
-    NotProved if no rate is found.
-    """
+    NotProved if no rate is found."""
     reading, _, values = reading_of(task)
     classes, name = task.state.sites, task.head.name
     assert isinstance(classes, Classes)
@@ -172,8 +170,7 @@ def nearest(task: HeadTask) -> BooleanHead:
 @dataclass(frozen=True)
 class Rival:
     """Losing position with another value than the winner: the logit of the winner minus its own (`loss`), its side
-    (`beyond` the winner or before it), and the parities of the winner's and of its own position (True: even).
-    """
+    (`beyond` the winner or before it), and the parities of the winner's and of its own position (True: even)."""
 
     loss: Any
     beyond: bool
@@ -183,8 +180,7 @@ class Rival:
 
 def _rivals(query: tuple[Any, ...], winner: Entry, entries: Mapping[Entry, set[bool]]) -> list[Rival]:
     """Return all rivals of a winner; `entries` maps each possible view of a position to the parities of the
-    positions that can have it.
-    """
+    positions that can have it."""
     found: list[Rival] = []
     key, won, value = winner
     for (other, lost, wrong), parities in entries.items():
@@ -202,8 +198,7 @@ def _rivals(query: tuple[Any, ...], winner: Entry, entries: Mapping[Entry, set[b
 
 def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any], name: str) -> HeadArgument:
     """Return the inequalities and the resulting bound, from the differences l(w) - l(j) of all rivals before the
-    winner and beyond it. Raises NotProved if there is no positive rate.
-    """
+    winner and beyond it. Raises NotProved if there is no positive rate."""
     right = reading.rightmost
     away, far = (WINNER - OTHER, OTHER - 1) if right else (OTHER - WINNER, LENGTH - OTHER)
     near, back, end = ("w - j", "j - w", "j - 1") if right else ("j - w", "w - j", "n - j")
@@ -254,8 +249,7 @@ class _Falling:
 
 def _long(reading: NearestReading, rivals: Iterable[Sequence[Rival]], classes: Classes) -> list[HeadArgument]:
     """Return the argument for long words alone, if there is one, else an empty list. The rivals before a winner and
-    beyond it are summed over their parities, for the winner with the largest sum.
-    """
+    beyond it are summed over their parities, for the winner with the largest sum."""
     right, steps = reading.rightmost, list[Inequality]()
     shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
     worst, terms = arb(0), list[_Falling]()
@@ -294,8 +288,7 @@ def _long(reading: NearestReading, rivals: Iterable[Sequence[Rival]], classes: C
 
 def _losses(reading: NearestReading, classes: Classes, loss: Any, beyond: bool) -> Iterator[tuple[Fraction, Fraction]]:
     """Yield pairs of a rate > 0 and a number >= 0 of nats such that a loss is at least the rate times the distance
-    (from the winner or, beyond it, from the first position) plus that number, at sizes above `classes.beyond`.
-    """
+    (from the winner or, beyond it, from the first position) plus that number, at sizes above `classes.beyond`."""
     away = WINNER - OTHER if reading.rightmost else OTHER - WINNER
     unit = away if not beyond else OTHER - 1 if reading.rightmost else LENGTH - OTHER
     value = Ratio.of(loss)
@@ -319,8 +312,7 @@ def _steps(
     reading: NearestReading, differences: Iterable[Any], unit: Ratio, text: str, beyond: bool
 ) -> tuple[Inequality, ...] | None:
     """Return for each difference the inequality `difference >= g unit` with the largest g that its coefficients
-    give; None if some g is not positive. `text` is the unit as text.
-    """
+    give; None if some g is not positive. `text` is the unit as text."""
     steps: list[Inequality] = []
     for difference in differences:
         value = Ratio.of(difference)
@@ -365,8 +357,7 @@ def _rates(
     task: HeadTask, classes: Classes, values: Iterable[Value], factor: Value, text: str, unit: str
 ) -> tuple[tuple[Inequality, ...], Fraction]:
     """Return lower bounds of functions, by class, times a factor, where several positions are visible: as
-    inequalities, one for each function, and the least bound of all. Raises NotProved if a bound is not positive.
-    """
+    inequalities, one for each function, and the least bound of all. Raises NotProved if a bound is not positive."""
     steps: dict[Value, Inequality] = {}
     for value, one, alone in zip(values, classes.classes, classes.alone(task.head.mask), strict=True):
         if alone:
@@ -489,8 +480,7 @@ LEMMA_7 = "2x (1 + 1/(2g))"
 
 def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) -> Ratio:
     """Return the size of a key that is positive at even positions and negative at odd ones: a function of n, or one
-    times i^2. Raises NotProved for another key.
-    """
+    times i^2. Raises NotProved for another key."""
     sizes, name = [], task.head.name
     for value, one in zip(task.values(terms, soft), classes.classes, strict=True):
         size = Ratio.of(value) if one.even_i else -Ratio.of(value)
@@ -506,8 +496,7 @@ def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) ->
 
 def least_distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
     """Return the least distance from 0 of integer multiples of steps plus a linear form in i and n. Raises
-    NotProved if it is 0 or not known.
-    """
+    NotProved if it is 0 or not known."""
     total = line(constant)
     if total is None:
         raise NotProved(f"the number whose sign head {name} tests is not an integer plus a constant", name)
@@ -525,8 +514,7 @@ def last_of_ramp(rate: Fraction, start: int = 2) -> int:
 
 def _ramp(rate: Fraction, start: int, name: str) -> float:
     """Return the largest share over all queries from `start` >= 2 on: the bound falls from i + 1 >= 2/rate on,
-    since 1 - 2/i^2 >= 1/2.
-    """
+    since 1 - 2/i^2 >= 1/2."""
     last = last_of_ramp(rate, start)
     if last > MOST_QUERIES:
         raise NotProved(f"head {name} is not sharp enough for a bound over all lengths", name)
@@ -545,8 +533,7 @@ def margins(
 ) -> Callable[[Any], dict[int, Rational]]:
     """Return the margins of a clip in a class, as `Margins` describes. If only integers are added (numbers looked
     up, and means over one position), the input is a constant plus multiples of a step, unbounded on both sides;
-    otherwise it must be on one side of the threshold throughout.
-    """
+    otherwise it must be on one side of the threshold throughout."""
     assert isinstance(state.sites, Classes)
     one, steps = state.sites.classes[site], list[Fraction]()
     low = high = Fraction(0)
@@ -601,8 +588,7 @@ class GeneralFacts(Facts):
 
     def _clipped(self, number: int, site: int) -> int:
         """Return the clip of an exact number in one class. A linear form in i and n that is never inside (0, 1)
-        becomes a comparison.
-        """
+        becomes a comparison."""
 
         def bounded(value: Any) -> Rational:
             if not isinstance(value, Ratio):
@@ -625,16 +611,14 @@ class GeneralFacts(Facts):
 
     def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
         """Raise NotProved unless a head's values are 1 exactly at even positions, and its keys are positive exactly
-        there.
-        """
+        there."""
         for one, key, value in zip(self.sites.classes, keys, values, strict=True):
             if value != one.even_i or not positive(key if one.even_i else -Ratio.of(key), one.domain):
                 raise NotProved(f"head {name} does not read the parity of positions")
 
     def distances(self, op: Near, selected: list[Any]) -> list[int]:
         """Return by class the distance to the nearest selected position: 0 where the position itself is selected or
-        at the end, -1 or 1 where all possible neighbours are selected. Raises NotProved for other distances.
-        """
+        at the end, -1 or 1 where all possible neighbours are selected. Raises NotProved for other distances."""
         match op:
             case "S":
                 way = -1
@@ -659,8 +643,7 @@ class GeneralFacts(Facts):
 
     def predicate(self, count_predicate: CountPredicate, count: Count, everything: bool) -> Column:
         """Return the column of a predicate of a count. If all positions are counted, it is a predicate of the
-        position or length.
-        """
+        position or length."""
         (side, what), (text, user) = count, self.users.get(count_predicate.name, ("", None))
 
         def encoded(of_i: int, of_n: int, offset: int) -> Column:
@@ -686,8 +669,7 @@ class GeneralFacts(Facts):
 
     def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
         """Return the column of a predicate of a position, taken at a count. Its value at count 0 is `at_zero`, by
-        class.
-        """
+        class."""
         if set(count[1]) == {self.diagrams.zero}:  # the condition is never true, though it is not `false`
             return tuple(at_zero)
         if None in columns:

@@ -65,26 +65,22 @@ SIDES = {
     (Weighting.LEFTMOST, Mask.NONE): False,
 }
 """Weightings and masks of heads for the nearest selected position: True for the rightmost one, False for the
-leftmost. No other pair is supported.
-"""
+leftmost. No other pair is supported."""
 
 Types = tuple[tuple[LocalType, ...], ...]
 
 Errors = tuple[Array | float, HeadArgument | None]
 """Bounds of the distance from the specified value, by site (for Booleans also by value), and the argument for them
-in a proof of every length.
-"""
+in a proof of every length."""
 
 LookUpBound = Callable[[HeadTask, list[Any], object, list[Any], Rational | None], Errors]
 """Function that bounds the errors of a look-up. Arguments: the head, the rates k by site and their cache key (both
 from `sharpness`), the number of positions counted by site, and the slope of the numbers that are read (None for
-Booleans).
-"""
+Booleans)."""
 
 Apart = Callable[[HeadTask, list[Any], Rational], Callable[[int, int], float]]
 """Function that returns `CountHead.apart`, the bound of the difference of two look-ups' errors. Arguments: the head,
-its rates k by site, and the slope of the numbers read.
-"""
+its rates k by site, and the slope of the numbers read."""
 
 SignBound = Callable[[HeadTask, list[Any]], Errors]
 """Function that bounds the errors of a sign test, from the head and its specified values by site."""
@@ -102,8 +98,7 @@ class Argument:
 
     def attended(self, task: HeadTask) -> Attended:
         """Return the value of a head that has scores. Raises NotProved if the scores are not those of the head's
-        kind, or no bound is found.
-        """
+        kind, or no bound is found."""
         if task.head.kind is Kind.NEAREST:
             return self.nearest(task)
         if task.head.kind in (Kind.LOOKUP, Kind.TABLE):
@@ -113,8 +108,7 @@ class Argument:
 
 def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) -> None:
     """Add the coordinate that one head writes to the state. Raises NotProved if the head does not match its
-    specification.
-    """
+    specification."""
     if (plan.name, plan.mask) != (head.name, head.mask):
         raise NotProved(
             f"the network's head {plan.name} has mask '{plan.mask}', the specified head {head.name} '{head.mask}'",
@@ -142,8 +136,7 @@ def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) ->
 
 def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> None:
     """Add the mean of a uniform head over the visible positions to coordinate `out`, exactly. `soft` and `hard` are
-    the column that it averages, in the network and in the specification.
-    """
+    the column that it averages, in the network and in the specification."""
     static = state.facts.constant(soft) and state.facts.constant(hard)
     counts = soft == hard and state.facts.boolean(soft)
     if not static and not counts:
@@ -158,8 +151,7 @@ def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> 
 
 def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[tuple[Rational, Column]]]:
     """Split a linear form of the network: return the values by site of the part that is the same for every word,
-    that part as a form, and the other terms with their columns.
-    """
+    that part as a form, and the other terms with their columns."""
     fixed: list[tuple[int, Rational]] = []
     varying: list[tuple[Rational, Column]] = []
     for coordinate, coefficient in form:
@@ -173,8 +165,7 @@ def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[
 
 def separate(form: Terms, counted: Collection[int]) -> tuple[dict[int, Rational], Terms]:
     """Split a query form: return the coefficients of the coordinates in `counted`, by coordinate, and the other
-    terms.
-    """
+    terms."""
     means = {coordinate: coefficient for coordinate, coefficient in form if coordinate in counted}
     return means, tuple((coordinate, coefficient) for coordinate, coefficient in form if coordinate not in counted)
 
@@ -185,8 +176,7 @@ def separate(form: Terms, counted: Collection[int]) -> tuple[dict[int, Rational]
 def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Rational, Rational]]:
     """Return the reading of a head that looks for the nearest position where `select` holds, the fixed part of each
     row of W_K (the same for every word) as a form, and the network's values for 0 and 1. Raises NotProved if the
-    head is not of that kind, or its query depends on the word.
-    """
+    head is not of that kind, or its query depends on the word."""
     state, head = task.state, task.head
     if head.select is None or (head.weighting, head.mask) not in SIDES:
         raise NotProved(f"head {head.name} is not specified to look for the nearest position on one side", head.name)
@@ -209,8 +199,7 @@ def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Ratio
 
 def nearest(task: HeadTask) -> BooleanHead:
     """Return the Boolean read by a head that looks for the nearest position where `select` holds, with its worst
-    cases.
-    """
+    cases."""
     state = task.state
     found, forms, values = reading_of(task)
     # Heads that have the same key share the column, and its numbers as an array.
@@ -227,8 +216,7 @@ def nearest(task: HeadTask) -> BooleanHead:
 
 def _without_level(state: State, column: ExactNumbers[Rational]) -> ExactNumbers[Rational]:
     """Return a key less its value at the first position of each length, where the key is mostly that constant.
-    Softmax does not change, and floats keep the digits that tell positions apart.
-    """
+    Softmax does not change, and floats keep the digits that tell positions apart."""
     result = list(column)
     for _, start, end in state.sites.words():
         first = column[start]
@@ -240,8 +228,7 @@ def _without_level(state: State, column: ExactNumbers[Rational]) -> ExactNumbers
 
 def _without_least(types: Types) -> Types:
     """Return local types whose keys have lost their common part, row by row, so that floats keep the digits that
-    differ.
-    """
+    differ."""
     rows: list[tuple[Rational, ...]] = list(zip(*(kind.key for some in types for kind in some), strict=True))
     # The number nearest to 0 that all keys of a row have in common, with its sign; 0 if signs differ.
     least = [max(min(row), 0) + min(max(row), 0) for row in rows]
@@ -258,8 +245,7 @@ def local_types(
     state: State, name: str, keys: list[Column], select: Column, hard: Column, soft: Column
 ) -> tuple[tuple[int, ...], Types, tuple[Rational, Rational]]:
     """Return the number of each site's set of local types, the different sets, and the network's values for 0 and
-    1.
-    """
+    1."""
     rows = list(zip(*keys, select, hard, soft, strict=True))
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     values: dict[int, Rational] = {}
@@ -280,8 +266,7 @@ def local_types(
 
 def describe(state: State, path: dict[Any, int]) -> Example:
     """Return an assignment as pairs of name and value, for reports. Propositions are replaced by a symbol of the
-    alphabet that fits them, if there is one.
-    """
+    alphabet that fits them, if there is one."""
     alphabet, found, assigned = state.model.alphabet, list[tuple[str | None, str]](), dict[str, int]()
     for name, branch in path.items():
         if name[0] == HOLDS:
@@ -317,8 +302,7 @@ def looked_up(program: Program, head: Head, sites: Sites, column: Callable[[Affi
 def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
     """Return the coordinate of the count that a look-up head looks up, the rate k in nats at every site (1 where
     one position is visible), and a cache key that is equal for look-ups with equal rates. Raises NotProved if the
-    scores are not those of a look-up, in the network or in the specification.
-    """
+    scores are not those of a look-up, in the network or in the specification."""
     state, head, name = task.state, task.head, task.head.name
     if task.soft != task.hard:
         raise NotProved(f"head {name} reads a value other than the specified one", name)
@@ -350,8 +334,7 @@ def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
 def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int, soft: bool) -> list[Any]:
     """Return k > 0 by site (None where one position is visible), before the temperature, if the scores are `-k (j -
     c)^2` up to terms that do not depend on j. Each row of a score has the query `mean * count/size + fixed` and the
-    key `first j + second j^2`.
-    """
+    key `first j + second j^2`."""
     sites, sizes, name = task.state.sites, task.state.means[counted].sizes, task.head.name
     rows = []
     for query, key in scores:
@@ -408,8 +391,7 @@ def look_up_errors(
 @lru_cache(maxsize=65536)
 def number_error(rate: Fraction, visible: int) -> float:
     """Bound the distance of the attended number from the count, for logits `-rate (j - c)^2` nats at `visible`
-    positions.
-    """
+    positions."""
     with working_precision():
         total, weights, shifted = arb(0), arb(0), arb(0)
         for d in range(1, visible):
@@ -427,8 +409,7 @@ def number_error(rate: Fraction, visible: int) -> float:
 
 def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
     """Return a function of a site and a distance d: a bound of the difference between the errors of two look-ups
-    that should read positions d apart.
-    """
+    that should read positions d apart."""
     visible, size = task.state.sites.sizes(task.head.mask), above(abs(ball(slope)))
     return lambda site, d: float(np.nextafter(number_errors_apart(rates[site], visible[site], abs(d)) * size, np.inf))
 
@@ -462,8 +443,7 @@ def number_errors_apart(rate: RealNumber, visible: int, d: int) -> float:
 @lru_cache(maxsize=65536)
 def _number_error(rate: RealNumber, visible: int, before: int, after: int, ahead: int) -> arb:
     """Return the error of a looked-up number (read minus winner), as a ball. `before` and `after` positions stand
-    on the two sides of the winner, and the winner's number is `ahead` above the count.
-    """
+    on the two sides of the winner, and the winner's number is `ahead` above the count."""
     top, bottom = arb(0), arb(1)
     for away in (*range(-before, 0), *range(1, after + 1)):
         nats = rate * (away * away + 2 * away * ahead)
@@ -488,8 +468,7 @@ def table_errors(
 ) -> Array:
     """Return by value and site an upper bound of the share of the wrong values, where the value looked up is 0,
     and where it is 1; minus infinity where no count leads to that value. A site sees the first `visible`
-    positions, and its counts go from 0 to `sizes`; `values` are 0 or 1 by site, `rates` are k in nats.
-    """
+    positions, and its counts go from 0 to `sizes`; `values` are 0 or 1 by site, `rates` are k in nats."""
     found = np.full((2, len(rates)), NOTHING)
     for n, start, end in sites.words():
         column = np.array([int(value) for value in values[start:end]])
@@ -501,8 +480,7 @@ def table_errors(
 
 def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -> Array:
     """Return the bounds of `table_errors` for some sites of one length, as arrays by value and site; `column` has
-    the values. In the arrays inside, rows are sites and columns are counts.
-    """
+    the values. In the arrays inside, rows are sites and columns are counts."""
     near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(map(lower, rates)))) + 1)
     squares = np.arange(1, near + 1, dtype=np.float64) ** 2
     # Two roundings happen (a rate to a float, and a product); four are allowed for.
@@ -537,8 +515,7 @@ def _worst(rates: Sequence[RealNumber], column: Any, visible: Any, sizes: Any) -
 
 def sign_test(task: HeadTask, bound: SignBound) -> BooleanHead:
     """Return the Boolean of a head that tells whether a number is positive, using the parity of positions. Raises
-    NotProved if the network's query or keys are not those of the specification, up to positive factors.
-    """
+    NotProved if the network's query or keys are not those of the specification, up to positive factors."""
     name = task.head.name
     if len(task.plan.scores) != 1 or len(task.head.score) != 1:
         raise NotProved(f"head {name} has a score that is not one product", name)
@@ -580,8 +557,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
 def multiple(task: HeadTask) -> tuple[Fraction, dict[int, Rational], list[Any]]:
     """Return the factor of the network's query over the specified query of a sign test, the means of the latter
     with their coefficients, and the rest of the latter by site. Raises NotProved if the factor is not a positive
-    constant.
-    """
+    constant."""
     state, name = task.state, task.head.name
     varying = state.means.keys() - state.exact.keys()
     own, fixed = separate(task.plan.scores[0][0], varying)
@@ -598,8 +574,7 @@ def multiple(task: HeadTask) -> tuple[Fraction, dict[int, Rational], list[Any]]:
 
 def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int, dict[Rational, int]]]:
     """Yield each site with the number of times that each key is visible from there. The dictionary is reused for
-    the next site.
-    """
+    the next site."""
     for _, start, end in state.sites.words():
         if mask is Mask.NONE:
             total = dict(Counter(keys[start:end]))
@@ -613,8 +588,7 @@ def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int,
 
 def wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction) -> float:
     """Return an upper bound of the share, in the total weight, of the positions with the other value than `bit`,
-    where |y| in nats per unit of key is `size`; `seen` has the keys and how often each is visible.
-    """
+    where |y| in nats per unit of key is `size`; `seen` has the keys and how often each is visible."""
     with working_precision():
         sign = 1 if bit else -1
         best = max(sign * key for key in seen)

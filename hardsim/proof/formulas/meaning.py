@@ -50,8 +50,7 @@ class Nearest:
 @dataclass(frozen=True)
 class LookedUp:
     """Meaning of a look-up head: it reads the number max(count, 1), or the value of `columns` (one column for each
-    length) at the position with that number.
-    """
+    length) at the position with that number."""
 
     count: Count
     columns: Sequence[Any] | None = None
@@ -60,8 +59,7 @@ class LookedUp:
 @dataclass(frozen=True)
 class Sign:
     """Meaning of a head that tests a sign: where more than one position is visible, it reads True if the sum of
-    coefficient * mean over `means`, plus `rest` of the site, is positive.
-    """
+    coefficient * mean over `means`, plus `rest` of the site, is positive."""
 
     side: str
     means: dict[Count, Rational]
@@ -73,8 +71,7 @@ HeadMeaning = Nearest | LookedUp | Sign
 
 def threshold(step: Fraction, offset: Rational) -> int | None:
     """Return the least integer t with `clip(step t + offset) = 1` if the clip is 0 for all smaller integers; else
-    None.
-    """
+    None."""
     least = ceil((1 - Fraction(offset)) / step)
     return least if floor(-Fraction(offset) / step) >= least - 1 else None
 
@@ -88,15 +85,13 @@ STEPS: tuple[Literal["Y", "X"], ...] = ("Y", "X")
 SIDES = {mask: side for side, mask in MASKS.items()}
 SOME: dict[str, Near] = {"L": "S", "R": "U", "": "E"}
 """Kind of nearest position that tells, for each side of a count, that some visible position satisfies a Boolean:
-the nearest such position does.
-"""
+the nearest such position does."""
 
 
 class ProgramMeaning:
     """Meaning of a hard-attention program: the columns of its coordinates, derived from its linear forms alone. A
     coordinate whose meaning is not recognised has no column, and `why` has the reason; the proof fails only if that
-    column is needed.
-    """
+    column is needed."""
 
     def __init__(self, facts: Facts, program: Program, cuts: Cuts) -> None:
         self.facts, self.program, self.cuts = facts, program, cuts
@@ -151,8 +146,7 @@ class ProgramMeaning:
 
     def _uniform(self, head: Head) -> tuple[Column | None, Count | None]:
         """Return the meaning of a uniform head: the column of its mean if the mean is the same for every word (else
-        None), and the count behind the mean if the averaged value is a Boolean (else None).
-        """
+        None), and the count behind the mean if the averaged value is a Boolean (else None)."""
         value = self.form(head.value)
         column = None
         if self.facts.constant(value):
@@ -185,8 +179,7 @@ class ProgramMeaning:
 
     def _looked_up(self, head: Head) -> Count:
         """Return the count that a look-up head looks up: the count of the mean that its score multiplies with a
-        multiple of j.
-        """
+        multiple of j."""
         name = looked_up(self.program, head, self.facts.sites,
                          lambda key: self.facts.fixed(self.form(key), f"a key of head {head.name}"))  # fmt: skip
         if name not in self.means:
@@ -248,8 +241,7 @@ class ProgramMeaning:
 
     def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
         """Return the column of a coordinate that equals the value read by one head at each site: by the same head
-        everywhere, or by a head that reads this position or a neighbour.
-        """
+        everywhere, or by a head that reads this position or a neighbour."""
         facts = self.facts
         own = {facts.fact("read", name): name for name in reads}
         if len(set(total)) == 1 and total[0] in own:
@@ -275,8 +267,7 @@ class ProgramMeaning:
 
     def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
         """Return the column of a predicate of a count: the value that was looked up if the count is positive, else
-        a value that depends on the site.
-        """
+        a value that depends on the site."""
         facts, variable = self.facts, self.facts.fact("read", name)
 
         @cache
@@ -300,8 +291,7 @@ class ProgramMeaning:
 
     def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a comparison of looked-up counts. Each count is the number that was read, plus 1 if
-        any position is counted, minus 1.
-        """
+        any position is counted, minus 1."""
         facts, out = self.facts, clips[0].out
         if len(clips) != 1:
             raise NotProved(f"the coordinate '{out}' is not one comparison of counts")
@@ -325,8 +315,7 @@ class ProgramMeaning:
 
     def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a comparison by the sign of a sum: a head tests the sign where several positions are
-        visible, and a clip of the sum where only one is.
-        """
+        visible, and a clip of the sum where only one is."""
         out = clips[0].out
         odd = NotProved(f"the coordinate '{out}' is not one test of a sign")
         ((name, read), *others), (first, *more) = reads.items() or [("", None)], clips

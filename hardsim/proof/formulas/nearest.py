@@ -51,8 +51,7 @@ Example = tuple[tuple[str | None, str], ...]
 class LocalType:
     """Local type: one possible view of a position by a head. It has the part of the key that depends on the word
     (one number for each row of W_K), whether the position is selected, its value (0 or 1), and an assignment that
-    leads to it.
-    """
+    leads to it."""
 
     key: tuple[Rational, ...]
     selected: bool
@@ -64,8 +63,7 @@ class LocalType:
 class NearestReading:
     """Head that looks for the nearest selected position, at all sites. `queries[r]` has, by site, row r of W_Q x_i
     times the inverse temperature at i. `keys[r]` has, by site, the part of row r of W_K x_j that is the same
-    for every word. `kinds` has, by site, the number of the position's set of local types in `types`.
-    """
+    for every word. `kinds` has, by site, the number of the position's set of local types in `types`."""
 
     mask: Mask
     rightmost: bool
@@ -80,8 +78,7 @@ class Extremes:
     """Worst cases of a head for one specified value. `wrong` has an upper bound, by site, of the weight of wrong
     values over all words in which the head should read that value; `winner` is the position that should be read in
     the worst of them. If no word does that, they are minus infinity and 0. `rounding` is the largest rounding error
-    of a logit in nats; the bounds include it.
-    """
+    of a logit in nats; the bounds include it."""
 
     wrong: Array
     winner: NDArray[int64]
@@ -90,8 +87,7 @@ class Extremes:
 
 UNDERFLOW = 2.0**-1000
 """Bound of the absolute error of a product that underflows, relative to the other factor; far more than such a
-rounding costs.
-"""
+rounding costs."""
 LARGEST_LOGIT = 2.0**1000
 """Largest total size of the products in a logit; below it their float sums are finite, whatever the rounding."""
 
@@ -99,8 +95,7 @@ LARGEST_LOGIT = 2.0**1000
 class HeadArrays:
     """Sites, keys and sets of local types of a head as arrays. By site: `length`, `visible` (number of positions
     seen) and `place` (index of the length). By position and length: `keys`, one array for each row of the score,
-    and `kinds`, the numbers of the sets of types.
-    """
+    and `kinds`, the numbers of the sets of types."""
 
     def __init__(self, sites: Sites, reading: NearestReading) -> None:
         self.reading = reading
@@ -123,8 +118,7 @@ class HeadArrays:
 
     def queries(self) -> tuple[Numbers, Numbers]:
         """Return one site for every row, and the row of every site. Sites of one length with equal queries share a
-        row.
-        """
+        row."""
         codes = self.place
         for column in self.reading.queries:
             codes = np.unique(codes * (int(column.places.max()) + 1) + column.places, return_inverse=True)[1]
@@ -135,8 +129,7 @@ class HeadArrays:
 @dataclass(frozen=True)
 class RowPosition:
     """Position j in the rows that see it (the first ones). `base` is the part of the logit that does not depend on
-    the type, by row; `kind` is the number of its set of types, one number if it is the same in all rows.
-    """
+    the type, by row; `kind` is the number of its set of types, one number if it is the same in all rows."""
 
     base: Array
     kind: int | Numbers
@@ -156,8 +149,7 @@ class RowPosition:
 class Sides:
     """Contributions of a position that is not the winner, by value, set of types and row: the largest logit of a
     wrong value (`wrong`) or, if the set has none, the smallest logit of a right value (`right`). `rights` is true,
-    by set of types, where the second case occurs.
-    """
+    by set of types, where the second case occurs."""
 
     wrong: Array
     right: Array
@@ -168,8 +160,7 @@ class QueryRows:
     """Rows of a head, sorted by falling number of visible positions (`visible`): their queries by row of the score,
     the index of their length (`place`), and the largest rounding error of a logit in nats (`error`). Contributions
     of positions are tables by the value that the winner should have, set of types, and row. Raises OverflowError if
-    logits may be too large for floats.
-    """
+    logits may be too large for floats."""
 
     def __init__(self, head: HeadArrays, sites: Numbers, visible: Numbers) -> None:
         types = head.reading.types
@@ -217,8 +208,7 @@ class QueryRows:
 
     def _table(self, chosen: Sequence[Sequence[Sequence[LocalType]]], largest: bool) -> Array:
         """Return the largest or the smallest logit among the chosen types, by value, set of types and row; minus
-        infinity without types.
-        """
+        infinity without types."""
         nothing, pick = np.full(len(self), NOTHING), np.max if largest else np.min
         return np.array([
             [pick([own[kind] for kind in some], axis=0) if some else nothing
@@ -234,8 +224,7 @@ class QueryRows:
 
     def winners(self, selected: bool) -> tuple[Array, Flags]:
         """Return the smallest logit of a winner, by value, set of types and row, and flags that tell where there is
-        one. Winners are selected, or unselected, types.
-        """
+        one. Winners are selected, or unselected, types."""
         chosen = [
             [[kind for kind in types if kind.selected is selected and kind.value == value]
              for types in self.head.reading.types]
@@ -246,20 +235,16 @@ class QueryRows:
 
 FAR = 80
 """Difference of logits, in nats, beyond which unselected positions after the winner are counted together, with a
-bound of 2^-115 > e^-80 each.
-"""
+bound of 2^-115 > e^-80 each."""
 CHUNK = 2_000_000
 """Largest number of entries in one array."""
 
 
 @np.errstate(invalid="ignore", over="ignore")  # empty sums compared with each other, logits too large
 def head_worst_case(sites: Sites, reading: NearestReading) -> tuple[Extremes, Extremes]:
-    """Bound the weight of wrong values, over all words, where the specified winner has value 0, and where it has
-    value 1. The head's output is within that bound of the value.
-
-    Raises:
-        OverflowError: if a query or a key is too large for a float.
-    """
+    """Bound the weight of wrong values, over all words, where the specified winner has value 0, and where it has value
+    1. The head's output is within that bound of the value. Raises OverflowError if a query or a key is too large for a
+    float."""
     head = HeadArrays(sites, reading)
     bound, winner, unselected, near, rounding = _scan(head)
     left = np.flatnonzero(near.any(axis=0))
@@ -353,8 +338,7 @@ def _scan(head: HeadArrays) -> tuple[Array, Numbers, Array, Flags, float]:
 def _near(head: HeadArrays, sites: Numbers) -> tuple[Array, Numbers]:
     """Return the bound and the worst winner (counted from 1; minus infinity and 0 where there is none) by value
     and site, for some sites, including the positions beyond the winner. The pass goes from the last position
-    back to the first, with the sums before each position stored.
-    """
+    back to the first, with the sums before each position stored."""
     order = np.argsort(-head.visible[sites], kind="stable")
     rows = QueryRows(head, sites[order], head.visible[sites][order])
     shape, before = (2, len(rows)), list[_Sums]()

@@ -71,8 +71,7 @@ def sites_up_to(
     model: Transformer, program: Program, max_n: int, core: Core | None = None, min_n: int = 1
 ) -> tuple[Sites, bool]:
     """Return the sites of the lengths `min_n` to `max_n`, and True if the longest length stands for all because
-    nothing depends on the length. Raises InputError if there are more than `LARGEST` positions.
-    """
+    nothing depends on the length. Raises InputError if there are more than `LARGEST` positions."""
     prefix = one_for_all(model, program, core)
     require_size(max_n if prefix else min_n, max_n)
     if prefix:
@@ -83,8 +82,7 @@ def sites_up_to(
 def one_for_all(model: Transformer, program: Program, core: Core | None) -> bool:
     """Return True if a proof of one length proves all shorter ones, because nothing in network, specification and
     formula depends on the length. Then every head is future-masked and nothing is a function of n, so the values at
-    position i of any longer word are those at the last position of its prefix of length i.
-    """
+    position i of any longer word are those at the last position of its prefix of length i."""
     functions = [model.temperature, *(value for _, value in model.encodings), *(one.value for one in program.encodings)]
     if any("n" in one.variables for one in functions) or any(head.mask is not Mask.FUTURE for head in model.heads):
         return False
@@ -126,8 +124,7 @@ def walked(
     model: Transformer, program: Program, facts: Facts, argument: Argument, report: Report | None = None
 ) -> tuple[LinkProof, tuple[HeadProof, ...]]:
     """Return the first link (the softmax network equals its hard heads), proved or not, and the results of the heads
-    that its proof reached (see `walk`).
-    """
+    that its proof reached (see `walk`)."""
     known: dict[str, Attended | None] = {}
     link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
     readers: dict[str, dict[str, None]] = {head.out: {} for head in program.heads}
@@ -147,8 +144,7 @@ def walked(
 
 def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
     """Return the second link: a program's output at the last position equals the formula's truth there, for all
-    words. The formula is the one in the file from which `core` was made; the core's nodes decide only where to cut.
-    """
+    words. The formula is the one in the file from which `core` was made; the core's nodes decide only where to cut."""
     return linked(MEANING, lambda: account_of(facts, program, core))
 
 
@@ -173,8 +169,7 @@ def looks_ahead(node: Node) -> bool:
 
 def walk(state: State, argument: Argument, report: Report | None) -> None:
     """Prove all layers in order; NotProved where the argument fails. `argument` bounds heads and margins, `report`
-    is called after each head.
-    """
+    is called after each head."""
     model, program = state.model, state.program
     # Compiled formulas have none of these, and the argument does not cover them.
     if model.bos or model.threshold is not None or model.reading != "last":
@@ -217,8 +212,7 @@ def walk(state: State, argument: Argument, report: Report | None) -> None:
 
 def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: Margins) -> None:
     """Add the coordinates that a layer's clips write to the state. Raises NotProved unless each clip is proved to
-    give the specified value.
-    """
+    give the specified value."""
     if not all(unit.clip for unit in plan.units):
         raise NotProved("a feed-forward layer has a hidden unit that is not a clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
@@ -249,8 +243,7 @@ def by_coordinate(
     state: State, plan: FeedForward, layer: ProgramLayer
 ) -> tuple[dict[int, list[tuple[Rational, HiddenUnit]]], dict[int, list[Unit]]]:
     """Return the hidden units that write each coordinate, by its number: in the network, as pairs of the weight
-    and the unit, and in the specification.
-    """
+    and the unit, and in the specification."""
     own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
     for unit in plan.units:
         for out, weight in unit.outs:
@@ -263,8 +256,7 @@ def by_coordinate(
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
     """Return the value of a clip at every site, and True if it reads attended values. `which` is the coordinate
-    that it writes and its number, from 0, among the clips that write that coordinate.
-    """
+    that it writes and its number, from 0, among the clips that write that coordinate."""
     what = f"the clip that writes '{item.out}'"
     form = state.terms(item.pre)
     heads = dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact)
@@ -288,8 +280,7 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
 
 def _exact(state: State, form: Terms, constant: Rational, soft: bool, what: str) -> Column:
     """Return the value of a clip of exact coordinates at every site, in the network (`soft`) or in the
-    specification.
-    """
+    specification."""
     read = [(factor, state.exact_of(k, what)) for k, factor in form]
 
     def cut(place: int) -> int | None:
@@ -306,8 +297,7 @@ def _exact(state: State, form: Terms, constant: Rational, soft: bool, what: str)
 @dataclass(frozen=True)
 class _Rounding:
     """Clip of exact inputs and attended Booleans, with the Booleans' coefficients in network and specification
-    (`factors`).
-    """
+    (`factors`)."""
 
     state: State
     factors: Sequence[tuple[Rational, Rational]]
@@ -316,8 +306,7 @@ class _Rounding:
 
     def column(self, own: Column, specified: Column) -> Column:
         """Return the clip's value at every site, given the sum of its exact inputs in the network (`own`) and in
-        the specification (`specified`). Raises NotProved where the two clips may differ.
-        """
+        the specification (`specified`). Raises NotProved where the two clips may differ."""
         diagrams, groups = self.state.diagrams, dict[tuple[int, ...], list[int]]()
         for site, numbers in enumerate(zip(own, specified, *(head.bits for head in self.heads), strict=True)):
             groups.setdefault(numbers, []).append(site)
@@ -333,8 +322,7 @@ class _Rounding:
 
     def _demand(self, rest: Rational, target: Rational, *bits: int) -> tuple[Rational, tuple[int, ...], int]:
         """Return one requirement: the network's input without heads, the Booleans that the heads should read, and
-        the side (0 or 1) on which the input must then be.
-        """
+        the side (0 or 1) on which the input must then be."""
         if not all(isinstance(number, int | Fraction) for number in (rest, target)):
             raise NotProved(f"{self.what} reads a value that depends on the position together with attended values")
         total = clip(target + sum(b * bit for (_, b), bit in zip(self.factors, bits, strict=True)))
@@ -344,8 +332,7 @@ class _Rounding:
 
     def _hold(self, group: list[int], rest: Rational, bits: tuple[int, ...], result: int) -> None:
         """Raise NotProved unless a requirement holds at the sites of a group, with the largest deviations among
-        them; record margins and worst cases.
-        """
+        them; record margins and worst cases."""
         read, sites = list(zip(self.heads, bits, strict=True)), np.array(group)
         deviations = [Fraction(head.deviation(bit, group)) for head, bit in read]
         margin = self._margin(rest, bits, result, deviations)
@@ -370,8 +357,7 @@ class _Rounding:
         self, rest: Rational, bits: Sequence[int], result: Rational, deviations: Sequence[Fraction]
     ) -> Fraction:
         """Return the distance of the network's input from the threshold that it must pass, in the worst case;
-        negative if it may fail.
-        """
+        negative if it may fail."""
         low = high = Fraction(rest)
         for (factor, _), head, bit, deviation in zip(self.factors, self.heads, bits, deviations, strict=True):
             first, last = (Fraction(head.values[0]) + (Fraction(head.values[1]) - head.values[0]) * share
@@ -398,8 +384,7 @@ def _counted(
     margins: Margins,
 ) -> Column:
     """Return the value, by site, of a clip of exact inputs, looked-up numbers and means, with equal coefficients in
-    network and specification. Raises NotProved where errors may change it.
-    """
+    network and specification. Raises NotProved where errors may change it."""
     counts: list[tuple[Fraction, Counted]] = []
     for k, coefficient in inputs:
         source = state.means.get(k) or state.attended.get(k)
@@ -493,8 +478,7 @@ def lattice_margins(
 def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational | None, Rational | None]:
     """Return two points of the lattice low, low + step, ..., high: the largest below 1, and the least from 1 on; None
     where there is none. If points lie strictly between 0 and 1, the largest of them is the first result: the caller
-    must check that the first result is at most 0.
-    """
+    must check that the first result is at most 0."""
     if not step:
         return (low, None) if low < 1 else (None, low)
     # Integers are faster than fractions: all numbers in units of one over a common denominator.
@@ -538,8 +522,7 @@ def text(kind: LocalType) -> str:
 
 def attaining(state: State, reading: NearestReading, site: int, winner: int, bit: int) -> list[tuple[int, LocalType]]:
     """Return pairs of a visible position (from 1, in order) and its worst local type, where position `winner`
-    should be read and has value `bit`.
-    """
+    should be read and has value `bit`."""
     i, n = state.sites.i[site], state.sites.n[site]
     start = state.sites.starts[n]
     query = [row[site] for row in reading.queries]
@@ -570,8 +553,7 @@ def prove_network(
     model: Transformer, program: Program, sites: Sites, report: Report | None = None
 ) -> tuple[LinkProof, tuple[HeadProof, ...]]:
     """Return the first link and the results of the heads: the network's output equals that of its hard heads
-    exactly at every site, for all words. Raises InputError if the temperature is not positive at some site.
-    """
+    exactly at every site, for all words. Raises InputError if the temperature is not positive at some site."""
     fault = arithmetic_fault()
     if fault is not None:
         return LinkProof(NETWORK, f"the prover rounds in float64, and {fault}", limit=True), ()
@@ -594,12 +576,9 @@ def prove(
     `users` are the formula's own predicates. `report` is called with the number of heads done and the number of all
     heads.
 
-    A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on
-    the length alone or one length stands for all.
-
-    Raises:
-        InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
-    """
+    A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on the
+    length alone or one length stands for all. Raises InputError if the temperature is not positive somewhere, or the
+    lengths have too many positions together."""
     sites, prefix = sites_up_to(model, program, max_n, core, min_n)
     network, heads = prove_network(model, program, sites, report)
     meaning = None if core is None else prove_meaning(program, core, Facts(sites, core.alphabet, users or {}))

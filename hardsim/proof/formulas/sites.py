@@ -31,8 +31,7 @@ from hardsim.proof.shared.result import NotProved
 class Sites:
     """Sites (i, n) for 1 <= i <= n and n in `lengths`, in this order. `i` and `n` have the position and the length
     by site: numbers here, rational functions in `Classes`, which has all lengths. A column is a list with one entry
-    per site.
-    """
+    per site."""
 
     lengths: tuple[int, ...]
     only_last: bool = False
@@ -75,8 +74,7 @@ class Sites:
     def read_at(self) -> list[int]:
         """Return the sites at which the output is read: the last position of each length. If there is only one
         length, it stands for all shorter ones, and these are all its positions from `shortest` on (with
-        `only_last` the last one only).
-        """
+        `only_last` the last one only)."""
         if len(self.lengths) == 1 and not self.only_last:
             return list(range(self.shortest - 1, len(self)))
         return [end - 1 for _, _, end in self.words()]
@@ -86,8 +84,7 @@ class Sites:
     def evaluate(self, function: PositionFunction) -> list[Any]:
         """Return the exact values of a position function at every site. In `Classes` a value is a number, a
         rational function or a free Boolean. Raises NotProved if a value has no such form. Equal functions are
-        evaluated once.
-        """
+        evaluated once."""
         # Two user-defined predicates may share name and text, but not meaning.
         key = function, function.user if isinstance(function, PredicateColumn) else None
         if key not in self._known:
@@ -130,16 +127,14 @@ class Sites:
 
     def reaches(self, of_i: Fraction, of_n: Fraction, bound: int, site: int) -> bool | None:
         """Return True if `of_i i + of_n n` is at least a bound at a site, False if it is less, None if that is not
-        known.
-        """
+        known."""
         return bool(of_i * self.i[site] + of_n * self.n[site] >= bound)
 
     # ---- positions visible under a mask ----
 
     def sizes(self, mask: Mask) -> list[Any]:
         """Return by site the number of positions that are visible from it, itself included, for a mask that
-        formulas use.
-        """
+        formulas use."""
         if mask is Mask.PAST:
             return [n - i + 1 for i, n in zip(self.i, self.n, strict=True)]
         return {Mask.NONE: self.n, Mask.FUTURE: self.i}[mask]
@@ -171,8 +166,7 @@ class Sites:
     def quadratic(self, column: Sequence[Any], name: str) -> list[tuple[Any, Any]]:
         """Return the coefficients of j and j^2, by site, of a head's key that is a polynomial of degree at most 2
         in j. Raises NotProved for any other key. With one position the key is taken as a constant, with two as
-        a constant plus a multiple of j.
-        """
+        a constant plus a multiple of j."""
         result: list[tuple[Any, Any]] = []
         for n, start, end in self.words():
             # Over a common denominator the values are integers, with constant second differences.
@@ -190,8 +184,7 @@ class Sites:
 
     def linear(self, column: Sequence[Any], name: str) -> tuple[Rational, Rational]:
         """Return the numbers a and b of a head's value that is `a + b i` at every length. Raises NotProved for any
-        other value.
-        """
+        other value."""
         last = self.starts[max(self.lengths)]
         slope = column[last + 1] - column[last] if len(column) > last + 1 else 1
         base = column[last] - slope
@@ -201,8 +194,7 @@ class Sites:
 
     def proportional(self, column: Sequence[Any]) -> bool:
         """Return True if a column is a multiple of the position at every length (the factor may differ between
-        lengths), and never 0.
-        """
+        lengths), and never 0."""
         return all(column[start] != 0 and column[start + k] == column[start] * (k + 1)
                    for n, start, _ in self.words() for k in range(n))  # fmt: skip
 
@@ -215,8 +207,7 @@ QUERY, LENGTH = Ratio.variable("i"), Ratio.variable("n")
 @dataclass(frozen=True, slots=True)
 class Free:
     """Free Boolean: a predicate of the position or the length, 0 or 1, about which nothing else is known. Two are
-    equal if their columns are: a user's own predicate by its name and definition.
-    """
+    equal if their columns are: a user's own predicate by its name and definition."""
 
     column: PredicateColumn
 
@@ -230,8 +221,7 @@ class Free:
 @dataclass(frozen=True)
 class SiteClass:
     """Class of sites (i, n): those with i = 1 or not, i = n or not, i and n even or odd. `domain` contains all of
-    them and more: there the parities only bound i and n from below.
-    """
+    them and more: there the parities only bound i and n from below."""
 
     first: bool
     last: bool
@@ -281,8 +271,7 @@ def _classes() -> Iterator[SiteClass]:
 
 class Classes(Sites):
     """Classes in the role of sites: a column has one entry for each class. Statements need to be true only where
-    `size` is larger than `beyond`; `size` is the length or, if nothing depends on the length, the position.
-    """
+    `size` is larger than `beyond`; `size` is the length or, if nothing depends on the length, the position."""
 
     def __init__(self, beyond: int = 0, prefix: bool = False) -> None:
         super().__init__(())
@@ -291,14 +280,12 @@ class Classes(Sites):
         self.i, self.n = [QUERY] * len(self.classes), [LENGTH] * len(self.classes)
         self.hotter: list[Value] = []
         """Rational function, by class, that is at least the temperature; empty if the temperature itself is
-        rational.
-        """
+        rational."""
 
     def least(self, value: Value, domain: Domain) -> Fraction | None:
         """Return a lower bound at the points of a domain whose size is larger than `beyond`; None if comparing
         coefficients gives none. The bound is that of `lower`, or follows from a multiple of the size that the value
-        is at least.
-        """
+        is at least."""
         found = ratios.lower(value, domain)
         share = ratios.lower(Ratio.of(value) / self.size, domain) if self.beyond else None
         grown = None if share is None or share < 0 else share * (self.beyond + 1)
@@ -354,8 +341,7 @@ class Classes(Sites):
     def inverse(self, model: Transformer) -> list[Value]:
         """Return one over the temperature by class. A temperature with functions such as log is replaced by a
         rational function that is nowhere colder (`hotter`). Raises NotProved unless the temperature is known to be
-        positive everywhere.
-        """
+        positive everywhere."""
         temperature = model.temperature
         if isinstance(temperature, Arith) and temperature.irrational:
             self.hotter = [self._hotter(temperature, one) for one in self.classes]
@@ -406,8 +392,7 @@ class Classes(Sites):
 
     def reaches(self, of_i: Fraction, of_n: Fraction, bound: int, site: int) -> bool | None:
         """Return True if `of_i i + of_n n` is at least a bound throughout a class, False if it is less throughout,
-        None if neither is known.
-        """
+        None if neither is known."""
         low, high = self.bounds(QUERY * of_i + LENGTH * of_n, site)
         return True if low is not None and low >= bound else False if high is not None and high < bound else None
 
@@ -422,16 +407,14 @@ class Classes(Sites):
 
     def same(self, values: Sequence[Any], what: str, name: str) -> Any:
         """Return the common value of all classes. Raises NotProved, naming `what` of a head, unless the values are
-        equal.
-        """
+        equal."""
         if len(set(values)) != 1:
             raise NotProved(f"{what} of head {name} is not one rational function of position and length", name)
         return values[0]
 
     def quadratic(self, column: Sequence[Any], name: str) -> list[tuple[Any, Any]]:
         """Return the coefficients of j and j^2, by class, of a head's key that is a polynomial of degree at most 2
-        in j.
-        """
+        in j."""
         value = Ratio.of(self.same(column, "a key", name))
         one, two, three = (value.at({"i": place}) for place in (1, 2, 3))
         second = (three - 2 * two + one) * Fraction(1, 2)
@@ -449,15 +432,13 @@ class Classes(Sites):
 
     def proportional(self, column: Sequence[Any]) -> bool:
         """Return True if a column is a multiple of the position by a factor that may depend on the length and is
-        not 0.
-        """
+        not 0."""
         factors = [Ratio.of(value) / QUERY for value in column]
         return all(factor.simplest != 0 and "i" not in factor.names for factor in factors)
 
     def totals(self, column: Sequence[Any], mask: Mask) -> list[Any]:
         """Return the sum over the visible positions of a column that is a number in every class: the values at the
-        first, the last, and the even and odd positions between, each times the number of such positions.
-        """
+        first, the last, and the even and odd positions between, each times the number of such positions."""
         if not all(isinstance(value, int | Fraction) for value in column):
             raise NotProved("a uniform head averages a value that changes with the position")
         result: list[Any] = []
@@ -475,8 +456,7 @@ class Classes(Sites):
 
     def _prefix(self, column: Sequence[Any], like: SiteClass, end: Ratio, even: bool, last: bool) -> Ratio:
         """Return the sum over the positions 1..end of words with more than one position, of the lengths of a class.
-        `even` says that the end is even, `last` that it is the last position.
-        """
+        `even` says that the end is even, `last` that it is the last position."""
         found: dict[tuple[bool, bool, bool], Rational] = {
             (one.first, one.last, one.even_i): value
             for one, value in zip(self.classes, column, strict=True)

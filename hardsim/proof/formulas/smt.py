@@ -55,8 +55,7 @@ from hardsim.visible import visible
 
 MOST_ROWS = 4096
 """Largest number of assignments that are listed. Beyond it, values at a position are declared independent, which
-makes the query weaker to prove.
-"""
+makes the query weaker to prove."""
 SIZES = {Mask.FUTURE: "i", Mask.PAST: "(+ (- n i) 1.0)", Mask.NONE: "n"}
 """Number of visible positions, as a term, by mask."""
 TWO = {Mask.FUTURE: "(<= 2.0 i)", Mask.PAST: "(<= (+ i 1.0) n)", Mask.NONE: "(<= 2.0 n)"}
@@ -106,8 +105,7 @@ class Writer:
 
     def fixed(self, coordinate: int) -> str | None:
         """Return the name of the function that a coordinate is: as its encoding is written, or by class. Return
-        None if the coordinate depends on the word.
-        """
+        None if the coordinate depends on the word."""
         state, model = self.state, self.state.model
         column = state.exact[coordinate].soft
         if not state.facts.constant(column):
@@ -144,8 +142,7 @@ class Writer:
 
     def logit(self, plan: AttentionHead, place: str, means: dict[int, str] | None = None) -> str:
         """Return the term of the logit of a position, in nats. `means` gives terms for coordinates of the query
-        that are counts.
-        """
+        that are counts."""
         known = means or {}
         rows = []
         for query, key in plan.scores:
@@ -156,8 +153,7 @@ class Writer:
 
     def rows(self, columns: dict[str, Column]) -> Iterator[str]:
         """Yield declarations of names that depend on the word, and an assertion of the values that they can have
-        together.
-        """
+        together."""
         state, names = self.state, list(columns)
         diagrams, found = state.diagrams, dict[tuple[Any, ...], None]()
         sites = dict.fromkeys(zip(*columns.values(), strict=True))
@@ -217,8 +213,7 @@ class Writer:
 
     def mean(self, plan: AttentionHead, values: list[Any]) -> Iterator[Query]:
         """Yield queries that a mean which does not depend on the word is a sum that grows from position to
-        position, over the number of positions.
-        """
+        position, over the number of positions."""
         out, mask = plan.values[0][0], plan.mask
         read, average = self.define(f"v{out}", by_class(values)), self.fixed(out)
         assert average is not None
@@ -239,8 +234,7 @@ class Writer:
 
     def nearest(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
         """Yield queries that the logits of positions that lose the tie, and of those beyond the winner, fall behind
-        the winner's.
-        """
+        the winner's."""
         state, head, plan = self.state, task.head, task.plan
         assert head.select is not None
         select = state.hard(state.terms(head.select), head.name)
@@ -283,8 +277,7 @@ class Writer:
 
     def look_up(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
         """Yield queries that the position whose number is the count wins by g nats times the square of the
-        distance.
-        """
+        distance."""
         counted = sharpness(task)[0]
         size = SIZES[self.state.means[counted].mask]
         seen, g = SIZES[task.head.mask], number(argument.g or 0)
@@ -304,8 +297,7 @@ class Writer:
 
     def sign(self, task: HeadTask, argument: HeadArgument) -> Iterator[Query]:
         """Yield queries that the tested number is an integer plus a linear form and is not 0, and that positions of
-        the wrong parity fall behind.
-        """
+        the wrong parity fall behind."""
         state, name, mask = self.state, task.head.name, task.head.mask
         assert argument.g is not None
         factor, expected, offsets = multiple(task)
@@ -332,8 +324,7 @@ class Writer:
         self, task: HeadTask, argument: HeadArgument, of: tuple[str, Fraction, dict[int, str]]
     ) -> Iterator[Query]:
         """Yield queries about the logits of a sign test. `of` has the size over which the number is divided, its
-        distance from 0, and names of the means.
-        """
+        distance from 0, and names of the means."""
         size, distance, means = of
         name, mask, g = task.head.name, task.head.mask, number(argument.g or 0)
         query = task.plan.scores[0][0]
@@ -394,8 +385,7 @@ class Writer:
 
     def comparison(self, unit: HiddenUnit, out: str, heads: list[int]) -> Query:
         """Return the query of a clip that compares counts. Numbers looked up are integers, each with its error.
-        Means are between 0 and 1, and one of the two where one position is visible.
-        """
+        Means are between 0 and 1, and one of the two where one position is visible."""
         state, lines = self.state, ["(declare-const i Int)", "(declare-const n Int)", "(assert (<= 1 i n))"]
         exact = [k for k, _ in unit.form if k not in heads]
         lines += [f"(declare-const s{place} Real)" for place in ("i", "n")]
@@ -432,8 +422,7 @@ class Writer:
 
 def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str], list[str]]:
     """Return a sum of integers with these coefficients as a multiple of their common divisor by one integer: the
-    term, the declaration of the integer, and formulas that are true if a coefficient is not such a multiple.
-    """
+    term, the declaration of the integer, and formulas that are true if a coefficient is not such a multiple."""
     steps = [Fraction(c) for c in coefficients if c]
     step = common(steps)
     if not step:
@@ -444,16 +433,14 @@ def integers(coefficients: Iterable[Rational], name: str) -> tuple[str, list[str
 
 def wrong_clip(own: str, expected: str) -> str:
     """Return a formula that is true if a clip's input (`own`) is not on the side of the threshold where the
-    specified input (`expected`) is, or if the specified input is on neither side.
-    """
+    specified input (`expected`) is, or if the specified input is on neither side."""
     cases = ("(< 0.0 wanted 1.0)", "(and (<= wanted 0.0) (< 0.0 own))", "(and (<= 1.0 wanted) (< own 1.0))")
     return f"(let ((own {own}) (wanted {expected})) {either(cases)})"
 
 
 def places(*names: str) -> tuple[str, ...]:
     """Return declarations of positions in a word of length n, with their signs (-1)^i; the signs at both ends are
-    fixed.
-    """
+    fixed."""
     lines = list[str]()
     for name in dict.fromkeys(("n", *names)):
         sign = f"s{name}"
@@ -478,8 +465,7 @@ def places(*names: str) -> tuple[str, ...]:
 
 def bounds(name: str, argument: HeadArgument, slope: Rational) -> Iterator[Query]:
     """Yield queries that the bound in x = e^-g is at most the claimed error. Every bound grows with x, so x is
-    replaced by a larger number: one over the first terms of the series of e^g.
-    """
+    replaced by a larger number: one over the first terms of the series of e^g."""
     g = argument.g
     assert g is not None
     error = Fraction(argument.error)

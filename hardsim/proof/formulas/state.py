@@ -44,8 +44,7 @@ class ExactColumn:
 @dataclass(frozen=True)
 class Mean:
     """Mean `count / size` at each site, where count is the number of visible positions that satisfy an exact
-    Boolean and size is the number of visible positions.
-    """
+    Boolean and size is the number of visible positions."""
 
     mask: Mask
     sizes: list[Any]
@@ -60,8 +59,7 @@ class BooleanHead:
     """Boolean that a head reads. `bits` is the specified value as a diagram per site: a variable, unless the value
     is constant there. Where that value is b, the network reads `values[0] + (values[1] - values[0]) x` with x
     within `wrong[b]`, an array by site, of b. If the head looks for the nearest selected position, `reading`
-    and `extremes` (by b) describe its worst case.
-    """
+    and `extremes` (by b) describe its worst case."""
 
     name: str
     bits: Column
@@ -78,8 +76,7 @@ class BooleanHead:
 
     def deviation(self, bit: int, sites: Sequence[int]) -> float:
         """Return a bound of the distance between x and a bit, the largest over some sites; 0 where no word leads
-        to the bit. The distance is at most 1, since x is a total of attention weights.
-        """
+        to the bit. The distance is at most 1, since x is a total of attention weights."""
         found = float(np.max(self.wrong[bit][sites]))
         # Minus infinity means that no word leads to this bit; a rounded share may exceed 1.
         return 0.0 if found < 0 else found if found < 1 else 1.0
@@ -90,8 +87,7 @@ class CountHead:
     """Number that a head looks up: `base + slope p`, where p, from 1 to `sizes` of the site, is the position that
     should have the greatest logit. The network's value is off by at most `error`, an array by site. Heads with
     equal `like` look up counts of one kind with equal scores. If two of them should find positions d apart,
-    their errors differ by at most `apart(site, d)`.
-    """
+    their errors differ by at most `apart(site, d)`."""
 
     name: str
     base: Rational
@@ -109,8 +105,7 @@ class CountHead:
 
     def span(self, factor: Fraction, site: int) -> tuple[Fraction, Fraction, Fraction]:
         """Return the least value, the greatest value and the step of the looked-up number times a factor, at a
-        site.
-        """
+        site."""
         low, high = sorted(factor * (self.base + self.slope * position) for position in (1, self.sizes[site]))
         return low, high, abs(factor * self.slope)
 
@@ -122,8 +117,7 @@ Counted = Mean | CountHead
 Margins = Callable[["State", Sequence[tuple[Fraction, Counted]], int, str], Callable[[Any], dict[int, Rational]]]
 """Function that bounds a clip of multiples of counts at a site. It returns a function of a constant, which returns
 for each side (0 and 1) that the sum of multiples and constant can be on its least distance from the threshold.
-Raises NotProved, with the clip's name, if the sum can lie between the thresholds.
-"""
+Raises NotProved, with the clip's name, if the sum can lie between the thresholds."""
 
 
 @dataclass
@@ -141,8 +135,7 @@ class State:
     """Results that never change, by the arguments that they depend on (see `once`)."""
     pending: list[tuple[dict[int, Any], int, Any]] = field(default_factory=list)
     """Values that the heads of the present layer write, as triples: the table for the value (`exact`, `means` or
-    `attended`), the coordinate, the value. No head of the layer reads them.
-    """
+    `attended`), the coordinate, the value. No head of the layer reads them."""
 
     def __post_init__(self) -> None:
         require_names(self.program)
@@ -169,8 +162,7 @@ class State:
 
     def once(self, what: str, key: object, make: Callable[[], T]) -> T:
         """Return the result of `make`, computed once for all callers with equal `what` and `key`: heads with equal
-        scores share work.
-        """
+        scores share work."""
         if (what, key) not in self.cache:
             self.cache[what, key] = make()
         found: T = self.cache[what, key]
@@ -180,8 +172,7 @@ class State:
 
     def _embed(self) -> None:
         """Set the columns of the word embedding plus the position encoding, as in the network and as in the
-        specification.
-        """
+        specification."""
         rows, facts = self.model.embedding.rows(), self.facts
         soft: dict[int, Column] = {}
         for coordinate in range(self.model.dimension):
@@ -217,14 +208,12 @@ class State:
 
     def terms(self, form: Affine) -> Terms:
         """Return a form of the specification as pairs of the number of a network's coordinate and a coefficient;
-        the constant 1 is a coordinate, too.
-        """
+        the constant 1 is a coordinate, too."""
         return tuple((self.place(name), coefficient) for name, coefficient in form.terms)
 
     def soft(self, terms: Terms, constant: Rational, what: str) -> Column:
         """Return the column of a linear form of the network. Raises NotProved unless every coordinate is exact. The
-        result is cached, since exact coordinates never change.
-        """
+        result is cached, since exact coordinates never change."""
         return self.once("form", (terms, constant), lambda: self.facts.combine(
             [(c, self.exact_of(k, what).soft) for k, c in terms], constant))  # fmt: skip
 
@@ -234,8 +223,7 @@ class State:
 
     def bit(self, coordinate: int) -> int:
         """Return the diagram of the variable of a Boolean coordinate that was proved equal in network and
-        specification.
-        """
+        specification."""
         return self.diagrams.variable(("bit", self.model.coordinates[coordinate]))
 
     def exact_of(self, coordinate: int, what: str) -> ExactColumn:
@@ -272,8 +260,7 @@ class HeadTask:
 
     def values(self, terms: Terms, soft: bool) -> list[Any]:
         """Return the values of a linear form by site, as the network (`soft`) or the specification has it. Raises
-        NotProved unless they are the same for every word.
-        """
+        NotProved unless they are the same for every word."""
         what = f"head {self.head.name}"
         return self.fixed(self.state.soft(terms, 0, what) if soft else self.state.hard(terms, what))
 
@@ -281,8 +268,7 @@ class HeadTask:
         self, values: tuple[Rational, Rational], wrong: Array | float, argument: HeadArgument | None = None
     ) -> BooleanHead:
         """Return the Boolean that this head reads. It is a new variable at every site, except where `wrong` of a
-        bit is minus infinity: no word leads to that bit there, so the Boolean is constant.
-        """
+        bit is minus infinity: no word leads to that bit there, so the Boolean is constant."""
         state, name = self.state, self.head.name
         diagrams, wrong = state.diagrams, np.broadcast_to(wrong, (2, len(state.sites)))
         variable = diagrams.variable(("head", name))
@@ -294,8 +280,7 @@ class HeadTask:
 def require_names(program: Program) -> None:
     """Raise NotProved unless every name of a specification (the constant, letters, encodings, outputs of heads and
     units) has one meaning, and all parts are of the form that compiled formulas have: letters of value 1, heads
-    of a known kind with one value, clips with one output, one bias for each coordinate.
-    """
+    of a known kind with one value, clips with one output, one bias for each coordinate."""
     odd = [letter.name for letter in program.letters if letter.value != 1]
     odd += [head.name for head in program.heads if head.kind is None or len(head.values) != 1]
     units = [unit for layer in program.layers for unit in layer.units]

@@ -26,8 +26,7 @@ from hardsim.proof.shared.result import NotProved
 @dataclass(frozen=True, slots=True)
 class Lemma:
     """Lemma about a derived operator of p and q: an equivalent formula, and the reason why it is true at the same
-    positions.
-    """
+    positions."""
 
     derived: str
     formula: str
@@ -62,8 +61,7 @@ LEMMAS = {
 are integers, t = 0 as two inequalities); and predicates. Bounded operators are read from the farthest position
 inwards: with k steps to go, `p U[0,k] q` is `q | p & X(p U[0,k-1] q)`, and `p U[l,k] q` for l > 0 is `p & X(p
 U[l-1,k-1] q)`; F is U with `true`, and G its dual. A congruence of several counts holds if for some residue s of
-the first count, the others add up to the target minus s.
-"""
+the first count, the others add up to the target minus s."""
 
 
 @cache
@@ -76,8 +74,7 @@ def _template(operator: str) -> ast.Node:
 @dataclass(frozen=True)
 class CountSum:
     """Integer term: integer multiples of counts plus a constant. `pos` is the count of all positions up to here,
-    `len` the count of all positions of the word.
-    """
+    `len` the count of all positions of the word."""
 
     counts: Mapping[Count, int]
     constant: int = 0
@@ -94,8 +91,7 @@ class CountSum:
 @dataclass
 class SurfaceColumns:
     """Columns of the formula of a file. `order` is the order in which a congruence takes its counts, which decides
-    how it is written. `made` lists the operators with their columns, inner ones first.
-    """
+    how it is written. `made` lists the operators with their columns, inner ones first."""
 
     cuts: Cuts
     file: ast.FormulaFile
@@ -116,8 +112,7 @@ class SurfaceColumns:
 
     def missing(self, known: set[Column]) -> str | None:
         """Return, as text, the innermost operator (temporal ones first) whose column, and whose negation, is not in
-        `known`; None if there is none.
-        """
+        `known`; None if there is none."""
         missing = [node for node, column in self.made
                    if column not in known and self.facts.negated(column) not in known]  # fmt: skip
         temporal = [node for node in missing if isinstance(node, ast.Unary | ast.Binary)]

@@ -68,8 +68,7 @@ DIGITS = 16
 @dataclass(frozen=True, slots=True, repr=False)
 class DecayCheck(Record):
     """A checked inequality `factor n^power e^(-rate n) <= limit` for n >= start. `value` is the left side at the start,
-    from where it falls since rate n >= power.
-    """
+    from where it falls since rate n >= power."""
 
     what: str
     """Purpose of the inequality, as text."""
@@ -101,23 +100,20 @@ class HeadDecay(Record):
     """True if no row has two maxima."""
     rate: Exact | None
     """Factor of n in a lower bound of gap over temperature, for all rows except those of `logarithms`; None if
-    there are no others, or all visible scores are equal.
-    """
+    there are no others, or all visible scores are equal."""
     factor: Exact
     """Factor of the error of the scores, which is at most `factor n^power` times E of the layer before."""
     power: Natural
     """Power of n in the error of the scores."""
     logarithms: Exact | None = None
     """Factor of log(n + 1) in a lower bound of gap over temperature, for rows where that quotient grows only like
-    the logarithm; None if there are no such rows.
-    """
+    the logarithm; None if there are no such rows."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LayerDecay(Record):
     """Error after a layer: every coordinate is off by at most `factor n^power e^(-rate n)`; without a rate there is
-    no error.
-    """
+    no error."""
 
     layer: Positive
     """Number of the layer, from 1."""
@@ -147,8 +143,7 @@ class ProgramArgument(Record):
     """Inequalities that hold from the start on."""
     inverse: tuple[str, ...] = ()
     """Functions of n below and above one over the temperature, if that is no rational function; a third one, of n
-    and log(n + 1), is another lower bound.
-    """
+    and log(n + 1), is another lower bound."""
     reason: str | None = None
     """Reason why there is no argument; None if there is one."""
 
@@ -171,8 +166,7 @@ class ProgramArgument(Record):
 @lru_cache(maxsize=1 << 14)
 def above(value: Value) -> tuple[Fraction, int]:
     """Return B >= 0 and the least b >= 0 such that a function of n is known to be at most B n^b for n >= 2. Raises
-    NotProved if there are none with b < `LARGEST_DEGREE`.
-    """
+    NotProved if there are none with b < `LARGEST_DEGREE`."""
     for power in range(LARGEST_DEGREE):
         found = upper(Ratio.of(value) / _power(power), _from(2))
         if found is not None:
@@ -183,8 +177,7 @@ def above(value: Value) -> tuple[Fraction, int]:
 @lru_cache(maxsize=1 << 14)
 def below(value: Value) -> tuple[Fraction, int] | None:
     """Return M > 0 and the least m >= 0 such that a function of n is known to be at least M n^-m for n >= 2; None
-    if there are none with m < `LARGEST_DEGREE`.
-    """
+    if there are none with m < `LARGEST_DEGREE`."""
     for power in range(LARGEST_DEGREE):
         found = lower(Ratio.of(value) * _power(power), _from(2))
         if found is not None and found > 0:
@@ -195,8 +188,7 @@ def below(value: Value) -> tuple[Fraction, int] | None:
 @lru_cache(maxsize=1 << 14)
 def rate_of(sharp: Value, gap: Value, start: int, unit: Value = N) -> Fraction | None:
     """Return a lower bound of f gap/unit for n >= start, where `sharp` is a lower bound of f and `unit` is n unless
-    given; None if no positive one is known.
-    """
+    given; None if no positive one is known."""
     found = lower(Ratio.of(sharp) * gap / unit, _from(start))
     return found if found is not None and found > 0 else None
 
@@ -211,8 +203,7 @@ def _power(power: int) -> Ratio:
 @lru_cache(maxsize=256)
 def _from(start: int) -> dict[str, Ratio]:
     """Return substitutions for lengths n >= start and their logarithms: n = start + a and log(n + 1) = log(start +
-    1) + b, with a, b >= 0.
-    """
+    1) + b, with a, b >= 0."""
     return {"n": start + A, LOG: Ratio.variable("b") + rounded("log", Fraction(start + 1), -1)}
 
 
@@ -224,8 +215,7 @@ def _most(values: OfN) -> PowerBound:
 
 def least_of(values: OfN) -> PowerBound | None:
     """Return M and -m such that the least of several functions is at least M n^-m; None if one is not known to be
-    positive, or there are none.
-    """
+    positive, or there are none."""
     found = [below(value) for value in values]
     known = [one for one in found if one is not None]
     if len(known) < len(found) or not known:
@@ -240,8 +230,7 @@ def _unsigned(form: object) -> int:
 @dataclass(frozen=True)
 class InverseTemperature:
     """f = 1/tau. `least` and `most` are functions of n below and above f, from length 1 on. If these are not equal to
-    f, `tau` is the temperature itself, and `logarithmic` a lower bound of f in n and log(n + 1), if there is one.
-    """
+    f, `tau` is the temperature itself, and `logarithmic` a lower bound of f in n and log(n + 1), if there is one."""
 
     least: Value
     most: Value
@@ -256,8 +245,7 @@ class InverseTemperature:
     @classmethod
     def of(cls, tau: Arith) -> InverseTemperature:
         """Return the inverse of a temperature. Raises NoRatio if no rational functions of n are found that equal or
-        enclose it.
-        """
+        enclose it."""
         plain = {"n": 1 + A}
         if not tau.irrational:
             return cls.known(simplest(Ratio.of(1) / ratio_of(tau, _unsigned, plain)))
@@ -314,8 +302,7 @@ class Fading:
     @staticmethod
     def slowest(some: Iterable[Fading]) -> Fading | None:
         """Return a function that falls no faster than any of the given ones, up to a constant; None if none are
-        given. Functions with a positive rate do not raise the power of one with rate 0.
-        """
+        given. Functions with a positive rate do not raise the power of one with rate 0."""
         known = list(some)
         rate = min((one.rate for one in known), default=None)
         if rate is None:
@@ -323,11 +310,8 @@ class Fading:
         return Fading(max(one.power for one in known if rate or not one.rate), rate)
 
     def over(self, slow: Fading, start: int) -> Fraction:
-        """Return an upper bound, for n >= start, of the quotient by `slow`.
-
-        Raises:
-            NotProved: if the quotient is not known to fall.
-        """
+        """Return an upper bound, for n >= start, of the quotient by `slow`. Raises NotProved if the quotient is not
+        known to fall."""
         if self.power <= slow.power and self.rate >= slow.rate:
             return Fraction(1)
         apart = Fading(self.power - slow.power, self.rate - slow.rate)
@@ -384,8 +368,7 @@ class WeightStep:
     error of the scores over E = n^p e^(-r n). `over` bounds eta/tau, the error of the scores over the
     temperature, over e^(-r n) alone: its power includes p. `rate` is such that gap/tau >= rate n in all rows
     where such a bound is known (None: there are no such rows). `terms` bound the error of the weights; each is
-    a factor times a `Fading`.
-    """
+    a factor times a `Fading`."""
 
     sizes: tuple[tuple[PowerBound, PowerBound], ...]
     eta: PowerBound
@@ -399,8 +382,7 @@ class LayerStep:
     """Step of one layer: the errors before it, after its attention and after it. `weights` has the steps of the
     heads that are not uniform, `reaches` the sizes of the values by head and coordinate. `margins` has an entry for
     each hidden unit: M and -m for a clip that forgets its error, because its hard input is at least M n^-m away
-    from where the clip is not constant; None for other units.
-    """
+    from where the clip is not constant; None for other units."""
 
     before: Decay
     attended: Decay
@@ -424,8 +406,7 @@ class Induction:
     steps: list[LayerStep] = field(default_factory=list)
     output: PowerBound | None = None
     """Bound M and -m such that an output has the right meaning if it is off by at most M n^-m, half of its distance
-    from the threshold; None if outputs are exact.
-    """
+    from the threshold; None if outputs are exact."""
 
     def run(self) -> Decay:
         """Return the errors after the last layer. Raises NotProved if the induction fails."""
@@ -438,8 +419,7 @@ class Induction:
 
     def falls(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> bool:
         """Return True if `factor` times a fading function is at most `limit` for n >= start. Such an inequality is
-        recorded in `checks`.
-        """
+        recorded in `checks`."""
         if not factor:
             return True
         assert fading is not None
@@ -453,8 +433,7 @@ class Induction:
 
     def require(self, what: str, factor: Fraction, fading: Fading | None, limit: Fraction) -> None:
         """Raise NotProved, naming `what`, unless `factor` times a fading function is at most `limit` for n >=
-        start; record the inequality.
-        """
+        start; record the inequality."""
         if not self.falls(what, factor, fading, limit):
             left = f"{fading}" if factor == 1 else f"{float(factor):.3g} {fading}"
             raise NotProved(f"{what}: cannot show {left} <= {float(limit):.3g} for every n >= {self.start}")
@@ -495,8 +474,7 @@ class Induction:
 
     def _forgotten(self, depth: int, unit: Unit, moved: Fraction, error: Decay, margin: OfN) -> PowerBound | None:
         """Return the margin within which a clip gives exactly the hard model's output, if its error stays within;
-        None for another clip.
-        """
+        None for another clip."""
         found = least_of(margin)
         what = f"the clip of {' and '.join(out for out, _ in unit.outs)} in layer {depth}"
         fading = None if error.fading is None or found is None else error.fading.grown(-found.power)
@@ -545,12 +523,9 @@ class Induction:
         return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, exponent), rate, tuple(result))
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, Fraction | None, tuple[str, ...]]:
-        """Return lower bounds of gap/tau for the rows of a head: over n, for the rows where such a bound is known,
-        and over log(n + 1) for the others. Also return the gaps, as texts, that attain these bounds.
-
-        Raises:
-            NotProved: if a row has neither bound.
-        """
+        """Return lower bounds of gap/tau for the rows of a head: over n, for the rows where such a bound is known, and
+        over log(n + 1) for the others. Also return the gaps, as texts, that attain these bounds. Raises NotProved if a
+        row has neither bound."""
         fast: dict[Value, Fraction] = {}
         slow: dict[Value, Fraction] = {}
         for place in self.law.world.places:
@@ -585,8 +560,7 @@ def _over(value: Value, other: Value, domain: dict[str, Ratio]) -> bool:
 
 def _reach(low: OfN, high: OfN) -> PowerBound:
     """Return S and s such that numbers between two functions are at most S n^s in size, or at most that far from
-    the middle of the two.
-    """
+    the middle of the two."""
     under, over = _most(tuple(times(value, -1) for value in low)), _most(high)
     size, power = max(under.factor, over.factor), max(under.power, over.power)
     sides = [upper(Ratio.of(value) / _power(power), _from(2)) for value in (*high, *(times(v, -1) for v in low))]
@@ -603,8 +577,7 @@ def _reach(low: OfN, high: OfN) -> PowerBound:
 @dataclass(frozen=True)
 class DecayClaim:
     """Claim about a program: every output is nearer to the hard output than that is to the threshold, or equal to
-    it (`exact`). `lengths` gives the lengths below a given one that words can have, with their padding.
-    """
+    it (`exact`). `lengths` gives the lengths below a given one that words can have, with their padding."""
 
     program: Program
     law: ProgramLaw
@@ -664,8 +637,7 @@ class DecayClaim:
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     """Return the argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every
     gap is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
-    If no row has a gap, the temperature is 1.
-    """
+    If no row has a gap, the temperature is 1."""
     if tau is not None:
         return _given(claim, tau)
     try:
@@ -679,8 +651,7 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
 
 def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArgument]:
     """Return the argument at `1/(C n^k log(n + 1))`, the theorem's rate, and its C. C is None if no number of
-    `GRID` works, or no row has a gap.
-    """
+    `GRID` works, or no row has a gap."""
     try:
         gap = least_gap(claim.law)
     except NotProved as failure:
@@ -692,8 +663,7 @@ def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArg
 
 def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None, ProgramArgument]:
     """Return the argument at `1/(C n^power more)`, and the first C of `GRID` at which it goes through (None if none
-    does).
-    """
+    does)."""
     found = ProgramArgument(None, reason="no temperature was tried")
     for constant in GRID:
         factors = [str(constant)] * (constant != 1) + ["n" if power == 1 else f"n^{power}"] * (power > 0)
@@ -724,12 +694,8 @@ def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
 
 
 def least_gap(law: ProgramLaw) -> PowerBound | None:
-    """Return M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if no row has a
-    gap.
-
-    Raises:
-        NotProved: if a gap is not known to be positive at every length.
-    """
+    """Return M and -k such that every gap is at least M n^-k for n >= 2, with the least k; None if no row has a gap.
+    Raises NotProved if a gap is not known to be positive at every length."""
     found: list[tuple[Fraction, int]] = []
     for layer in law.more.layers:
         for name, head in layer.heads.items():
@@ -745,9 +711,6 @@ def least_gap(law: ProgramLaw) -> PowerBound | None:
 
 
 def largest_size(law: ProgramLaw) -> PowerBound:
-    """Return B and b such that every coordinate between layers is at most B n^b in absolute value for n >= 2.
-
-    Raises:
-        NotProved: if no such bound is known.
-    """
+    """Return B and b such that every coordinate between layers is at most B n^b in absolute value for n >= 2. Raises
+    NotProved if no such bound is known."""
     return _most((*law.more.size, *(one for layer in law.more.layers for one in layer.size)))

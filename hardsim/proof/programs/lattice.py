@@ -44,15 +44,13 @@ INSIDE = -HALF
 
 def nonnegative(value: Value, domains: Domains) -> bool:
     """Return True if the coefficients show that a function is at least 0 wherever its variables are in one of the
-    domains.
-    """
+    domains."""
     return all(ratios.known_sign(value, domain, False) for domain in domains)
 
 
 def positive(value: Value, domains: Domains) -> bool:
     """Return True if the coefficients show that a function is above 0 wherever its variables are in one of the
-    domains.
-    """
+    domains."""
     return all(ratios.known_sign(value, domain, True) for domain in domains)
 
 
@@ -61,8 +59,7 @@ def positive(value: Value, domains: Domains) -> bool:
 
 def _primitive(part: fmpq_mpoly) -> tuple[Fraction, fmpq_mpoly]:
     """Return a polynomial as a positive rational and a polynomial with integer coefficients without a common
-    divisor; their product is the given one.
-    """
+    divisor; their product is the given one."""
     numbers = [Fraction(int(c.p), int(c.q)) for c in part.to_dict().values()]
     content = ratios.common(map(abs, numbers))
     return content, part / fmpq(content.numerator, content.denominator)
@@ -78,8 +75,7 @@ def _parts(step: Ratio) -> tuple[Fraction, fmpq_mpoly]:
 
 def common_step(steps: Iterable[Value | None]) -> Value | None:
     """Return a step of which all given steps are multiples, the largest one if they are numbers; None if a step is
-    unknown.
-    """
+    unknown."""
     total: Value = 0
     for step in steps:
         if step is None:
@@ -104,16 +100,14 @@ _SOMEWHERE = [{"i": 3, "j": 5, "n": 7}.get(name, 1) for name in NAMES]
 
 def _upright(step: Ratio) -> Value:
     """Return a step with its sign changed if it is negative at positions of a word: a step of i - n - 2 divides the
-    same numbers as n - i + 2.
-    """
+    same numbers as n - i + 2."""
     return (-step if step.top(*_SOMEWHERE) * step.bottom(*_SOMEWHERE) < 0 else step).simplest
 
 
 @lru_cache(maxsize=65536)
 def content(value: Value, free: frozenset[str] = frozenset()) -> Value | None:
     """Return a step that divides all values of a function (0 for the function 0). None if the step would depend on
-    a variable in `free`: then each value has a step of its own.
-    """
+    a variable in `free`: then each value has a step of its own."""
     if not isinstance(value, Ratio):
         return abs(Fraction(value))
     (c, _), (d, bottom) = _primitive(value.top), _primitive(value.bottom)
@@ -138,8 +132,7 @@ def multiple(value: Value, step: Value) -> bool:
 
 def remainder(value: Value, step: Value) -> Value:
     """Return a function minus a multiple of a step: over the step, each coefficient of the rest is at most 1/2 in
-    size if its term is an integer, and unchanged otherwise.
-    """
+    size if its term is an integer, and unchanged otherwise."""
     if step == 0:
         return value
     found = Ratio.of(value) / step
@@ -168,8 +161,7 @@ def _monomial(power: Sequence[int]) -> fmpq_mpoly:
 def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
     """Yield ways to split off one term of a function, constants first: the term, and a step that divides both the
     given step and the other terms. Two steps are tried, since either may be the larger one: that of the sum of the
-    other terms in lowest terms, and one over the denominator of the function.
-    """
+    other terms in lowest terms, and one over the denominator of the function."""
     if not isinstance(value, Ratio):
         return
     context, parts = value.top.context(), value.top.to_dict()
@@ -188,8 +180,7 @@ def finer_steps(value: Value, step: Value) -> Iterator[tuple[Value, Value]]:
 
 DenominatorName: TypeAlias = tuple[str | int, ...]
 """Name of a denominator, a number of tied positions: the head whose maxima are counted, then the heads (by name) or
-the single positions (by order of their place) through which the number was read.
-"""
+the single positions (by order of their place) through which the number was read."""
 
 
 def _moved(value: Any, places: Domain) -> Any:
@@ -237,8 +228,7 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class IsolatedZero:
     """Isolated zero: numbers `base + sign z` with z = 0 or z at least the minimum of `apart`. With sign 0 the
-    number is the base.
-    """
+    number is the base."""
 
     base: Value
     sign: int
@@ -348,8 +338,7 @@ def scaled(span: NumberSpan, factor: Value, domains: Domains) -> NumberSpan:
 
 def least(values: Iterable[Value], domains: Domains) -> Value:
     """Return a function that is at most each of several functions: one of them, or else a number. Raises NotProved
-    if none is found.
-    """
+    if none is found."""
     some = list(dict.fromkeys(values))
     numbers = [value for value in some if not isinstance(value, Ratio)]
     if len(numbers) == len(some):
@@ -379,8 +368,7 @@ def floor_of(value: Value, domains: Domains) -> Fraction:
 
 def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
     """Return a span that contains the numbers of several spans: it reaches from the least to the greatest end, and
-    has a lattice that contains all lattices.
-    """
+    has a lattice that contains all lattices."""
     first = spans[0]
     if all(span == first for span in spans):
         return first
@@ -409,8 +397,7 @@ def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
 
 def margin(span: NumberSpan, domains: Domains) -> Value:
     """Return a bound from below of max(-z, z - 1) for every number z of a span: the distance of z from (0, 1),
-    negative inside; -1/2 if neither the ends nor a lattice of numbers tell more.
-    """
+    negative inside; -1/2 if neither the ends nor a lattice of numbers tell more."""
     if nonnegative(times(span.high, -1), domains):
         return times(span.high, -1)
     if nonnegative(plus(span.low, -1), domains):
@@ -424,8 +411,7 @@ def margin(span: NumberSpan, domains: Domains) -> Value:
 
 def around(span: NumberSpan, value: Fraction) -> list[Fraction]:
     """Return the nearest numbers at or below and at or above a value, where they exist, in a span whose lattice
-    has numbers as offset and step. An end of the span that is a function is ignored.
-    """
+    has numbers as offset and step. An end of the span that is a function is ignored."""
     assert not isinstance(span.offset, Ratio)
     offset, step = Fraction(span.offset), _rational(span.step)
     top = value if isinstance(span.high, Ratio) else min(value, span.high)

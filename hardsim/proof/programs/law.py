@@ -78,8 +78,7 @@ OfN: TypeAlias = tuple[Value, ...]
 @dataclass(frozen=True)
 class HeadLaw:
     """Facts about a head that is not uniform: its rows by order of the place, and for each row of W_Q and W_K a
-    pair of upper bounds of the absolute values of its query form and of its key form.
-    """
+    pair of upper bounds of the absolute values of its query form and of its key form."""
 
     rows: Mapping[int, Row]
     sizes: tuple[tuple[OfN, OfN], ...]
@@ -89,8 +88,7 @@ class HeadLaw:
 class LayerLaw:
     """Facts of a layer as functions of n, which `LayerFacts` has as numbers: the least and the largest value by
     head and coordinate, margins and largest inputs (`tops`) by hidden unit, and `size`, a bound of the absolute
-    values of all coordinates before the layer and after its attention.
-    """
+    values of all coordinates before the layer and after its attention."""
 
     heads: Mapping[str, HeadLaw]
     values: Mapping[tuple[str, str], tuple[OfN, OfN]]
@@ -115,8 +113,7 @@ class LayerLaw:
 class Law:
     """Facts of every length from 2 on, or of length 1, as functions of n. `size` bounds the absolute values of the
     coordinates after the last layer from above, `distance` (None without a threshold) that of an output from
-    the nearest value with another meaning from below.
-    """
+    the nearest value with another meaning from below."""
 
     world: World
     layers: tuple[LayerLaw, ...]
@@ -168,8 +165,7 @@ class ProgramLaw:
 
     def may_tie(self, head: Head) -> bool:
         """Return True if several positions may share the largest score of a row of this head and carry different
-        values.
-        """
+        values."""
         layers = [layer for law in (self.one, self.more) for layer in law.layers if head.name in layer.heads]
         rows = [row for layer in layers for row in layer.heads[head.name].rows.values()]
         return not all(row.one_value(head) for row in rows)
@@ -181,11 +177,8 @@ class ProgramLaw:
 
 @kept
 def law_of(program: Program) -> ProgramLaw:
-    """Return the facts of a program at every length.
-
-    Raises:
-        NotProved: naming the head or coordinate about which not enough is known.
-    """
+    """Return the facts of a program at every length. Raises NotProved, naming the head or coordinate about which not
+    enough is known."""
     return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
 
 
@@ -204,8 +197,7 @@ def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
 
 def at(values: OfN, n: int) -> list[Fraction]:
     """Return the values of functions of n at one length. A function that divides by 0 there is skipped: it belongs
-    to the positions between the first and the last, of which length 2 has none (see `places`).
-    """
+    to the positions between the first and the last, of which length 2 has none (see `places`)."""
     return [number(value, 0, n) for value in values if not (isinstance(value, Ratio) and _singular(value, n))]
 
 
@@ -269,8 +261,7 @@ class _Derivation:
 
     def _most(self, columns: Iterable[tuple[Spans, bool]]) -> OfN:
         """Return functions of n of which the largest is at least every number of some columns; with a flag, at
-        least its absolute value.
-        """
+        least its absolute value."""
         found: dict[Value, None] = {}
         for spans, absolute in columns:
             for place in self.world.places:
@@ -280,8 +271,7 @@ class _Derivation:
 
     def _extent(self, place: Place, span: NumberSpan, absolute: bool) -> tuple[Value, ...]:
         """Return functions of n that are at least a number at a place, or its absolute value. They are known already
-        for coordinates that the layers before do not write to.
-        """
+        for coordinates that the layers before do not write to."""
         key = place.order, span.high, span.low if absolute else None
         if key not in self._extents:
             values = (span.high, times(span.low, -1)) if absolute else (span.high,)
@@ -294,8 +284,7 @@ class _Derivation:
 
     def _size(self, columns: Column) -> OfN:
         """Return functions of n of which the largest is at least the size of every coordinate; the constant 1 is
-        left out.
-        """
+        left out."""
         return self._most((columns[name], True) for name in self.program.coordinates)
 
     # ---- layers ----
@@ -379,8 +368,7 @@ class _Derivation:
     def _counted(self, layer: ProgramLayer) -> dict[str, tuple[str, bool]]:
         """Return for each head that is not uniform, by name, the name of the first head of the layer with the same
         mask and score, and True if the rows of all positions are equal. Heads with equal mask and score have
-        equal rows, so they share one denominator.
-        """
+        equal rows, so they share one denominator."""
         firsts: dict[tuple[Mask, object], tuple[str, bool]] = {}
         found: dict[str, tuple[str, bool]] = {}
         for head in layer.heads:
@@ -391,8 +379,7 @@ class _Derivation:
 
     def _alike(self, head: Head) -> bool:
         """Return True if all positions of a word have the same row: there is no mask, and the query is the same
-        everywhere.
-        """
+        everywhere."""
         return head.mask is Mask.NONE and all(name in self.constant for form, _ in head.score for name, _ in form.terms)
 
     def _constant_inputs(self, columns: Column) -> set[str]:
@@ -406,8 +393,7 @@ class _Derivation:
 
     def _still_constant(self, layer: ProgramLayer) -> set[str]:
         """Return the coordinates that are equal at all positions after a layer: they were equal before it, and
-        everything added to them is.
-        """
+        everything added to them is."""
         # A head whose rows are all equal adds one value to all positions.
         varying = {out for head in layer.heads if not self._alike(head) for out, _ in head.values}
         attended = self.constant - varying
@@ -418,8 +404,7 @@ class _Derivation:
         self, head: Head, query: Place, value: Spans, row: Row | None, counted: tuple[str, bool] | None
     ) -> NumberSpan:
         """Return the span of the value that a head adds to a coordinate at one place. `value` has the spans of the
-        values, `row` is None for a uniform head, `counted` is the head's entry in `_counted`.
-        """
+        values, `row` is None for a uniform head, `counted` is the head's entry in `_counted`."""
         visible: list[tuple[int, NumberSpan, Seen]] = []
         for key in self.world.places:
             reach = self.world.sees(query, key, head.mask)
@@ -481,8 +466,7 @@ class _Derivation:
 
     def _distance(self, columns: Column, layers: Sequence[LayerLaw]) -> tuple[OfN, str]:
         """Return a lower bound of the distance of the outputs from the nearest value with another meaning
-        (functions of n, of which the least counts), and the reason if it may be 0, else an empty text.
-        """
+        (functions of n, of which the least counts), and the reason if it may be 0, else an empty text."""
         program, doubt = self.program, ""
         real = [place for place in self.world.places if place.order]
         # Unless every position has an output, only the reading position counts.
@@ -506,8 +490,7 @@ class _Derivation:
 
     def _doubt(self, out: str, span: NumberSpan, place: Place, layers: Sequence[LayerLaw]) -> str:
         """Return the reason why an output may lie exactly on the threshold. It names the head whose mean is not
-        known to avoid it.
-        """
+        known to avoid it."""
         threshold = "an odd multiple of 1/(2n)" if self.program.integers else f"the threshold {self.program.threshold}"
         what = f"the output {out} may be exactly {threshold} at {place.name}"
         heads = list(dict.fromkeys(str(one.name[0]) for one in span.share.denominators)) if span.share else []
@@ -525,8 +508,7 @@ class _Derivation:
 
 def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) -> tuple[str, str] | None:
     """Return the last head whose mean brings a number without lattice or share to the output, and the head whose
-    ties are in the denominators of the values it reads (or an empty string). None if there is no such head.
-    """
+    ties are in the denominators of the values it reads (or an empty string). None if there is no such head."""
     # Go back from the output through the layers, along the coordinates that it depends on.
     needed = {out}
     for layer, law in zip(reversed(program.layers), reversed(layers), strict=True):
@@ -547,8 +529,7 @@ def _lost(out: str, place: Place, program: Program, layers: Sequence[LayerLaw]) 
 
 def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[Value]:
     """Return positive functions of which the least is at most the distance of an output from the threshold; (0,) if
-    the output may be on it.
-    """
+    the output may be on it."""
     for side in (plus(span.low, -threshold), plus(threshold, times(span.high, -1))):
         if positive(side, place.domains):
             return (side,)
@@ -561,8 +542,7 @@ def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[
 
 def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, Rational]:
     """Return the span of a coordinate of the word embedding at positions of symbols, and its value at the beginning
-    of sequence.
-    """
+    of sequence."""
     if isinstance(program.alphabet, Valuations):  # each proposition may be true or false
         held = [
             hull([NumberSpan.exactly(0), NumberSpan.exactly(letter.value)], [{}])

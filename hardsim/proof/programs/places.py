@@ -41,8 +41,7 @@ MIDDLE = 2
 @dataclass(frozen=True)
 class Place:
     """Kind of position. `order` is 0 for the beginning of the sequence, 1 for the first position, 2 for those
-    neither first nor last, 3 for the last. `domains` has the possible values of i and n.
-    """
+    neither first nor last, 3 for the last. `domains` has the possible values of i and n."""
 
     name: str
     order: int
@@ -58,8 +57,7 @@ class Place:
     def least(self, value: Value) -> Value:
         """Return a function of n that is at most a function of i and n at all positions of the place. If the
         function rises or falls with i, its value at one end is returned. If it is positive and does neither, like
-        1/((i+1)(n-i+1)), the result is a multiple of a power of 1/n.
-        """
+        1/((i+1)(n-i+1)), the result is a multiple of a power of 1/n."""
         if not self.several or not isinstance(value, Ratio) or "i" not in value.names:
             return value
         rise = (value.at({"i": INDEX + 1}) - value).simplest
@@ -75,11 +73,8 @@ class Place:
         return floor_of(value, self.domains)
 
     def evaluate(self, function: PositionFunction) -> NumberSpan:
-        """Return the span of an encoding at the place.
-
-        Raises:
-            NotProved: if it is neither an expression nor a predicate, or may have no value.
-        """
+        """Return the span of an encoding at the place. Raises NotProved if it is neither an expression nor a predicate,
+        or may have no value."""
         if isinstance(function, PredicateColumn):
             return BOOLEAN
         if not isinstance(function, Arith):
@@ -193,8 +188,7 @@ COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
 @dataclass(frozen=True)
 class Seen:
     """Visible positions j from `low` to `high`, both included; these are functions of i and n. `domains` has the
-    possible values of i, n and j.
-    """
+    possible values of i, n and j."""
 
     low: Value
     high: Value
@@ -209,12 +203,8 @@ class Seen:
         return simplest(value.at({"j": J + 1}) - value) if isinstance(value, Ratio) and "j" in value.names else 0
 
     def least(self, value: Value) -> Value:
-        """Return a function of i and n that is at most a function of i, n and j: its value at one end if it rises
-        or falls with j, else a number.
-
-        Raises:
-            NotProved: if none is found.
-        """
+        """Return a function of i and n that is at most a function of i, n and j: its value at one end if it rises or
+        falls with j, else a number. Raises NotProved if none is found."""
         rise = self.rise(value)
         if rise == 0:
             return value
@@ -225,16 +215,14 @@ class Seen:
 
     def greatest(self, value: Value) -> Value:
         """Return a function of i and n that is at least a function of i, n and j. Raises NotProved if none is
-        found.
-        """
+        found."""
         return times(self.least(times(value, -1)), -1)
 
 
 @dataclass(frozen=True)
 class World:
     """Places of length 1, or of every length from 2 on. `n` is the length, a number or a variable; `bos` says that
-    words have a beginning of sequence.
-    """
+    words have a beginning of sequence."""
 
     bos: bool
     n: Value
@@ -293,8 +281,7 @@ def _between(mask: Mask) -> Seen:
 
 def every_length(bos: bool) -> World:
     """Return the places of every length from 2 on. Length 2 has no middle position, so statements about that place
-    are true there.
-    """
+    are true there."""
     ends: Domains = [{"n": 2 + A}]
     middle = Place("2 <= i < n", MIDDLE, INDEX, N, [{"i": 2 + A, "n": 3 + A + B}])
     places = (Place("i = 1", 1, 1, N, ends), middle, Place("i = n", MIDDLE + 1, N, N, ends))

@@ -69,8 +69,7 @@ PRODUCT = "share times lattice"
 class Pieces:
     """Score at one place of keys: the function `known` of i, j and n, plus multiples of unknown parts of
     coordinates of the query, the key, or both. The unknown part of a number is its difference from its lattice's
-    offset; it is in `step Z` (any number for a step of None). `keys` has the spans of the key's coordinates.
-    """
+    offset; it is in `step Z` (any number for a step of None). `keys` has the spans of the key's coordinates."""
 
     known: Value
     of_query: Mapping[str, Value]
@@ -86,8 +85,7 @@ class Pieces:
 
 def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
     """Split a linear form of coordinates whose spans are `columns`. Return the part that is the same for every word,
-    a function, and the factors of the coordinates' unknown parts (see `Pieces`).
-    """
+    a function, and the factors of the coordinates' unknown parts (see `Pieces`)."""
     known: Value = 0
     unknown: dict[str, Rational] = {}
     for name, factor in terms.terms:
@@ -101,8 +99,7 @@ def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dic
 
 def pieces_of(head: Head, query: Mapping[str, NumberSpan], key: Mapping[str, NumberSpan]) -> Pieces:
     """Return the score of a head for queries at one place and keys at another, from the spans of the query's and the
-    key's coordinates. The spans of the key are functions of j.
-    """
+    key's coordinates. The spans of the key are functions of j."""
     known: Value = 0
     of_query: dict[str, Value] = {}
     of_key: dict[str, Value] = {}
@@ -139,8 +136,7 @@ class Group:
     @property
     def of_query(self) -> Mapping[str, Value]:
         """Factors by which the unknown parts of the query's coordinates enter the scores, by name of the
-        coordinate.
-        """
+        coordinate."""
         return self.pieces[0].of_query
 
     @property
@@ -154,8 +150,7 @@ class Difference:
     """Facts about the difference of two scores: if they differ, then by at least the least of `gaps`. `sign` is the
     sign of the difference where it is known (0: equal). The difference is a multiple of `step` plus `rest`; for
     keys of one group, plus the difference of `rest` as a function of j; for a look-up, V/W - 1 is such a multiple
-    plus `rest`.
-    """
+    plus `rest`."""
 
     gaps: tuple[Value, ...]
     may_tie: bool
@@ -168,8 +163,7 @@ class Difference:
 @dataclass(frozen=True)
 class ProductRule:
     """Scores `q k` of one product: the query form q, the hull of the key forms k, and positive functions whose
-    minimum is at most |q|. These are empty if q may be 0.
-    """
+    minimum is at most |q|. These are empty if q may be 0."""
 
     query: NumberSpan
     keys: NumberSpan
@@ -181,8 +175,7 @@ class Row:
     """Facts about the scores in a row of a head, for queries at one place. If two scores differ, then by at least
     the least of `gaps`; `equal` says that none differ. `visible` is the number of visible positions. `winner` is
     the order of the place of the largest score where that is known, `rules` has the names of the rules used.
-    `first` says that BOS has the largest score in every row, perhaps with others.
-    """
+    `first` says that BOS has the largest score in every row, perhaps with others."""
 
     place: Place
     visible: Value
@@ -241,8 +234,7 @@ class ScoreRows:
 
     def _cleared(self, pieces: Pieces) -> Pieces:
         """Return the score times m, where a coordinate of the query is 1/m: terms without the factor 1/m get the
-        factor m.
-        """
+        factor m."""
         name = self.inverse
         if name is None:
             return pieces
@@ -255,14 +247,12 @@ class ScoreRows:
 
     def step(self, name: str) -> Value | None:
         """Return the step of a coordinate of the query (None: it has no lattice); for a coordinate 1/m, the step
-        of m, which is 1.
-        """
+        of m, which is 1."""
         return 1 if name == self.inverse else self.own[name].step
 
     def _merged(self, groups: Sequence[Group]) -> list[Group]:
         """Return the groups, with the middle positions and the ends beside them joined where their scores have the
-        same form.
-        """
+        same form."""
         middle = next((group for group in groups if not group.single), None)
         if middle is None:
             return list(groups)
@@ -291,8 +281,7 @@ class ScoreRows:
 
     def _unknown(self, parts: Sequence[Pieces]) -> list[Value | None]:
         """Return, for each unknown part of the scores that involves the key, the step of the lattice of its
-        multiples; None if it has no lattice.
-        """
+        multiples; None if it has no lattice."""
         steps: list[Value | None] = []
         for piece in parts:
             for names, factor in piece.in_key():
@@ -305,8 +294,7 @@ class ScoreRows:
 
     def _of_row(self, factors: Mapping[str, Value]) -> list[Value | None]:
         """Return the step of each multiple `factor * coordinate` of the query's coordinates; None if it has no
-        lattice.
-        """
+        lattice."""
         return [
             None if (step := self.step(name)) is None else times_step(step, factor, KEY)
             for name, factor in factors.items()
@@ -342,8 +330,7 @@ class ScoreRows:
 
     def _ordered(self, tie: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
         """Return the gaps of scores on a lattice plus a strictly monotone term whose range is below the step (if
-        there is one); () if that is not known.
-        """
+        there is one); () if that is not known."""
         for sign in (1, -1):
             rise = times(reach.rise(tie), sign)
             if positive(rise, reach.domains):
@@ -356,8 +343,7 @@ class ScoreRows:
     def _concave(self, group: Group) -> Beside | None:
         """Return the least difference 2 e W of two scores for a score that is concave in j (see the module), as
         functions of which the least counts, with step and rest of the lattice that V/W - 1 lies in. Return None for
-        another score.
-        """
+        another score."""
         # Unknown parts of keys differ from key to key and would break the parabola.
         if any(True for piece in group.pieces for _ in piece.in_key()):
             return None
@@ -378,8 +364,7 @@ class ScoreRows:
 
     def between(self, one: Group, other: Group) -> Difference:
         """Return the facts about the score of a single key (`one`) minus the scores of a group. Raises NotProved if
-        there are none.
-        """
+        there are none."""
         names = {*one.of_query, *other.of_query}
         apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
         known = plus(one.known, times(other.known, -1))
@@ -399,8 +384,7 @@ class ScoreRows:
 
     def _order(self, one: Group, other: Group) -> int | None:
         """Return the sign (1 or -1) of the score of a single key minus those of a group, if the bounds of all
-        unknown parts decide it; else None.
-        """
+        unknown parts decide it; else None."""
         try:
             ends = self._ends(one, other)
         except NotProved:
@@ -418,8 +402,7 @@ class ScoreRows:
 
     def _ends(self, one: Group, other: Group) -> list[tuple[Value, Value]]:
         """Return a lower and an upper bound of the score of `one` minus the score of `other`, computed from the
-        bounds of every coordinate, for each place of `other`. Raises NotProved if none are known.
-        """
+        bounds of every coordinate, for each place of `other`. Raises NotProved if none are known."""
         # Bounds of such products would need the signs of unknown factors.
         if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
             raise NotProved("it multiplies two numbers that depend on the word")
@@ -478,8 +461,7 @@ class ScoreRows:
     def _product(self, visible: Value) -> Row | None:
         """Return the row of one product `q k` where q has a share or an isolated zero, and k is on a lattice of
         step s; None for another score. Two scores that differ do so by at least |q| s. If q is never 0, and the
-        largest and the least key each have a single place, the maximum is unique: the head reads the sign of q.
-        """
+        largest and the least key each have a single place, the maximum is unique: the head reads the sign of q."""
         if len(self.head.score) != 1:
             return None
         ((query, key),) = self.head.score
@@ -502,8 +484,7 @@ class ScoreRows:
 
     def _keys(self, form: Affine) -> dict[int, NumberSpan]:
         """Return by order of the place the span of a linear form of the key at each visible place, as a function
-        of the query's i and n.
-        """
+        of the query's i and n."""
         found: dict[int, NumberSpan] = {}
         for place in self.world.places:
             reach = self.world.sees(self.query, place, self.head.mask)
@@ -530,8 +511,7 @@ class ScoreRows:
 
     def _winners(self, pairs: Mapping[tuple[int, int], Difference]) -> tuple[int, ...]:
         """Return the orders of the single places whose keys are equal and above all others in every word; () if
-        there are none.
-        """
+        there are none."""
         groups = self.groups
 
         def sign(a: int, b: int) -> int | None:
@@ -549,8 +529,7 @@ class ScoreRows:
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return the gaps of the row, given the gaps of the same row multiplied by m (see `_cleared`): divide by
-        the largest m.
-        """
+        the largest m."""
         if self.inverse is None:
             return gaps
         most = self.own[self.inverse].most
@@ -582,8 +561,7 @@ class ScoreRows:
 
     def _winner(self, pairs: Mapping[tuple[int, int], Difference]) -> int | None:
         """Return the order of the place of the single key that is above all others in every word; None if there is
-        none.
-        """
+        none."""
         for a, group in enumerate(self.groups):
             if group.single and all(
                 ((a, b) in pairs and pairs[a, b].sign == 1) or ((b, a) in pairs and pairs[b, a].sign == -1)
@@ -606,8 +584,7 @@ def _joined(middle: Group, end: Group, low: Value, high: Value) -> Group:
 
 def powers(value: Value) -> list[Value] | None:
     """Return the coefficients of a polynomial in j, by power from 0 on, as functions of i and n; None if the value
-    is no polynomial in j.
-    """
+    is no polynomial in j."""
     if not isinstance(value, Ratio):
         return [value]
     if any(power[NAMES.index("j")] for power in value.bottom.to_dict()):
@@ -624,8 +601,7 @@ def powers(value: Value) -> list[Value] | None:
 
 Beside: TypeAlias = tuple[tuple[Value, ...], Value, Value]
 """Distances from 0 (positive functions, of which the least counts), a step, and a rest: the numbers are multiples
-of the step plus the rest.
-"""
+of the step plus the rest."""
 
 
 def distances(known: Value, step: Value, reach: Seen) -> Beside | None:
@@ -645,8 +621,7 @@ def distances(known: Value, step: Value, reach: Seen) -> Beside | None:
 
 def _beside(off: Value, step: Value, reach: Seen) -> Beside | None:
     """Return the distances of a function from the two neighbouring multiples of a step between which it stays (with
-    step 0: from 0); None if that is not known.
-    """
+    step 0: from 0); None if that is not known."""
     if step == 0:
         sides = [off, times(off, -1)]
         found = next((_least(reach, [side]) for side in sides if positive(side, reach.domains)), ())
@@ -668,8 +643,7 @@ def _least(reach: Seen, values: Sequence[Value]) -> tuple[Value, ...]:
 
 def _sample(value: Value, reach: Seen) -> Fraction:
     """Return the value of a function at some point within reach, to guess the two multiples of a step that it stays
-    between.
-    """
+    between."""
     if not isinstance(value, Ratio):
         return Fraction(value)
     slacks = {name: Ratio.of(k) for name, k in zip("abcd", (3, 2, 5, 4), strict=True)}

@@ -61,8 +61,7 @@ def share_of(span: NumberSpan) -> Share | None:
 
 def isolated_of(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ...]:
     """Return the isolated zeros of a span, at most one of each sign: the stored ones, or else those at its ends. If
-    an end b lies in the share, each number of the span is b or at least s/(M ...) away from b.
-    """
+    an end b lies in the share, each number of the span is b or at least s/(M ...) away from b."""
     if span.exact:
         return (IsolatedZero(span.offset, 0, ()),)
     share = share_of(span)
@@ -124,8 +123,7 @@ def _sum_of_shares(terms: Sequence[tuple[NumberSpan, Rational]], domains: Domain
 def union(denominators: Iterable[Denominator], domains: Domains) -> tuple[Denominator, ...] | None:
     """Unite denominators: each name once, with its largest power and its largest bound. None if it is not known
     which bound of a name is the largest. (Two bounds of one name differ if, for example, a head read from the first
-    position or from another one.)
-    """
+    position or from another one.)"""
     found: dict[DenominatorName, Denominator] = {}
     for one in denominators:
         known = found.setdefault(one.name, one)
@@ -197,8 +195,7 @@ def _common_share(spans: Sequence[NumberSpan], domains: Domains) -> Share | None
 
 def _common_zero(zeros: Sequence[tuple[IsolatedZero, ...]], sign: int, domains: Domains) -> IsolatedZero | None:
     """Return one isolated zero that fits several spans; a span with a farther base is that much apart from the
-    common base.
-    """
+    common base."""
     some = [next((zero for zero in each if zero.sign in (0, sign)), None) for each in zeros]
     known = [zero for zero in some if zero is not None]
     if len(known) < len(some):
@@ -239,8 +236,7 @@ def _through(share: Share | None, *values: Rational) -> Share | None:
 
 def _relu_of_zero(zero: IsolatedZero, domains: Domains) -> IsolatedZero | None:
     """Return the isolated zero of relu(b + e z). If e = 1 and b <= 0 < b + d, it is 0 or at least b + d. If b > 0,
-    it is b or apart from b: by z if e = 1, by at least min(z, b) if e = -1.
-    """
+    it is b or apart from b: by z if e = 1, by at least min(z, b) if e = -1."""
     if zero.sign == 1 and nonnegative(_minus(zero.base), domains):
         apart = tuple(plus(least, zero.base) for least in zero.apart)
         return IsolatedZero(0, 1, apart) if all(positive(least, domains) for least in apart) else None
@@ -270,8 +266,7 @@ def _clip_of_zeros(span: NumberSpan, domains: Domains) -> tuple[IsolatedZero, ..
 
 def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
     """Return the span of a number at any visible key j, seen from the query: a function of j becomes one of i and
-    n. `via` renames its denominators (see `read_through`).
-    """
+    n. `via` renames its denominators (see `read_through`)."""
     low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
     if step is not None:
         offset, step = _seen_lattice(offset, step, reach)
@@ -287,8 +282,7 @@ def seen_from(span: NumberSpan, reach: Seen, via: str | int) -> NumberSpan:
 
 def _seen_lattice(offset: Value, step: Value, reach: Seen) -> tuple[Value, Value | None]:
     """Return offset and step of one lattice that contains the lattices at all visible j; the step is None if there
-    is none.
-    """
+    is none."""
     if isinstance(step, Ratio) and "j" in step.names:
         return 0, None
     if not isinstance(offset, Ratio) or "j" not in offset.names:
@@ -306,8 +300,7 @@ def _seen_share(share: Share, reach: Seen) -> Share | None:
 
 def read_through(span: NumberSpan, via: str | int) -> NumberSpan:
     """Rename the denominators of a number that is read at another position. `via` is the reading head, or the order
-    of the place if the number comes from a known place.
-    """
+    of the place if the number comes from a known place."""
     share = span.share
     if share is None or all(one.everywhere for one in share.denominators):
         return span
@@ -323,8 +316,7 @@ def same_everywhere(span: NumberSpan) -> bool:
 
 def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domains) -> NumberSpan:
     """Return the span of the mean over the positions that share the largest score. `span` has the values at all of
-    them; `head` is the denominator that counts them, and `count` bounds it.
-    """
+    them; `head` is the denominator that counts them, and `count` bounds it."""
     share = share_of(span)
     if share is not None:
         same = all(one.everywhere for one in share.denominators)
@@ -335,8 +327,7 @@ def tied_mean(span: NumberSpan, head: Denominator, count: Value, domains: Domain
 
 def full_mean(mean: NumberSpan, span: NumberSpan, count: Value, domains: Domains) -> NumberSpan:
     """Return the span of the mean over all visible positions. `mean` is its span by the lattice rules, and `span`
-    has the values at all positions.
-    """
+    has the values at all positions."""
     share = span.share
     if share is not None:
         same = all(one.everywhere for one in share.denominators)
@@ -357,8 +348,7 @@ def _divided(zero: IsolatedZero, count: Value) -> IsolatedZero:
 
 def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ...]:
     """Return positive functions whose minimum is at most |x - value|, from the share or an isolated zero of a span;
-    () if there are none.
-    """
+    () if there are none."""
     share = share_of(span)
     if share is not None:
         found = _away_from_share(share, value, domains)
@@ -371,8 +361,7 @@ def away(span: NumberSpan, value: Rational, domains: Domains) -> tuple[Value, ..
 def splits(offset: Value, step: Value) -> Iterable[tuple[Value, Value]]:
     """Yield ways to write an offset as a multiple of a step plus a rest; each is a pair of the rest and a step that
     divides the given one. A finer step can absorb one part of the offset: its limit for long words, or all terms
-    but one.
-    """
+    but one."""
     rest = offset if step == 0 else remainder(offset, step)
     yield rest, step
     yield from finer_steps(rest, step)
@@ -397,8 +386,7 @@ def _away_from_share(share: Share, value: Rational, domains: Domains) -> tuple[V
 
 def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
     """Return the share with a new offset such that the rest from `value` has one sign and is smaller than a step;
-    None if there is none.
-    """
+    None if there is none."""
     most = share.product
     for rest, step in splits(plus(share.offset, -value), share.step):
         unit = _over(step, most)
@@ -411,8 +399,7 @@ def _split(share: Share, value: Rational, domains: Domains) -> Share | None:
 
 def shown_away(span: NumberSpan, value: Rational, domains: Domains) -> NumberSpan | None:
     """Return the span with only the share, or only the isolated zero, that bounds its distance from `value` (see
-    `away`); None if nothing does.
-    """
+    `away`); None if nothing does."""
     share = share_of(span)
     found = None if share is None else _split(share, value, domains)
     if found is not None:
@@ -424,8 +411,7 @@ def shown_away(span: NumberSpan, value: Rational, domains: Domains) -> NumberSpa
 
 def _away_from_zero(zero: IsolatedZero, value: Rational, domains: Domains) -> tuple[Value, ...]:
     """Return positive functions that bound |x - t| by their minimum, for a number with an isolated zero: b - t
-    above t if b > t; else t - b below it, and d - (t - b) above it.
-    """
+    above t if b > t; else t - b below it, and d - (t - b) above it."""
     # A number that equals its base may be taken from either side.
     signs = SIGNS if not zero.sign else (zero.sign,)
     for sign in signs:

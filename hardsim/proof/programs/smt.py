@@ -117,8 +117,7 @@ def grown(growth: PowerBound) -> str:
 @dataclass
 class ProgramWriter:
     """Writer of the queries of a program that is proved for every length, at the temperature of its network. Raises
-    NotProved if the network's hidden units are not the program's.
-    """
+    NotProved if the network's hidden units are not the program's."""
 
     model: Transformer
     program: Program
@@ -167,8 +166,7 @@ class ProgramWriter:
 
     def parts(self, terms: Terms, columns: Columns, order: int, key: Place | None = None) -> list[Part]:
         """Return a linear form at one kind of position as multiples of spans. For a key (`key`) spans are functions
-        of j.
-        """
+        of j."""
         spans = ((c, columns[self.model.coordinates[k]][order]) for k, c in terms)
         if key is None or not key.several:
             return list(spans)
@@ -193,8 +191,7 @@ class SpanQueries:
     def query(self, about: str, place: Place, kind: str, claim: str, wrong: Sequence[str],
               lines: Sequence[str] = ()) -> Iterator[Query]:  # fmt: skip
         """Yield one query, about queries at one kind of position, that asserts the formulas in `wrong`, any of
-        which denies the claim; yield none if there are no formulas.
-        """
+        which denies the claim; yield none if there are no formulas."""
         if wrong:
             own = (*query_lines(self.world, place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
             yield Query(f"{about} at {place.name}{length_text(self.world)}", kind, claim, own)
@@ -251,8 +248,7 @@ class SpanQueries:
 
     def _embedded(self, k: int, symbol: bool) -> list[Rational]:
         """Return the values that the word embedding can give a coordinate at symbols, or at the beginning of
-        sequence.
-        """
+        sequence."""
         model = self.writer.model
         values = [row.get(k, 0) for row in model.embedding.rows()]
         if not isinstance(model.alphabet, Valuations):
@@ -367,8 +363,7 @@ class SpanQueries:
 
 def listed(span: NumberSpan) -> list[Value]:
     """Return the numbers of a span on a lattice, from its least on, as functions, if there are at most MOST_CASES
-    + 1. Raises NotProved for other spans.
-    """
+    + 1. Raises NotProved for other spans."""
     if span.step:
         count, before = (simplest(Ratio.of(plus(span.high if end else span.offset, product(span.low, -1))) / span.step)
                          for end in (True, False))  # fmt: skip
@@ -416,8 +411,7 @@ class ReadQueries:
 
     def tied(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
         """Yield queries that the head reads the mean of some visible values; their number is a denominator of the
-        mean's share.
-        """
+        mean's share."""
         if read.exact:
             yield from self.anywhere(read, keys, values)
             return
@@ -440,8 +434,7 @@ class ReadQueries:
         self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]], count: Value = 1
     ) -> Iterator[Query]:
         """Yield queries that each visible value has the isolated zeros of the span, at distances `count` times as
-        large: then the mean of `count` values has the isolated zeros of the span.
-        """
+        large: then the mean of `count` values has the isolated zeros of the span."""
         for key in keys:
             seen = self.facts.world.sees(self.place, key, self.plan.mask)
             assert seen is not None
@@ -474,8 +467,7 @@ class ReadQueries:
     def share(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]],
               law: LayerLaw) -> Iterator[Query]:  # fmt: skip
         """Yield queries that the head reads one over the number of positions with the largest score, one of which
-        is the beginning of sequence.
-        """
+        is the beginning of sequence."""
         assert self.row is not None
         assert read.most is not None
         rows = RowQueries(self.facts.world, self.plan, self.head, self.place, law.entering,
@@ -542,8 +534,7 @@ class ReadQueries:
 
     def lattice(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
         """Yield queries that the sum of the visible values equals the sum of their known offsets plus a multiple of a
-        step. An offset counts as known if it is the same at all keys of a place.
-        """
+        step. An offset counts as known if it is the same at all keys of a place."""
         count = self.facts.world.count(self.place, self.plan.mask)
         step = product(read.step or 0, count)
         offsets, parts = list[FractionTerm](), list[Value]()
@@ -635,8 +626,7 @@ class ErrorQueries:
 
     def head(self, plan: AttentionHead, head: Head, step: LayerStep, law: LayerLaw) -> Iterator[Query]:
         """Yield queries about the sizes of query and key, the error of the scores, and the gap over the
-        temperature.
-        """
+        temperature."""
         found, error = step.weights[head.name], step.before
         parts, wrong = list[str](), list[str]()
         for (left, right), (large, wide) in zip(plan.scores, found.sizes, strict=True):
@@ -691,8 +681,7 @@ class ErrorQueries:
 
     def weights(self, step: LayerStep, name: str, law: LayerLaw) -> list[tuple[Fraction, int, Fraction]]:
         """Return bounds of the error of a head's weights, each as factor, power and rate: 2 n e^(-r n), times e if
-        scores are off; and eta/tau where several positions may have the largest score.
-        """
+        scores are off; and eta/tau where several positions may have the largest score."""
         found, terms = step.weights[name], list[tuple[Fraction, int, Fraction]]()
         if found.rate is not None:
             terms.append((2 * EULER if found.eta.factor else Fraction(2), 1, found.rate))
@@ -823,12 +812,8 @@ def grows(before: Decay, after: Decay) -> list[str]:
 def program_writer(
     model: Transformer, program: Program, law: ProgramLaw, argument: ProgramArgument, exact: bool
 ) -> ProgramWriter:
-    """Return the writer for an argument; `model` is the program's network at its temperature.
-
-    Raises:
-        NotProved: if there is no argument.
-        NoRatio: if the temperature is no rational function.
-    """
+    """Return the writer for an argument; `model` is the program's network at its temperature. Raises NotProved if there
+    is no argument; NoRatio if the temperature is no rational function."""
     if argument.start is None or not isinstance(model.temperature, Arith):
         raise NotProved(argument.reason or f"the temperature {model.temperature} is not known for all lengths")
     claim = DecayClaim(program, law, exact, lambda _: ())

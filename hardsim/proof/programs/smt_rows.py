@@ -127,8 +127,7 @@ def less(left: FractionTerm, right: FractionTerm) -> FractionTerm:
 
 def whole(value: Value, step: Value) -> tuple[FractionTerm, list[str]]:
     """Return a function as its step times a polynomial with integer coefficients, and formulas that are true if it
-    has no such form.
-    """
+    has no such form."""
     if value == 0:
         return NONE, []
     if step == 0:
@@ -150,8 +149,7 @@ def differ(equations: Iterable[tuple[FractionTerm, FractionTerm]]) -> list[str]:
 
 def steps_of(name: str, step: Value) -> tuple[str, str]:
     """Return the declaration of an integer times a step: a real number that is 0, or no smaller in size than the
-    step.
-    """
+    step."""
     size = ratio(step)
     far = f"(or (= {name} 0.0) (<= {size} {name}) (<= {name} {negative(size)}))"
     return f"(declare-const {name} Real)", f"(assert {far if step != 0 else f'(= {name} 0.0)'})"
@@ -205,8 +203,7 @@ def key_at(key: Place, mask: Mask, name: str) -> str:
 @dataclass(frozen=True)
 class ScoreTerms:
     """Score as written in the matrices, at one place of keys: a function (`known`), and the factors of the integers
-    of the query's coordinates, of the key's, and of both.
-    """
+    of the query's coordinates, of the key's, and of both."""
 
     known: FractionTerm
     query: Mapping[str, FractionTerm]
@@ -217,8 +214,7 @@ class ScoreTerms:
 @dataclass(frozen=True)
 class RowQueries:
     """Queries about the scores of one head for queries at one place. `names` are the names of the network's
-    coordinates.
-    """
+    coordinates."""
 
     world: World
     plan: AttentionHead
@@ -275,8 +271,7 @@ class RowQueries:
 
     def query(self, kind: str, claim: str, lines: Iterable[str], wrong: Sequence[str]) -> Iterator[Query]:
         """Yield one query that asserts the formulas in `wrong`, any of which denies the claim; yield none if there
-        are no formulas.
-        """
+        are no formulas."""
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(wrong)})")
             about = f"head {self.head.name}, query at {self.place.name}{length_text(self.world)}"
@@ -344,8 +339,7 @@ class RowQueries:
 
     def _multiple(self, text: FractionTerm, value: Value, own: Value | None, step: Value) -> list[str]:
         """Return formulas that are true if a factor, times an integer times its step (None: times any number), is
-        no multiple of another step.
-        """
+        no multiple of another step."""
         if own is None:
             return differ([(text, NONE)])
         found, wrong = whole(product(value, own), step)
@@ -385,8 +379,7 @@ class RowQueries:
 
     def gap(self, found: Difference, tie: bool, difference: str, lines: Sequence[str]) -> Iterator[Query]:
         """Yield queries that two scores are equal (if `tie` allows it), or differ by at least one of the row's
-        functions.
-        """
+        functions."""
         if found.step != 0:
             yield from self.query("step", f"{found.step} is positive", [], [f"(<= {ratio(found.step)} 0.0)"])
         wrong = self.below("(ite (< d 0.0) (- d) d)")
@@ -402,8 +395,7 @@ class RowQueries:
 
     def below(self, size: str) -> list[str]:
         """Return formulas that are all true if a difference of scores is less than every claimed gap. In a row
-        multiplied by m, each gap is multiplied by the largest m.
-        """
+        multiplied by m, each gap is multiplied by the largest m."""
         inverse = self.rows.inverse
         # The row is multiplied by m, so its gaps are, too; the largest m gives the strongest claim.
         most = 1 if inverse is None else self.rows.own[inverse].most or 1
@@ -495,8 +487,7 @@ class RowQueries:
 
     def order(self, alone: int, other: int, sign: int) -> Iterator[Query]:
         """Yield a query that a single key's score is larger (1), less (-1), or no less (0) than those at another
-        place.
-        """
+        place."""
         key = self.places[other]
         declared: dict[str, tuple[str, str]] = {}
 
@@ -525,8 +516,7 @@ class RowQueries:
 
     def twice(self, group: Group) -> Iterator[Query]:
         """Yield queries that keys of a group which may have equal scores do not have the largest: two other scores
-        add up to twice theirs.
-        """
+        add up to twice theirs."""
         groups, place = self.rows.groups, self.rows.groups.index(group)
         higher = next((a for (a, b), found in self.row.pairs.items() if b == place and found.sign == 1), None)
         if higher is not None:

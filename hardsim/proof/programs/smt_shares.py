@@ -35,8 +35,7 @@ from hardsim.proof.shared.smt import Query, both, either, ratio
 @dataclass(frozen=True)
 class ProductQueries:
     """Queries about the scores of one head for queries at one place. `names` are the names of the network's
-    coordinates.
-    """
+    coordinates."""
 
     world: World
     plan: AttentionHead
@@ -53,8 +52,7 @@ class ProductQueries:
 
     def query(self, kind: str, claim: str, wrong: Sequence[str], lines: Sequence[str] = ()) -> Iterator[Query]:
         """Yield one query that asserts the formulas in `wrong`, any of which denies the claim; yield none if there
-        are no formulas.
-        """
+        are no formulas."""
         if wrong:
             own = (*query_lines(self.world, self.place), *lines, f"(assert {either(dict.fromkeys(wrong))})")
             about = f"head {self.plan.name}, query at {self.place.name}{length_text(self.world)}"
@@ -66,8 +64,7 @@ class ProductQueries:
 
     def keys(self, form: Terms) -> dict[int, tuple[list[Part], list[str]]]:
         """Return by order of the place, for each visible place of keys, a linear form as multiples of spans, and
-        lines that declare the position of the key.
-        """
+        lines that declare the position of the key."""
         found = dict[int, tuple[list[Part], list[str]]]()
         for place in self.world.places:
             if self.world.sees(self.place, place, self.plan.mask) is not None:

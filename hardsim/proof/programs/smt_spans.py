@@ -116,8 +116,7 @@ def least_step(share: Share) -> Value:
 
 def beside(zero: IsolatedZero, scale: Value = 1) -> list[str]:
     """Return the ends of the nearest possible numbers other than the base of an isolated zero, as terms; the
-    distances are multiplied by `scale`.
-    """
+    distances are multiplied by `scale`."""
     return [ratio(plus(zero.base, product(product(one, scale), zero.sign))) for one in zero.apart]
 
 
@@ -140,8 +139,7 @@ def between(zero: IsolatedZero, name: str, scale: Value = 1) -> list[str]:
 
 def number_of(name: str, span: NumberSpan, domains: Domains) -> tuple[list[str], list[str]]:
     """Return declarations of a number of a span with its isolated zeros, and formulas that are true if an end of
-    the span is no isolated zero of its share.
-    """
+    the span is no isolated zero of its share."""
     lines, wrong, share = number_in(name, span), list[str](), share_of(span)
     for zero in isolated_of(span, domains) if not span.exact else ():
         lines.append(granted(zero, name))
@@ -152,8 +150,7 @@ def number_of(name: str, span: NumberSpan, domains: Domains) -> tuple[list[str],
 
 def number_through(name: str, span: NumberSpan, goal: Rational, domains: Domains) -> tuple[list[str], list[str]]:
     """Return an assertion that a number of a share is a given one (`goal`) or apart from it, and formulas that are
-    true if the step used does not serve both.
-    """
+    true if the step used does not serve both."""
     share = share_of(span)
     step = None if share is None else common_step([share.step, content(plus(share.offset, -goal))])
     if share is None or step is None or step == 0:
@@ -171,8 +168,7 @@ def off_zeros(
     span: NumberSpan, parts: Sequence[Part], domains: Domains, bias: Rational = 0, scale: Value = 1
 ) -> tuple[list[str], list[str]]:
     """Return declarations of the parts of a sum, and formulas that are true if the sum lacks the isolated zeros of
-    a span. For a value of a mean, distances are multiplied by `scale`.
-    """
+    a span. For a value of a mean, distances are multiplied by `scale`."""
     if not span.isolated or (scale == 1 and len(parts) == 1 and parts[0] == (1, span) and not bias):
         return [], []
     lines, wrong, terms = list[str](), list[str](), list[str]()
@@ -191,8 +187,7 @@ def off_zeros(
 
 def on_lattice(zero: IsolatedZero, parts: Sequence[Part], bias: Rational, scale: Value) -> tuple[list[str], list[str]]:
     """Return assertions that a sum on a lattice through a base is that base or apart from it, and formulas that are
-    true if it is not on that lattice. Positions, for example, differ by integers.
-    """
+    true if it is not on that lattice. Positions, for example, differ by integers."""
     if not any(isinstance(span.offset, Ratio) and "j" in span.offset.names for _, span in parts):
         return [], []
     denominators = {one.name: one for _, span in parts for one in (share_of(span) or Share(0, 0, ())).denominators}
@@ -214,8 +209,7 @@ def on_lattice(zero: IsolatedZero, parts: Sequence[Part], bias: Rational, scale:
 
 def number_away(name: str, span: NumberSpan, value: Rational, domains: Domains) -> tuple[list[str], list[str]]:
     """Return declarations of a number of a span, with the share or the isolated zero that keeps it away from a
-    value, and formulas that are true if the span does not have these.
-    """
+    value, and formulas that are true if the span does not have these."""
     numbers = span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
     shown = None if numbers or span.exact else shown_away(span, value, domains)
     if shown is None:

@@ -51,8 +51,7 @@ class NumberedProgram(Protocol):
 @dataclass
 class PositionTerms:
     """SMT terms for the coordinates at one position. `tag` begins the names that are declared; `name` is the
-    variable of the position (None: i).
-    """
+    variable of the position (None: i)."""
 
     network: NumberedProgram
     law: Law
@@ -157,8 +156,7 @@ class PositionTerms:
 
     def _picked(self, place: int, depth: int) -> dict[str, str]:
         """Return the names of the variables for the values that a head reads at one key. The first call declares
-        them, and asserts that they take one of the joint values.
-        """
+        them, and asserts that they take one of the joint values."""
         law, head = self.law.layers[depth], self.network.program.layers[depth].heads[place]
         known = law.heads.get(head.name)
         outs, joint = (
@@ -194,8 +192,7 @@ class PositionTerms:
 
     def _symbol(self) -> list[str]:
         """Return the lines that tie the requested embedding coordinates to one symbol of the alphabet, or to the
-        beginning of the sequence.
-        """
+        beginning of the sequence."""
         rows = self.network.model.embedding.rows()
         names, alphabet = self._letters, self.network.model.alphabet
         lines = [f"(declare-const {name} Real)" for name in names.values()]
@@ -272,8 +269,7 @@ class TypeQueries:
         self, when: str, values: Sequence[Value], keys: Sequence[PositionTerms], more: Sequence[PositionTerms]
     ) -> Iterator[Query]:
         """Yield queries that check the claimed scores for one type of query. `keys` are the keys at single places, and
-        `more` one or two keys at places of several positions. With two of them only what involves both is checked.
-        """
+        `more` one or two keys at places of several positions. With two of them only what involves both is checked."""
         scores: dict[str, str] = {}
         own = dict[str, dict[str, str]]()
         for position in (*keys, *more):
@@ -312,8 +308,7 @@ class TypeQueries:
 
     def _apart(self, x: str, y: str, always: Sequence[str], own: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
         """Yield formulas for a counterexample to the claims in which the key x has the largest score, and y is
-        another key.
-        """
+        another key."""
         # x has the largest score only if it is no less than all positions that are always visible.
         top = [f"(<= s{tag} s{x})" for tag in dict.fromkeys((*always, y)) if tag != x]
         same = f"(= s{x} s{y})"

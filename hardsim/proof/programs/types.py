@@ -57,8 +57,7 @@ Types: TypeAlias = list[tuple[Value, ...]]
 @dataclass(frozen=True)
 class TypeTable:
     """Table of a value for each joint choice of some sources, in the order of `itertools.product` (the choice of
-    the last source changes fastest). `sizes` has the number of choices of each source.
-    """
+    the last source changes fastest). `sizes` has the number of choices of each source."""
 
     sources: tuple[Source, ...]
     sizes: tuple[int, ...]
@@ -85,8 +84,7 @@ class TypeTable:
 
 def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
     """Return an iterator over the joint choices of all sources of some tables, each choice as a number from 0 by
-    source; None if there are more than MOST_CHOICES.
-    """
+    source; None if there are more than MOST_CHOICES."""
     sizes = {source: size for table in tables for source, size in zip(table.sources, table.sizes, strict=True)}
     if prod(sizes.values()) > MOST_CHOICES:
         return None
@@ -95,8 +93,7 @@ def choices(tables: Iterable[TypeTable]) -> Iterator[dict[Source, int]] | None:
 
 def combined(terms: Iterable[tuple[TypeTable | None, Rational]], bias: Rational = 0) -> TypeTable | None:
     """Return the table of a linear combination; None if a term with a factor other than 0 has no table, or there
-    are more than MOST_CHOICES joint choices.
-    """
+    are more than MOST_CHOICES joint choices."""
     some: list[tuple[TypeTable, Rational]] = []
     for table, factor in terms:
         if factor:
@@ -142,8 +139,7 @@ def _without_idle(table: TypeTable) -> TypeTable:
 
 def free(span: NumberSpan, source: Source) -> TypeTable | None:
     """Return the table of a number of which only its span is known: a constant, or a source of its own if the span
-    has a lattice of 1 to MOST_NUMBERS numbers; else None.
-    """
+    has a lattice of 1 to MOST_NUMBERS numbers; else None."""
     if span.exact:
         return TypeTable.constant(span.offset)
     step, offset, low, high = span.step, span.offset, span.low, span.high
@@ -163,8 +159,7 @@ def free(span: NumberSpan, source: Source) -> TypeTable | None:
 @dataclass(frozen=True)
 class TypedColumns:
     """Tables of all coordinates, by name and by order of the place, at one moment of a program. None means that the
-    coordinate has no type at that place.
-    """
+    coordinate has no type at that place."""
 
     world: World
     tables: Mapping[str, Mapping[int, TypeTable | None]]
@@ -175,8 +170,7 @@ class TypedColumns:
 
     def joint(self, forms: Sequence[Affine], order: int) -> Types | None:
         """Return the joint values of some forms at a place; None if a form has no table, or there are more than
-        MOST_CHOICES choices.
-        """
+        MOST_CHOICES choices."""
         tables = [self.form(form, order) for form in forms]
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
@@ -214,8 +208,7 @@ def input_types(program: Program, world: World, columns: Columns) -> TypedColumn
 
 def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
     """Return the table of each coordinate that the word embedding writes, as a function of the symbol; None
-    instead of a table with more than MOST_CHOICES choices.
-    """
+    instead of a table with more than MOST_CHOICES choices."""
     letters: dict[str, list[Letter]] = {}
     for letter in program.letters:
         letters.setdefault(letter.name, []).append(letter)
@@ -240,8 +233,7 @@ def _symbol_tables(program: Program) -> dict[str, TypeTable | None]:
 
 def _of_set(letter: Letter, alphabet: Valuations) -> TypeTable | None:
     """Return the table of one entry of the embedding, if symbols are sets of propositions; None if it has more
-    than MOST_CHOICES choices, or belongs to a symbol that is not a proposition.
-    """
+    than MOST_CHOICES choices, or belongs to a symbol that is not a proposition."""
     if not isinstance(letter.symbols, PropositionSymbols):
         return None if letter.symbols else TypeTable.constant(0)
     name = letter.symbols.name
@@ -262,8 +254,7 @@ def attended_types(
     attended: Columns,
 ) -> TypedColumns:
     """Return the types after the heads of layer `number`. `rows` are the rows of the heads, `reads` the spans of
-    the values that they add, and `attended` the spans of the coordinates afterwards.
-    """
+    the values that they add, and `attended` the spans of the coordinates afterwards."""
     parts: dict[str, list[tuple[dict[int, TypeTable | None], Rational]]] = {}
     for head in layer.heads:
         added: dict[str, dict[int, TypeTable | None]] = {out: {} for out, _ in head.values}
@@ -289,8 +280,7 @@ def _written(
     source: Source,
 ) -> TypedColumns:
     """Return the types of all coordinates after `parts` and `biases` are added. A sum without a table gets a source
-    of its own if `spans` gives it few values.
-    """
+    of its own if `spans` gives it few values."""
     tables = dict(before.tables)
     for out in {**parts, **biases}:
         tables[out] = {
@@ -305,8 +295,7 @@ def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> t
     """Return the coordinates that a head writes from one key, and the joint values that it adds to them. A head
     reads one key if its maximum is unique, or if all maxima carry one value. A coordinate is left out if it has
     no table at some visible place, or a value that depends on n or position. Both results are empty if there
-    are more than MOST_CHOICES joint values or choices.
-    """
+    are more than MOST_CHOICES joint values or choices."""
     world = columns.world
     keys = [key for key in world.places if world.sees(query, key, head.mask) is not None]
     if row.winner is not None:
@@ -329,8 +318,7 @@ def picked_types(columns: TypedColumns, head: Head, query: Place, row: Row) -> t
 
 def _picked(columns: TypedColumns, head: Head, query: Place, row: Row, source: Source) -> dict[str, TypeTable]:
     """Return the table of each coordinate that a head writes from one key. The source is the choice of one joint
-    value.
-    """
+    value."""
     outs, found = picked_types(columns, head, query, row)
     return {
         out: _without_idle(TypeTable((source,), (len(found),), tuple(vector[k] for vector in found)))
@@ -346,8 +334,7 @@ def hidden_types(
     leaving: Columns,
 ) -> TypedColumns:
     """Return the types after the hidden units of a layer. `units` has for each unit the spans of its input and of
-    its output, and `leaving` has those of the coordinates after the layer.
-    """
+    its output, and `leaving` has those of the coordinates after the layer."""
     parts: dict[str, list[tuple[Mapping[int, TypeTable | None], Rational]]] = {}
     for place, (unit, (_, active)) in enumerate(zip(layer.units, units, strict=True)):
         source = ("unit", str(number), str(place))
@@ -362,8 +349,7 @@ def hidden_types(
 
 def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None:
     """Return the table of the output of a hidden unit; None if it is not known which piece of the unit applies for
-    some choice.
-    """
+    some choice."""
     table = columns.form(unit.pre, place.order)
 
     def value(x: Value) -> Value | None:
@@ -385,8 +371,7 @@ def _active(unit: Unit, columns: TypedColumns, place: Place) -> TypeTable | None
 class Level:
     """Level of a row: visible positions with equal scores, between two functions of i and n. `orders` are their
     places. If `rise` is given, the level is one place whose scores are strictly monotone in j, and neighbours
-    differ by at least `rise`.
-    """
+    differ by at least `rise`."""
 
     low: Value
     high: Value
@@ -418,19 +403,15 @@ class TypedRows:
 
     def _keys(self, forms: Sequence[Affine], order: int) -> Types:
         """Return the types of the keys at a place. At a place of several positions functions of i become functions
-        of j.
-        """
+        of j."""
         found, (key, _) = self._joint(forms, order), self.seen[order]
         if not key.several:
             return found
         return [tuple(_at_key(value) for value in some) for some in found]
 
     def levels(self, query: Sequence[Value]) -> list[Level]:
-        """Return the levels of the scores for one type of query, in ascending order.
-
-        Raises:
-            NotProved: if the order of two levels is not known.
-        """
+        """Return the levels of the scores for one type of query, in ascending order. Raises NotProved if the order of
+        two levels is not known."""
         found: dict[tuple[Value, int | None], Level] = {}
         for order, keys in self.keys.items():
             _, reach = self.seen[order]
@@ -461,8 +442,7 @@ class TypedRows:
 
     def surest(self, levels: Sequence[Level]) -> int:
         """Return the index of the highest level that the largest score certainly reaches: a single place is always
-        visible, so the largest score is at least the lowest level there. 0 if no single place is visible.
-        """
+        visible, so the largest score is at least the lowest level there. 0 if no single place is visible."""
         single = [order for order, (key, _) in self.seen.items() if not key.several]
         lowest = (min(n for n, level in enumerate(levels) if order in level.orders) for order in single)
         return max(lowest, default=0)
@@ -474,11 +454,7 @@ class TypedRows:
         return not others and (level.rise is not None or not self.seen[order][0].several)
 
     def row(self) -> Row:
-        """Return the facts of the row for every type of query.
-
-        Raises:
-            NotProved: if types do not determine them.
-        """
+        """Return the facts of the row for every type of query. Raises NotProved if types do not determine them."""
         gaps: dict[Value, None] = {}
         unique = equal = first = True
         tops: set[tuple[int, ...]] = set()
@@ -519,16 +495,14 @@ class TypedRows:
 
     def _always(self, levels: Sequence[Level]) -> tuple[int, ...]:
         """Return the orders of the places of the maxima, if these are the same whatever the types of the keys are;
-        else ().
-        """
+        else ()."""
         orders = sorted(levels[-1].orders)
         fixed = not any(self.seen[order][0].several or self._elsewhere(order, levels) for order in orders)
         return tuple(orders) if fixed else ()
 
     def agrees(self, value: Affine) -> bool:
         """Return True if all positions that can share the largest score carry one value of a form. Then the leftmost of
-        them, the rightmost and the mean read the same.
-        """
+        them, the rightmost and the mean read the same."""
         forms = [form for _, form in self.head.score]
         try:
             keys = {order: self._keys([*forms, value], order) for order in self.seen}
@@ -563,12 +537,9 @@ def with_types(rows: Callable[[], ScoreRows], typed: Callable[[], TypedRows]) ->
     """Return the row of a head at one place, by the other rules (`rows`) or by types (`typed`), whichever says
     more.
 
-    Types are used if the other rules fail, or if they leave open whether the largest score is unique. They replace
-    the other row only if no known fact is lost and one is gained.
-
-    Raises:
-        NotProved: the reason of `rows`, if neither knows the gap.
-    """
+    Types are used if the other rules fail, or if they leave open whether the largest score is unique. They replace the
+    other row only if no known fact is lost and one is gained. Raises NotProved with the reason of `rows`, if neither
+    knows the gap."""
     known: Row | None = None
     try:
         known = rows().row
@@ -600,8 +571,7 @@ def _better(known: Row, found: Row) -> Row:
 
 def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
     """Return a row with the coordinates to which the head adds one value, whichever of the tied positions it reads
-    (`agreed`).
-    """
+    (`agreed`)."""
     if row.unique:
         return row
     try:
@@ -613,6 +583,5 @@ def agreed(row: Row, typed: Callable[[], TypedRows]) -> Row:
 
 def read_by(row: Row | None, out: str) -> Row | None:
     """Return the row of a head as it adds to the coordinate `out`. If all tied positions carry one value, the
-    maximum counts as unique.
-    """
+    maximum counts as unique."""
     return row if row is None or out not in row.agreed else replace(row, unique=True, equal=False)

@@ -45,11 +45,8 @@ Side = Literal[-1, 1]
 def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
     """Return a rational function that is at least a positive temperature at all points of a domain.
 
-    `sign` returns -1 to the power of a linear form in i and n, which is 1 or -1 throughout the domain.
-
-    Raises:
-        NoRatio: if no such function is found, or the temperature is not known to be positive.
-    """
+    `sign` returns -1 to the power of a linear form in i and n, which is 1 or -1 throughout the domain. Raises NoRatio
+    if no such function is found, or the temperature is not known to be positive."""
     search = _Search(sign, domain)
     if not search.positive(tau.tree):
         raise NoRatio(f"{tau} is not known to be positive for all lengths")
@@ -58,8 +55,7 @@ def hotter(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Val
 
 def colder(tau: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
     """Return a positive rational function that is at most a temperature at all points of a domain. `sign` is as in
-    `hotter`. Raises NoRatio if none is found.
-    """
+    `hotter`. Raises NoRatio if none is found."""
     found = _Search(sign, domain).side(tau.tree, -1)
     if not positive(found, domain):
         raise NoRatio(f"{tau} is not known to be positive for all lengths")
@@ -71,12 +67,10 @@ class _Search:
         self.sign, self.domain = sign, domain
         self.side: Callable[[Expression, Side], Value] = cache(self._side)
         """Cached function of an expression and a side: a rational function that bounds the expression from that
-        side.
-        """
+        side."""
         self.positive: Callable[[Expression], bool] = cache(self._positive)
         """Cached function of an expression: True if it is known to be defined and positive everywhere in the
-        domain.
-        """
+        domain."""
 
     def _positive(self, tree: Expression) -> bool:
         match tree:
@@ -121,8 +115,7 @@ class _Search:
 
     def _application(self, tree: Application, side: Side) -> Value:
         """Return a bound, on a side, of log, sqrt or exp of an argument. It is a number if the argument has a bound
-        on that side; otherwise a function above log and sqrt, and 0 below exp.
-        """
+        on that side; otherwise a function above log and sqrt, and 0 below exp."""
         everywhere = tree.function == "exp"
         if LOG in self.domain and tree.function == "log":
             found = self._logarithm(tree.arg, side)
@@ -144,8 +137,7 @@ class _Search:
     def _logarithm(self, arg: Expression, side: Side) -> Value | None:
         """Return `q L + log(c)`, q from 0 to `LARGEST_DEGREE` - 1, as a bound of the logarithm of an expression,
         from below with the largest q, from above with the least q, at which `c (n + 1)^q` bounds the
-        expression. None if the expression is not known to be positive, or no number c is found.
-        """
+        expression. None if the expression is not known to be positive, or no number c is found."""
         argument, grown = self.side(arg, side), Ratio.of(1)
         if not positive(self.side(arg, -1), self.domain):
             return None

@@ -36,14 +36,12 @@ from hardsim.proof.shared.result import NotProved
 LOG = "log(n + 1)"
 NAMES = ("i", "n", "j", "w", LOG, "a", "b", "c", "d")
 """Names of the variables: the query i, the length n, another position j, the winner w; the logarithm, which counts
-as one more variable; and the numbers >= 0 with which a chain of positions is written (`SLACKS`).
-"""
+as one more variable; and the numbers >= 0 with which a chain of positions is written (`SLACKS`)."""
 SLACKS = ("a", "b", "c", "d")
 ORIGIN = (0,) * len(NAMES)
 LARGEST_DEGREE = 16
 """Largest degree of an expression, and largest constant exponent that is multiplied out. At this degree bounds are
-found among thousands of coefficients, at twice the degree among millions.
-"""
+found among thousands of coefficients, at twice the degree among millions."""
 
 
 @lru_cache(maxsize=1)
@@ -61,8 +59,7 @@ def _constant(value: Rational) -> fmpq_mpoly:
 
 class Ratio:
     """Quotient of polynomials in lowest terms. Constants stay quotients until `simplest`. Raises NotProved for a
-    divisor that is 0.
-    """
+    divisor that is 0."""
 
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
         if not bottom:
@@ -161,8 +158,7 @@ class Ratio:
 
     def at(self, places: Mapping[str, Value]) -> Ratio:
         """Return the function with variables replaced by polynomials or numbers. Raises NotProved if a replacement
-        is a quotient.
-        """
+        is a quotient."""
         put = {name: Ratio.of(place) for name, place in places.items()}
         if not all(place.bottom.is_constant() for place in put.values()):
             raise NotProved(f"{self} is taken at a quotient, not at a position")
@@ -219,8 +215,7 @@ def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
 
 def lower(value: Value, domain: Domain) -> Fraction | None:
     """Return a lower bound of a rational function at all points of a domain; None if comparing coefficients gives
-    none.
-    """
+    none."""
     found = _within(value, domain)
     top, bottom = _coefficients(found.top), _coefficients(found.bottom)
     # If the bottom is negative, turn both signs.
@@ -236,16 +231,14 @@ def lower(value: Value, domain: Domain) -> Fraction | None:
 
 def upper(value: Value, domain: Domain) -> Fraction | None:
     """Return an upper bound of a rational function at all points of a domain; None if comparing coefficients gives
-    none.
-    """
+    none."""
     found = lower(-Ratio.of(value), domain)
     return None if found is None else -found
 
 
 def _within(value: Value, domain: Domain) -> Ratio:
     """Return a function written with numbers >= 0 alone. Raises NotProved if the domain does not give one of its
-    variables.
-    """
+    variables."""
     found = Ratio.of(value).at(domain)
     if not found.names <= set(SLACKS):
         raise NotProved(f"the range of a variable of {value} is not known")
@@ -254,8 +247,7 @@ def _within(value: Value, domain: Domain) -> Ratio:
 
 def positive(value: Value, domain: Domain) -> bool:
     """Return True if the coefficients show that a rational function is positive at all points of a domain. Raises
-    NotProved if the domain does not give one of its variables.
-    """
+    NotProved if the domain does not give one of its variables."""
     if not Ratio.of(value).names <= {*domain, *SLACKS}:
         raise NotProved(f"the range of a variable of {value} is not known")
     return known_sign(value, domain, True)
@@ -263,8 +255,7 @@ def positive(value: Value, domain: Domain) -> bool:
 
 def known_sign(value: Value, domain: Domain, strictly: bool) -> bool:
     """Return True if the coefficients show that a function is at least 0 (with `strictly`: above 0) at all points
-    of a domain. Return False if the domain does not give one of its variables.
-    """
+    of a domain. Return False if the domain does not give one of its variables."""
     if not isinstance(value, Ratio):
         return value > 0 or (value == 0 and not strictly)
     return _known_sign(value, _Region(domain), strictly)
@@ -287,8 +278,7 @@ class _Region:
 @lru_cache(maxsize=65536)
 def _known_sign(value: Ratio, region: _Region, strictly: bool) -> bool:
     """Return True if all coefficients of top and bottom, in numbers >= 0, have one sign, and the constant term of
-    the bottom (and of the top, if it is to be `strictly` positive) is not 0.
-    """
+    the bottom (and of the top, if it is to be `strictly` positive) is not 0."""
     found = value.at(region.domain)
     if not found.names <= set(SLACKS):
         return False
@@ -340,8 +330,7 @@ class NoRatio(Exception):
 
 def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
     """Return an expression in i and n as a rational function. `sign` gives the value of a power of -1. Raises
-    NoRatio if the expression is not known to be a rational function on the domain.
-    """
+    NoRatio if the expression is not known to be a rational function on the domain."""
 
     def walk(tree: Expression) -> Value:
         match tree:
@@ -386,8 +375,7 @@ def _power(base: Value, exponent: Value, sign: Callable[[LinearForm], int]) -> V
 
 def _limited(value: Ratio) -> Value:
     """Return the simplest form of a quotient. Raises NoRatio if its degree or its numbers are too large to multiply
-    out.
-    """
+    out."""
     for part in (value.top, value.bottom):
         for powers, c in part.to_dict().items():
             if sum(powers) > LARGEST_DEGREE:

@@ -25,8 +25,7 @@ class TypeRun(Record):
 @dataclass(frozen=True, slots=True, repr=False)
 class WorstCase(Record):
     """Worst case of a head over all words: length, query position, and the local types of the keys. The error is
-    rounded up, the margin down.
-    """
+    rounded up, the margin down."""
 
     n: Annotated[Positive, "The length."]
     i: Annotated[Positive, "The query position."]
@@ -36,16 +35,14 @@ class WorstCase(Record):
     """Bound of the distance between the value that softmax attention reads and the value that should be read."""
     margin: Lower | None
     """Least distance between the input of a clip that reads the head and its threshold; negative if the clip is not
-    proved right.
-    """
+    proved right."""
     winner: Position | None
     """Position that the head should read; None where that position does not decide the error."""
     types: tuple[TypeRun, ...] = ()
     """Local types of all positions in the worst case, by runs of positions."""
     symbols: tuple[str, ...] | None = None
     """Word with these local types, one symbol a position; an empty text stands for any symbol. None where `winner`
-    is None.
-    """
+    is None."""
 
     @property
     def summary(self) -> str:
@@ -110,12 +107,10 @@ class HeadProof(Record):
     """Worst case over all words; None for exact heads, and in a proof of every length, which has no worst case."""
     margin: Lower | None = None
     """Least distance between the input of a clip that reads the head and the threshold, 0 or 1, that the input must
-    pass; None where no clip reads the head.
-    """
+    pass; None where no clip reads the head."""
     argument: HeadArgument | None = None
     """Reason why the error is bounded at every length, in a proof of every length; None for uniform attention,
-    which has no error.
-    """
+    which has no error."""
     clips: tuple[str, ...] = ()
     """Inputs of the clips that read the head, as formulas."""
 
@@ -128,8 +123,7 @@ class HeadProof(Record):
 
 class NotProved(Exception):
     """Failure of an argument of the proof: the reason, and the head and its worst cases if one head is the cause.
-    The network may still be right. `rounded` says that float64 cannot tell the head's logits apart.
-    """
+    The network may still be right. `rounded` says that float64 cannot tell the head's logits apart."""
 
     def __init__(
         self, reason: str, head: str | None = None, cases: tuple[WorstCase, ...] = (), rounded: bool = False
@@ -187,8 +181,7 @@ class Proof(Record):
     """Predicates of positions and lengths that the proof treats as arbitrary Booleans."""
     temperatures: tuple[str, ...] = ()
     """Rational functions that replace a temperature which is no rational function. They are nowhere colder than it,
-    and the inequalities are those of logits at these temperatures.
-    """
+    and the inequalities are those of logits at these temperatures."""
 
     @property
     @written

@@ -32,8 +32,7 @@ MOST_TERMS = 400
 @dataclass(frozen=True, slots=True)
 class Query:
     """Query for one step: the head or clip that it is about, the kind of step, the claim as text, and the commands
-    that deny the claim.
-    """
+    that deny the claim."""
 
     about: str
     kind: str
@@ -113,8 +112,7 @@ def _polynomial(poly: Any) -> str:
 
 def expression(function: Arith) -> str:
     """Return an expression in i and n as a term in the way it is written; powers of -1 become the parities. Raises
-    NotProved if the expression has other functions.
-    """
+    NotProved if the expression has other functions."""
 
     def power(left: Expression, right: Expression) -> str:
         if left == Negation(Constant(1)):

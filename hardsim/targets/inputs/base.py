@@ -91,11 +91,7 @@ class Input(ABC):
 
     @property
     def file(self) -> FormulaFile:
-        """The formula of the input.
-
-        Raises:
-            InputError: if the input is no formula.
-        """
+        """The formula of the input. Raises InputError if the input is no formula."""
         raise InputError(f"{self.name} is {self.what}", "Name a formula (.ltl) or a compiled formula.")
 
     @property
@@ -122,8 +118,7 @@ class Input(ABC):
 
     def meaning(self, at: str | None) -> Callable[[Word], Answer] | None:
         """Return the semantics, for a formula read at `at` (by default at the file's own position). Return None
-        for a model.
-        """
+        for a model."""
         return None
 
     @property
@@ -132,14 +127,9 @@ class Input(ABC):
         return None
 
     def semantics(self, at: At | None = None) -> Semantics:
-        """Return the semantics, of a formula read at `at` (None: at the file's own position).
-
-        Raises:
-            InputError: if the input has no semantics of its own (a model, a compiled formula), or does not accept
-                words.
-            SourceError: if an example of a formula is wrong; the examples of other files are checked when they are
-                read.
-        """
+        """Return the semantics, of a formula read at `at` (None: at the file's own position). Raises InputError if the
+        input has no semantics of its own (a model, a compiled formula), or does not accept words; SourceError if an
+        example of a formula is wrong; the examples of other files are checked when they are read."""
         raise self.no_semantics(self.what)
 
     def no_semantics(self, what: str) -> InputError:
@@ -149,12 +139,8 @@ class Input(ABC):
 
     def reference(self, at: At | None = None) -> Reference:
         """Return the reference that the input is for other targets: a specification, the semantics of a formula (read
-        at `at`, or at the file's own position), a program or an expression, or the outputs of a network.
-
-        Raises:
-            InputError: if the input cannot give expected answers.
-            SourceError: if an example of a formula is wrong.
-        """
+        at `at`, or at the file's own position), a program or an expression, or the outputs of a network. Raises
+        InputError if the input cannot give expected answers; SourceError if an example of a formula is wrong."""
         return self.semantics(at)
 
     # ---- targets ----
@@ -162,25 +148,18 @@ class Input(ABC):
     @property
     def compilable(self) -> bool:
         """True unless it is known without a regime that there is no network. The semantics can be evaluated all the
-        same.
-        """
+        same."""
         return True
 
     def target(self, options: ModelOptions) -> Subject | External:
         """Return the target of the input: compiled with these options, or the stored network. Raises InputError as
-        `compile` and `network`.
-        """
+        `compile` and `network`."""
         return self.compile(options)
 
     def compile(self, options: ModelOptions) -> Subject:
-        """Return the subject to check: compiled with these options, or the stored network.
-
-        Raises:
-            SourceError: see `compile_formula`.
-            Unsupported: if a program has a score for which there is no construction.
-            InputError: if an option contradicts a stored network, which was compiled with its own; if the input is an
-                external network.
-        """
+        """Return the subject to check: compiled with these options, or the stored network. Raises SourceError as
+        `compile_formula`; Unsupported if a program has a score for which there is no construction; InputError if an
+        option contradicts a stored network, which was compiled with its own; if the input is an external network."""
         subject = self._compiled(options)
         return subject if self.against is None else self.against.judging(subject)
 
@@ -189,61 +168,43 @@ class Input(ABC):
         raise InvariantError(f"{self.file.source.name} has no subject")  # `file` raises what is wrong
 
     def as_read(self) -> Subject:
-        """Return the subject that needs no options: that of a model, or of a program.
-
-        Raises:
-            InputError: if the input is a formula, which has no network yet, or has no subject.
-        """
+        """Return the subject that needs no options: that of a model, or of a program. Raises InputError if the input is
+        a formula, which has no network yet, or has no subject."""
         _ = self.file  # what is no formula at all says so
         message = f"{self.name} is not a compiled model"
         raise InputError(message, "Make a compiled model with: hardsim compile FILE -o NAME.model.json")
 
     def network(self, options: ModelOptions) -> External:
-        """Return the external network with its reference.
-
-        Raises:
-            InputError: if an option is for what is compiled, or the reference cannot give the expected outputs.
-        """
+        """Return the external network with its reference. Raises InputError if an option is for what is compiled, or
+        the reference cannot give the expected outputs."""
         raise InvariantError(f"{self.name} is {self.what}")
 
     def read_as(self, **how: Any) -> Input:
         """Return this input with its external network read in another way: `how` are names of tokens, the alphabet,
-        input, at and decide; None keeps a setting.
-
-        Raises:
-            InputError: if there is no external network, or what a specification says of the outputs does not fit.
-        """
+        input, at and decide; None keeps a setting. Raises InputError if there is no external network, or what a
+        specification says of the outputs does not fit."""
         raise InputError(f"read_as is for external networks, but {self.name} is {self.what}")
 
     def how_read(
         self, external: External, at: str | None
     ) -> tuple[tuple[tuple[str, str], ...], tuple[TakenSetting, ...]]:
         """Return what was read of an external network, as labels and texts, and the settings that decide how it reads
-        words, with the source of each. With the option `at`, they are those of `external`, which is read there.
-        """
+        words, with the source of each. With the option `at`, they are those of `external`, which is read there."""
         return (), ()
 
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Turn a false claim about a stored network into an InputError, since its file is at fault. A claim that
-        hardsim derived from its formula stays an internal error; no file contradicts a proof.
-        """
+        hardsim derived from its formula stays an internal error; no file contradicts a proof."""
         yield
 
     # ---- files ----
 
     def to_json(self) -> str:
-        """Return the JSON document of the network.
-
-        Raises:
-            InputError: if the input is not compiled.
-        """
+        """Return the JSON document of the network. Raises InputError if the input is not compiled."""
         raise InputError(f"{self.name} is not compiled, so it has no JSON", "Compile it first: .compile().")
 
     def folder(self) -> Stored | None:
-        """Return the tensors and settings of a folder, as they were read; None if there are none.
-
-        Raises:
-            InputError: if the network is read in another way than the folder states.
-        """
+        """Return the tensors and settings of a folder, as they were read; None if there are none. Raises InputError if
+        the network is read in another way than the folder states."""
         return None

@@ -54,8 +54,7 @@ class ModelInput(Input):
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Turn a false claim about the network into an InputError, since its file is at fault. A claim that hardsim
-        derived from its formula stays an internal error; no file contradicts a proof.
-        """
+        derived from its formula stays an internal error; no file contradicts a proof."""
         try:
             yield
         except InvariantError as error:

@@ -88,8 +88,7 @@ class NetworkInput(Input):
 
     def folder(self) -> Stored | None:
         """Return the tensors and settings of a folder; None if there are none. Raises InputError if the network's
-        readout differs from the one that its folder would give: a folder stores no other.
-        """
+        readout differs from the one that its folder would give: a folder stores no other."""
         if self.stored is None:
             return None
         here, (network, _) = self.external.network, network_of(self.stored)
@@ -112,8 +111,7 @@ class SpecifiedInput(NetworkInput):
     @classmethod
     def of(cls, given: Specification, found: NetworkInput, path: str) -> SpecifiedInput:
         """Return the input for a specification and the network at the path that it names. Raises SourceError if
-        the network does not fit it.
-        """
+        the network does not fit it."""
         # The verdict depends on both files, so the digest covers both.
         name, sha256 = given.name, digest(f"{given.sha256} {found.sha256}".encode())
         title = given.layout.title or found.title
@@ -148,8 +146,7 @@ class SpecifiedInput(NetworkInput):
 
     def read_as(self, **how: Any) -> SpecifiedInput:
         """Return this input with its network read in another way than the specification states. Raises InputError if
-        what the specification says of the outputs does not fit that.
-        """
+        what the specification says of the outputs does not fit that."""
         given = {key: value for key, value in how.items() if value is not None}
         changed = replace(self.specification, given={**self.specification.given, **given})
         external = changed.deciding(self.bare)
