@@ -143,7 +143,7 @@ class Pool:
         pairs: list[tuple[Word, Any]] = []
         for _, group in groupby(sorted(words, key=len), len):
             some = list(group)
-            raws = (raw[-1] if by_position(raw) else raw for raw in subject.oracles(some) or [])
+            raws = (raw[-1] if by_position(raw) else raw for raw in subject.answers(some) or [])
             pairs += [(word, raw) for word, raw in zip(some, raws, strict=True) if not unjudged(raw)]
         kept = [word for word, _ in pairs]
         read = [subject.network.read(word) for word in kept]

@@ -908,7 +908,7 @@ def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.
         interrupt(patched, "hardsim.proving.prove.prove_subject")
         raised(KeyboardInterrupt, since.prove)
     with monkeypatch.context() as patched:
-        interrupt(patched, "hardsim.targets.base.Target.oracles", 1)
+        interrupt(patched, "hardsim.targets.base.Target.answers", 1)
         found = raised(Interrupted, since.words).result
     # Lengths run one after the other; of the words a, b, c the second is accepted.
     assert (found.partial, list(found), found.tried) == (True, [("b",)], 2)

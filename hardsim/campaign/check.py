@@ -234,7 +234,7 @@ class Deciding:
         # Long words are rarely asked about twice, and would fill the memory.
         if len(word) > SHORT:
             with suppress(InputError):
-                answers = self.subject.oracles([word]) or [self._requested(word)]
+                answers = self.subject.answers([word]) or [self._requested(word)]
                 return answers[0] is True
             return False
         if word not in self._known:

@@ -267,7 +267,7 @@ def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
         for n in range(min_n, most + 1):
             words = _some(subject, n, left)
             left -= len(words)
-            answers = subject.oracles(words)
+            answers = subject.answers(words)
             if answers is None:
                 hard = hard or [HardRunner(subject).answers]
                 answers = hard[0](words)

@@ -133,7 +133,7 @@ def accepted_words(
                 found = at(len(batch[0])).soft.decisions(prepared)
                 answers = [_decided(word, *one) for word, one in zip(batch, found, strict=True)]
             else:
-                expected = subject.oracles(batch) if by == "oracle" else None
+                expected = subject.answers(batch) if by == "oracle" else None
                 answers = hard.answers(batch) if expected is None else expected
             yield from (word for word, answer in zip(batch, answers, strict=True) if answer is True)
 

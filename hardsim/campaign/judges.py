@@ -104,7 +104,7 @@ class HardJudge(Judge):
             some = slice(start, start + len(hard.answers))
             start = some.stop
             found = self.soft.batch(prepared[some], hard)
-            part = Tally.of(words[some], self.subject.oracles(words[some]), hard.answers, found, self.subject.alphabet)
+            part = Tally.of(words[some], self.subject.answers(words[some]), hard.answers, found, self.subject.alphabet)
             part.note_gaps(hard.gaps)
             if self.plan is None and isinstance(hard.trace, HardTrace):
                 # With a plan, declared gaps were compared when the plan was made.
@@ -122,7 +122,7 @@ class HardJudge(Judge):
         """Return the answers of semantics, hard attention and softmax on each of some words of one length."""
         subject, engine = self.subject, self.soft.engine
         prepared = [subject.prepared(word) for word in words]
-        hard, oracles = self.hard.run(prepared), subject.oracles(words)
+        hard, oracles = self.hard.run(prepared), subject.answers(words)
         batch = self.soft.batch(prepared, hard)
         result: list[Evaluation] = []
         for place, word in enumerate(words):
@@ -210,7 +210,7 @@ class NetworkJudge(Judge):
         return total
 
     def _raws(self, words: Sequence[Word]) -> list[Any]:
-        return self.subject.oracles(words) or [None] * len(words)
+        return self.subject.answers(words) or [None] * len(words)
 
     def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
         """Return the results for words that are all judged: a tally, for each word a lower bound of its margin, and for
@@ -404,7 +404,7 @@ class NetworkJudge(Judge):
     def evaluation(self, word: Word) -> Evaluation:
         """Return everything about one word: its outputs at every symbol, or where the network is read."""
         subject, readout = self.subject, self.subject.network.readout
-        raws = subject.oracles([word])
+        raws = subject.answers([word])
         raw = None if raws is None else raws[0]
         listed = by_position(raw) or (raw is None and readout.at == "each")
         places = subject.places(len(word), listed)

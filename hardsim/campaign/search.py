@@ -195,7 +195,7 @@ class LengthSearch:
             if word not in answers:
                 answers[word] = None
                 with suppress(InputError):  # a word on which the reference fails makes no pair
-                    answers[word] = ended((self.subject.oracles([word]) or [None])[0])
+                    answers[word] = ended((self.subject.answers([word]) or [None])[0])
             return answers[word]
 
         if not some:

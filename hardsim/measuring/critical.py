@@ -507,7 +507,7 @@ class _FormulaSearch(_Search):
                 # The first entry tells whether the word is decided, the others are its errors.
                 if all(some[:1]) and any(some[1:])
             ]
-        return _differing(words, engine.decisions(words), self.subject.oracles(words) or [])
+        return _differing(words, engine.decisions(words), self.subject.answers(words) or [])
 
     # ---- why it is open ----
 

@@ -236,7 +236,7 @@ class CompiledExport(Export):
         without an answer."""
         if isinstance(self.source, NoProof):
             return [one.soft if one.decided else None for one in evaluate(self.target, words, CheckOptions())]
-        return list(self.target.oracles(words) or [])
+        return list(self.target.answers(words) or [])
 
     def symbols(self, sides: Sequence[Sequence[bool | None]]) -> tuple[str | None, ...] | None:
         """Return the symbols of a one-hot output, from the sides of the threshold on which each output lies at each

@@ -108,7 +108,7 @@ class Specified:
 
     def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
         """Return the words (of one length) that are judged, each with its expected answer."""
-        raws = self.target.oracles(words) or []
+        raws = self.target.answers(words) or []
         return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
 
     def right(self, judged_words: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:

@@ -187,7 +187,7 @@ class _Words:
     def _expected(self, words: list[Word]) -> list[Answer]:
         """Return the answers that softmax must give, in the order of the words: those of the semantics, or of hard
         attention."""
-        if not self.heads_only and (expected := self.subject.oracles(words)) is not None:
+        if not self.heads_only and (expected := self.subject.answers(words)) is not None:
             return expected
         answers = self.hard.answers(words)
         oracle = self.subject.oracle

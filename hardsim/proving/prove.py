@@ -631,7 +631,7 @@ def known_by_words(subject: Subject, n: int) -> KnownLength | tuple[LengthProof,
     reason why no temperature is proved, with a mismatch if hard attention differs from the program on a word."""
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
-    oracles = subject.oracles(words) or [None] * len(words)
+    oracles = subject.answers(words) or [None] * len(words)
     for word, oracle, answer in zip(words, oracles, answers[n], strict=True):
         if not settled(answer) or (subject.oracle is not None and oracle != answer):
             wrong = Mismatch(word, oracle, answer, answer)

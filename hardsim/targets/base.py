@@ -169,7 +169,7 @@ class Target(ABC):
     def positions(self, n: int) -> int:
         """Return the number of positions that are run for a word of n symbols."""
 
-    def oracles(self, words: Sequence[Word]) -> list[Any] | None:
+    def answers(self, words: Sequence[Word]) -> list[Any] | None:
         """Return the answers of the semantics for words of one length, computed together if possible; None without
         a semantics."""
         if self.oracle is None:

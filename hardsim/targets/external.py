@@ -110,7 +110,7 @@ class External(Target):
         if self.domain is not None or not words:
             return words
         # Words on which the reference fails stay: judging them reports the failure.
-        parts, _ = apart(words, lambda some: list(zip(some, self.oracles(some) or [], strict=True)))
+        parts, _ = apart(words, lambda some: list(zip(some, self.answers(some) or [], strict=True)))
         left = {word for part in parts for word, raw in part if unjudged(raw)}
         return [word for word in words if word not in left]
 

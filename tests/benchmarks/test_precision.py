@@ -43,7 +43,7 @@ def made_of(one: InFormat) -> Export:
 
 def answer(made: Export, word: Sequence[str]) -> float:
     assert isinstance(made.target, Subject)
-    found = made.target.oracles([tuple(word)])
+    found = made.target.answers([tuple(word)])
     assert found is not None
     return 1.0 if found[0] else 0.0
 

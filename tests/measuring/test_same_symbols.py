@@ -145,7 +145,7 @@ def test_what_is_compiled_is_checked_against_it(tmp_path: Path, formula: str, le
     assert [word for word, _ in held.examples] == spelled
     answers = [bool(re.fullmatch(FORMULAS[formula], word)) for word in WORDS if len(word) == 3]
     words = [word_of(word, ("q", "p") if left == "props: q p" else ("p", "q")) for word in WORDS if len(word) == 3]
-    assert held.oracles(words) == answers
+    assert held.answers(words) == answers
     result = check_with_proof(held, CheckOptions(max_n=3))
     assert (result.verdict, result.mismatch) == (Verdict.CERTIFIED, None)
     assert [one.accepted for one in result.lengths][:3] == [

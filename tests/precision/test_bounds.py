@@ -52,7 +52,7 @@ def structure(name: str, regime: str = "temperature", beta: Fraction | None = No
 def answers(made: Export, words: Sequence[tuple[str, ...]]) -> list[float]:
     """Return a formula's answers as the outputs of its network."""
     assert isinstance(made.target, Subject)
-    found = made.target.oracles(words)
+    found = made.target.answers(words)
     assert found is not None
     return [1.0 if answer else 0.0 for answer in found]
 

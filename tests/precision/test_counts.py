@@ -40,7 +40,7 @@ def opened(name: str, regime: str) -> tuple[Export, Structure]:
 def wrong_words(made: Export, evaluation: RandomEvaluation, words: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the words of one length on which an evaluation differs from the formula."""
     assert isinstance(made.target, Subject)
-    expected = made.target.oracles(words)
+    expected = made.target.answers(words)
     assert expected is not None
     found = []
     for word, right in zip(words, expected, strict=True):

@@ -184,7 +184,7 @@ def wrong_as_computed(made: Export, word: tuple[str, ...]) -> bool:
     layout = replace(made.layout, scaled=lambda n: [[Fraction(factor)] * n] * heads)
     tokens = np.array([encoded_word(layout, word, np.dtype(np.float64))])
     assert isinstance(made.target, Subject)
-    (right,) = made.target.oracles([word]) or []
+    (right,) = made.target.answers([word]) or []
     return bool(Plainly(layout, "float32", None).outputs(tokens)[0, -1, 0] != (1.0 if right else 0.0))
 
 

@@ -99,7 +99,7 @@ def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
     judge = judge_of(subject, engine)
     for _, same_length in groupby(words, len):
         batch = list(same_length)
-        hard, expected = judge.hard.run(batch), subject.oracles(batch)
+        hard, expected = judge.hard.run(batch), subject.answers(batch)
         soft = judge.soft.batch(batch, hard)
         for place, word in enumerate(batch):
             found = soft.one(place)

@@ -181,7 +181,7 @@ def test_what_is_bound_travels(folder: Path) -> None:
     found = bound(folder, f"network: net\nalphabet: a b\nassume: /a.*/\n{MOST}")
     again = pickle.loads(pickle.dumps(found))
     words = [("a", "b"), ("b", "a")]
-    assert again.oracles(words) == found.oracles(words) == [True, None]
+    assert again.answers(words) == found.answers(words) == [True, None]
 
 
 def test_a_folder_of_specifications_means_the_files_in_it(folder: Path) -> None:
