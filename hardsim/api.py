@@ -97,7 +97,7 @@ from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down
 from hardsim.proving.prove import ProofResult
-from hardsim.reading.tensors import WHOLE, is_network_folder
+from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
@@ -112,7 +112,7 @@ from hardsim.targets.labels import SAYS
 from hardsim.targets.opening import of_document, of_stored, read_expression, read_input
 from hardsim.targets.paths import REGEX, SUFFIXES, expand_paths, read_with
 from hardsim.targets.python_reference import PythonReference
-from hardsim.targets.result import FLOAT64, ModelFacts, Opened, Word
+from hardsim.targets.result import ModelFacts, Opened, Word
 from hardsim.targets.specification import SPEC
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
@@ -621,26 +621,22 @@ class Model:
                 raise unknown("target", str(to), GOALS)
             made = export_of(call.given, call.options, request.max_n)
             made.require_room(request.length or 1)
-            facts = made.target.facts
             if to == "onnx":
                 with _sink(name, "export", "Name a file.") as target:
                     target.spare(located(self.name))
-                    data, most, runs = fill_file(
-                        made, request.dtype or FLOAT64, request.max_n, request.length, request.seed
-                    )
+                    data, result = fill_file(made, name, request)
                     target.write(data)
-                return ExportResult(self.name, self.kind, facts, to, name, (Path(name).name,), digest(data), most, runs)
+                return result
             with refusing(name, "export"):
                 # The folder appears only when it is complete.
                 folder = Folder(Path(os.path.abspath(name)), "export")
             try:
                 with refusing(name, "export"):
-                    files, runs = fill_folder(made, to, folder.path, request.max_n, request.seed)
+                    result = fill_folder(made, to, folder.path, name, request)
                     folder.commit()
             finally:
                 folder.close()
-            parts = tuple(files), digest(files[WHOLE])
-            return ExportResult(self.name, self.kind, facts, to, name, *parts, made.longest, runs)
+            return result
 
     @_answering
     def precision(self, arith: str | None = None, **keywords: Unpack[PrecisionKeywords]) -> PrecisionResult:

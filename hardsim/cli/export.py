@@ -22,7 +22,6 @@ from hardsim.measuring.export import (
     GOALS,
     Export,
     ExportResult,
-    ExportRun,
     Goal,
     export_of,
     fill_file,
@@ -31,9 +30,8 @@ from hardsim.measuring.export import (
 from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line
-from hardsim.targets.base import digest
 from hardsim.targets.inputs.base import Input
-from hardsim.targets.result import FLOAT64, plural
+from hardsim.targets.result import plural
 from hardsim.writing.onnx import DTYPES, require_onnx
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
@@ -84,10 +82,10 @@ def _to_file(request: Request) -> None:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
-                data, most, runs = fill_file(made, request.dtype or FLOAT64, request.max_n, length, request.seed)
+                data, result = fill_file(made, output, request)
                 with _no_stream():
                     target.write(data)
-                _keep_and_print(current, made, given, ONNX, output, (Path(output).name,), data, most, runs)
+                _keep_and_print(current, result)
 
 
 def _file(output: str) -> Sink:
@@ -121,18 +119,16 @@ def _to_folder(request: Request, goal: Goal) -> None:
             with current.guard(given.name):
                 made = _made(current, given)
                 with refusing_at(target):
-                    files, runs = fill_folder(made, goal, folder.path, request.max_n, request.seed)
+                    result = fill_folder(made, goal, folder.path, str(request.output), request)
                 # The folder is still complete for PyTorch, so this is only a remark.
-                if len(files[CONFIGS[0]]) > LARGEST_FILE:
+                if (folder.path / CONFIGS[0]).stat().st_size > LARGEST_FILE:
                     message = (
                         f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
                     )
                     current.remark(given.name, None, message)
                 with uninterrupted(), refusing_at(target):
                     folder.commit()
-                _keep_and_print(
-                    current, made, given, goal, str(request.output), tuple(files), files[WHOLE], made.longest, runs
-                )
+                _keep_and_print(current, result)
 
 
 def _require_apart(document: str | None, target: Path) -> None:
@@ -161,30 +157,18 @@ def _made(current: Session, given: Input) -> Export:
     return made
 
 
-def _keep_and_print(
-    current: Session,
-    made: Export,
-    given: Input,
-    goal: Goal,
-    output: str,
-    files: tuple[str, ...],
-    weights: bytes,
-    max_n: int | None,
-    runs: tuple[ExportRun, ...],
-) -> None:
+def _keep_and_print(current: Session, result: ExportResult) -> None:
     """Add an export to the results, and print what was written and how it ran."""
-    facts = made.target.facts
-    current.results.append(
-        ExportResult(given.name, given.kind, facts, goal, output, files, digest(weights), max_n, runs)
-    )
-    screen, reach = current.screen, ""
-    if max_n is not None:
-        reach = f", for words of {'' if current.request.length else 'up to '}{plural(max_n, 'symbol')}"
-    screen.line(f"{given.name} -> {output} ({goal}: {', '.join(files)}){reach}: {model_line(facts)}")
-    library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(goal)
+    current.results.append(result)
+    name, runs, screen, reach = result.input, result.runs, current.screen, ""
+    if result.max_n is not None:
+        reach = f", for words of {'' if current.request.length else 'up to '}{plural(result.max_n, 'symbol')}"
+    written = f"{result.output} ({result.to}: {', '.join(result.files)}){reach}"
+    screen.line(f"{name} -> {written}: {model_line(result.model)}")
+    library = {TORCH: TORCH, ONNX: ONNXRUNTIME}.get(result.to)
     if library is not None and not runs and installed(library):
         message = "the files written were not run: no random word has an exact output that is certain"
-        current.remark(given.name, None, message, tell=note)
+        current.remark(name, None, message, tell=note)
     elif library is not None and not runs:
         note(f"{library} is not installed, so the files written were not run")
     for run in runs:
@@ -194,4 +178,4 @@ def _keep_and_print(
         # A large difference in float32 is expected, and no sign of a fault.
         if run.dtype == "float64" and (run.difference is None or run.difference > EXACT):
             message = "float64 is too narrow for this network at these lengths: its outputs differ from the exact ones"
-            current.remark(given.name, None, message)
+            current.remark(name, None, message)

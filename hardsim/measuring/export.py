@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import compiled_text, evaluate
+from hardsim.campaign.options import Request
 from hardsim.campaign.words import drawn
 from hardsim.errors import HardsimError, Undecided
 from hardsim.network.transformer import LengthTable
@@ -27,14 +28,14 @@ from hardsim.reading.tensors import CONFIGS, WHOLE
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
-from hardsim.targets.base import ModelOptions, Target
+from hardsim.targets.base import ModelOptions, Target, digest
 from hardsim.targets.exported import config_json, layout_of, transformer_of
 from hardsim.targets.external import External
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.network_outputs import NetworkEngine
 from hardsim.targets.opening import of_document
-from hardsim.targets.result import InputKind, InputName, ModelFacts, Word
+from hardsim.targets.result import FLOAT64, InputKind, InputName, ModelFacts, Word
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float
@@ -109,6 +110,21 @@ class Export(ABC):
     layout: ExportLayout
     alphabet: Sequence[str]
     """The alphabet of the words that the export is run on."""
+    given: Input
+    """The input that has the network, or that it was compiled from."""
+
+    def result(
+        self,
+        goal: Goal,
+        output: str,
+        files: Iterable[str],
+        weights: bytes,
+        max_n: int | None,
+        runs: Iterable[ExportRun],
+    ) -> ExportResult:
+        """Return the result of an export: which files were written to the path `output`, and how they ran."""
+        name, kind, facts, sha256 = self.given.name, self.given.kind, self.target.facts, digest(weights)
+        return ExportResult(name, kind, facts, goal, output, tuple(files), sha256, max_n, tuple(runs))
 
     def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
         """Return a larger beta and the export compiled with it: `factor` times the beta of this one. Return None if the
@@ -188,8 +204,6 @@ class CompiledExport(Export):
     """A compiled network to export."""
 
     target: Subject
-    given: Input
-    """The input that the network was compiled from."""
     options: ModelOptions
 
     def sharper(self, factor: int) -> tuple[Fraction, Export] | None:
@@ -250,7 +264,7 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     beyond float64; Undecided as `compiled_text`."""
     if given.is_network:
         external = given.network(options)
-        return NetworkExport(external, network_json(external.network), layout_of(external), external.alphabet)
+        return NetworkExport(external, network_json(external.network), layout_of(external), external.alphabet, given)
     # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
     subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).as_read()
@@ -280,27 +294,26 @@ def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
 MODEL = "model.py"
 
 
-def fill_folder(
-    made: Export, goal: Goal, folder: Path, max_n: int, seed: int
-) -> tuple[dict[str, bytes], tuple[ExportRun, ...]]:
-    """Write the files of an export folder and, for torch, run them. Return the files by name, and the runs. Raises
-    OutOfRange as `folder_files`; OSError if the files cannot be written."""
+def fill_folder(made: Export, goal: Goal, folder: Path, output: str, request: Request) -> ExportResult:
+    """Write the files of an export folder and, for torch, run them. Return the result, which names the folder `output`.
+    Raises OutOfRange as `folder_files`; OSError if the files cannot be written."""
     files = folder_files(made, goal)
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return files, tuple(run_folder(made, folder, max_n, seed)) if goal == TORCH else ()
+    runs = run_folder(made, folder, request.max_n, request.seed) if goal == TORCH else ()
+    return made.result(goal, output, files, files[WHOLE], made.longest, runs)
 
 
-def fill_file(
-    made: Export, dtype: str, max_n: int, length: int | None, seed: int
-) -> tuple[bytes, int | None, tuple[ExportRun, ...]]:
-    """Return the bytes of an ONNX file, the largest length that it is for (None: any length), and its runs. Raises
-    InputError as `onnx_bytes`."""
-    lengths = range(1, max_n + 1) if length is None else range(length, length + 1)
+def fill_file(made: Export, output: str, request: Request) -> tuple[bytes, ExportResult]:
+    """Return the bytes of an ONNX file, and the result of its export to the path `output`. Raises InputError as
+    `onnx_bytes`."""
+    length, dtype = request.length, request.dtype or FLOAT64
+    lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
     data = onnx_bytes(made.layout, dtype, lengths[-1], length)
     # Tables of temperatures or encodings end at the largest length; a network without them takes any length.
     bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
-    return data, lengths[-1] if bounded else made.longest, tuple(run_onnx(made, data, dtype, lengths, seed))
+    most, runs = lengths[-1] if bounded else made.longest, run_onnx(made, data, dtype, lengths, request.seed)
+    return data, made.result("onnx", output, (Path(output).name,), data, most, runs)
 
 
 # ---- run beside the exact network ----
