@@ -86,7 +86,7 @@ from hardsim.measuring import bound as bounds
 from hardsim.measuring import critical as criticals
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.measuring.critical import CriticalResult
-from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
+from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.measuring.export import GOALS, ExportResult, export_of, fill_file, fill_folder
 from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
@@ -466,19 +466,21 @@ class Model:
         with self._call("eval", keywords, against, unjudged) as call:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
+            dps, engine = call.request.dps, call.request.engine
             if call.given.is_network:
-                return _outputs(call, words)
-            with self._input.about_alphabet():
-                given = [_word(word, self.alphabet) for word in words]
-            subject, longest = call.subject(), max(map(len, given))
-            call.precision(subject, longest)
-            options = CheckOptions(max_n=longest, dps=call.request.dps, engine=call.request.engine)
-            # One bad word must not lose the answers on the others.
-            found, bad = evaluated_apart(given, lambda some: list(evaluate(subject, some, options)))
-            engine, facts = call.request.engine, subject.facts
-            result = EvalResult(
-                subject.name, subject.kind, facts, engine, tuple(found), against=subject.against, errors=bad
-            )
+                network = call.given.network(call.options)
+                judge, given = NetworkJudge(network, dps, engine), [_word_of(word, network) for word in words]
+                found, bad = evaluated_apart(given, lambda some: [judge.evaluation(word) for word in some])
+                result = EvalResult.of(network, engine, found, bad)
+            else:
+                with self._input.about_alphabet():
+                    given = [_word(word, self.alphabet) for word in words]
+                subject, longest = call.subject(), max(map(len, given))
+                call.precision(subject, longest)
+                options = CheckOptions(max_n=longest, dps=dps, engine=engine)
+                # One bad word must not lose the answers on the others.
+                found, bad = evaluated_apart(given, lambda some: list(evaluate(subject, some, options)))
+                result = EvalResult.of(subject, engine, found, bad)
             call.failed(result)
         return result
 
@@ -535,7 +537,7 @@ class Model:
                 call.remark(text)
             for text in equiv_unused(request, self._input, given):
                 call.remark(text)
-            options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
+            options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if report_progress is None else lambda n, done, total: report_progress(done, total)
             return compare(self._input.semantics(where), given.semantics(beside), options, update)
 
@@ -576,9 +578,7 @@ class Model:
                     return criticals.critical(call.subject(), request.max_n, _passing(progress))
                 staff.join()
                 target = bound_subject(replace(call.subject(), epsilon=request.epsilon), request.gap)
-                options = CheckOptions(
-                    request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine
-                )
+                options = tried_of(request, target.subject)
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
                 expected = BoundOptions(gap=request.gap)
                 return bound_report(target, options, expected, _update(progress), crew)
@@ -959,19 +959,6 @@ def _word_of(word: object, subject: Target) -> Word:
     if subject.any_values and not isinstance(word, str | bytes) and isinstance(word, Iterable):
         return check_word(tuple(map(str, word)), subject.alphabet)
     return _word(word, subject.alphabet)
-
-
-def _outputs(call: _MethodCall, words: Sequence[Any]) -> EvalResult:
-    """Return the outputs of an external network on words."""
-    subject, engine = call.given.network(call.options), call.request.engine
-    judge = NetworkJudge(subject, call.request.dps, engine)
-    given = [_word_of(word, subject) for word in words]
-    found, bad = evaluated_apart(given, lambda some: [judge.evaluation(word) for word in some])
-    result = EvalResult(
-        subject.name, subject.kind, subject.facts, engine, tuple(found), against=subject.against, errors=bad
-    )
-    call.failed(result)
-    return result
 
 
 # ---- opening ----

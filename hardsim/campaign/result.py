@@ -40,6 +40,7 @@ from hardsim.records import (
     short,
     written,
 )
+from hardsim.targets.base import Target
 from hardsim.targets.result import (
     BALL,
     LONGEST_TOLD,
@@ -886,6 +887,14 @@ class EvalResult(Record):
     against: Against = None
     errors: tuple[WordError, ...] = ()
     """The words without an answer, because the reference or the program failed on them. They are not among `words`."""
+
+    @staticmethod
+    def of(
+        subject: Target, engine: str, words: Sequence[Evaluation], errors: Sequence[WordError], partial: bool = False
+    ) -> EvalResult:
+        """Return the result for words run on a subject."""
+        facts, against, found, bad = subject.facts, subject.against, tuple(words), tuple(errors)
+        return EvalResult(subject.name, subject.kind, facts, engine, found, partial, against, bad)
 
     @property
     def summary(self) -> str:

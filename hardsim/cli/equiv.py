@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
-from hardsim.measuring.equiv import EquivOptions, compare
+from hardsim.measuring.equiv import compare
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
 from hardsim.report.unused_options import equiv_unused
 from hardsim.targets.semantics import Semantics
@@ -47,7 +48,7 @@ def _require_two(given: Sequence[object]) -> None:
 
 def _compare(current: Session, left: Semantics, right: Semantics) -> None:
     request = current.request
-    options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
+    options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
     with bar(f"{left.name}, {right.name}") as shown:
         result = compare(left, right, options, shown.at_length)
     message = ResultText(

@@ -21,6 +21,7 @@ from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
 from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, print_evaluations, print_oracle_words
 from hardsim.report.network import print_outputs
+from hardsim.targets.base import Target
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.result import AUTO, FLOAT64, MPMATH, Word, WordError, apart
@@ -95,6 +96,19 @@ def network_words(texts: list[Source], subject: External) -> list[Word]:
         raise
 
 
+def _keep(
+    current: Session, subject: Target, words: Sequence[Word], found: Sequence[Evaluation], bad: Sequence[WordError]
+) -> None:
+    """Add the answers on words to the results, and print the heading of their table. Raises InputError if no word has
+    an answer."""
+    if bad and not found:
+        raise bad[0].error
+    # An interruption leaves words without an answer and without an error.
+    partly = len(found) + len(bad) < len(words)
+    current.results.append(EvalResult.of(subject, current.request.engine, found, bad, partly))
+    current.screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
+
+
 @uninterrupted()
 def _evaluate_network(current: Session, texts: list[Source], subject: External) -> None:
     """Answer all words by an external network; after an interruption, only the words before it."""
@@ -111,12 +125,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: External) 
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: {len(found)} of {len(words)} words were evaluated")
-    if bad and not found:
-        raise bad[0].error
-    partly, facts = len(found) + len(bad) < len(words), subject.facts
-    result = EvalResult(subject.name, "network", facts, engine, tuple(found), partly, subject.against, tuple(bad))
-    current.results.append(result)
-    current.screen.line((subject.name, "bold"), f"  {model_line(facts)}")
+    _keep(current, subject, words, found, bad)
     print_outputs(current.screen, found, subject.alphabet)
     undecided, wrong = sum(not one.decided for one in found), sum(one.right is False for one in found)
     if undecided:
@@ -135,7 +144,7 @@ def _evaluate_network(current: Session, texts: list[Source], subject: External) 
 @uninterrupted()
 def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     """Answer all words by one subject, and print them in one table; after an interruption, only the words before it."""
-    name, engine, facts = subject.name, current.request.engine, subject.facts
+    name, engine = subject.name, current.request.engine
     with about_alphabet(subject.formula):
         words = [parse_word(text, subject.alphabet) for text in texts]
     longest = max(map(len, words))
@@ -160,13 +169,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: the table of {name} is partial: it has {len(found)} of {len(words)} words")
-    if bad and not found:
-        raise bad[0].error
-    # An interruption leaves words without an answer and without an error.
-    partly = len(found) + len(bad) < len(words)
-    result = EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against, tuple(bad))
-    current.results.append(result)
-    current.screen.line((name, "bold"), f"  {model_line(facts)}")
+    _keep(current, subject, words, found, bad)
     print_evaluations(current.screen, found, subject.alphabet)
     undecided = sum(not one.decided for one in found)
     if undecided:

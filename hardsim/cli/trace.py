@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.options import Request, require_one_regime
@@ -14,10 +13,11 @@ from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
-from hardsim.measuring.trace import TraceResult, trace_network, trace_of
+from hardsim.measuring.trace import trace_target
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
 from hardsim.targets.external import External
+from hardsim.targets.result import Word
 from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.subject import Subject
 
@@ -48,24 +48,21 @@ def _trace(current: Session, text: Source, target: Sink | None, subject: Subject
     with about_alphabet(subject.formula):
         word = parse_word(text, subject.alphabet)
     current.precision(subject, len(word))
-    with interruptible():
-        result = trace_of(subject, word, current.request.engine, current.request.dps)
-    _show(current, result, target, subject.alphabet)
+    _show(current, subject, word, target)
 
 
 @uninterrupted()
 def _trace_external(current: Session, texts: list[Source], target: Sink | None, subject: External) -> None:
-    (word,) = network_words(texts, subject)
+    _show(current, subject, network_words(texts, subject)[0], target)
+
+
+def _show(current: Session, subject: Subject | External, word: Word, target: Sink | None) -> None:
     with interruptible():
-        result = trace_network(subject, word, current.request.engine, current.request.dps)
-    _show(current, result, target, subject.alphabet)
-
-
-def _show(current: Session, result: TraceResult, target: Sink | None, alphabet: Any) -> None:
+        result = trace_target(subject, word, current.request.engine, current.request.dps)
     names = current.request.head or []
     chosen = result.chosen(names)
     current.results.append(result)
-    print_trace(current.screen, result, names, alphabet)
+    print_trace(current.screen, result, names, subject.alphabet)
     answers = result.answers
     if answers.agree is False:
         say(f"{result.input}: the answers on this word differ")

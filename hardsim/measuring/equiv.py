@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
-from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting
+from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, CheckOptions, effort_at, interesting
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
 from hardsim.campaign.result import InputDigest, Length, Partial, Possible, Reach, Seed, Verdict, verdict_summary
 from hardsim.campaign.verdict import words_tried
@@ -79,19 +79,9 @@ class EquivResult(Record):
         return self.word is None
 
 
-@dataclass(frozen=True, slots=True)
-class EquivOptions:
-    """Options that choose the words (see `CheckOptions`)."""
-
-    max_n: int = 8
-    exhaustive: int = 2**16
-    samples: int | None = None
-    seed: int = 0
-
-
-def compare(left: Semantics, right: Semantics, options: EquivOptions, report: Report | None = None) -> EquivResult:
-    """Compare the answers of two files. A KeyboardInterrupt ends the comparison with a result that is marked partial.
-    Raises InputError if their alphabets are different sets."""
+def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Report | None = None) -> EquivResult:
+    """Compare the answers of two files on the words that the options choose. A KeyboardInterrupt ends the comparison
+    with a result that is marked partial. Raises InputError if their alphabets are different sets."""
     right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
     work = _Automata(left, right) if _automata(left, right) else _Words(left, right, options, report)
@@ -156,7 +146,7 @@ class _Automata:
 class _Words:
     """The comparison of two oracles on words, the shortest first."""
 
-    def __init__(self, left: Semantics, right: Semantics, options: EquivOptions, report: Report | None) -> None:
+    def __init__(self, left: Semantics, right: Semantics, options: CheckOptions, report: Report | None) -> None:
         self.sides, self.options, self.report = (left, right), options, report
         self.alphabet = left.alphabet
         self.places = Numbering(left.alphabet)

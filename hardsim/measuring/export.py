@@ -114,16 +114,10 @@ class Export(ABC):
     """The input that has the network, or that it was compiled from."""
 
     def result(
-        self,
-        goal: Goal,
-        output: str,
-        files: Iterable[str],
-        weights: bytes,
-        max_n: int | None,
-        runs: Iterable[ExportRun],
+        self, goal: Goal, output: str, files: Iterable[str], data: bytes, max_n: int | None, runs: Iterable[ExportRun]
     ) -> ExportResult:
-        """Return the result of an export: which files were written to the path `output`, and how they ran."""
-        name, kind, facts, sha256 = self.given.name, self.given.kind, self.target.facts, digest(weights)
+        """Return the result of an export to the path `output`; `data` are the bytes of its weights."""
+        name, kind, facts, sha256 = self.given.name, self.given.kind, self.target.facts, digest(data)
         return ExportResult(name, kind, facts, goal, output, tuple(files), sha256, max_n, tuple(runs))
 
     def sharper(self, factor: int) -> tuple[Fraction, Export] | None:

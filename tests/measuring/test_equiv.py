@@ -10,11 +10,11 @@ import hardsim
 from hardsim.errors import Interrupted
 from hardsim.lang.ast import Formula
 from hardsim.lang.regex import automaton as automata
-from hardsim.measuring.equiv import EquivOptions, EquivResult, compare
+from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.semantics import Semantics
 from tests.cli.conftest import interrupt, written
-from tests.support.check import Verdict, read_input
+from tests.support.check import CheckOptions, Verdict, read_input
 from tests.support.language import FormulaFile, InputError, SourceError, parse_expression
 from tests.support.strategies import formulas
 
@@ -43,18 +43,18 @@ def tried(result: EquivResult) -> list[tuple[int, int, bool]]:
 
 
 def test_two_expressions_are_the_same_at_every_length(tmp_path: Path) -> None:
-    result = compare(regex(tmp_path, "(a|b)*"), regex(tmp_path, "!([^ab])", "b a"), EquivOptions(max_n=1))
+    result = compare(regex(tmp_path, "(a|b)*"), regex(tmp_path, "!([^ab])", "b a"), CheckOptions(max_n=1))
     assert (result.verdict, result.word, result.same, result.lengths) == (Verdict.PROVED, None, True, ())
     assert "every word of every length" in result.reach
 
 
 def test_the_empty_word_makes_no_difference(tmp_path: Path) -> None:
-    assert compare(regex(tmp_path, "a*"), regex(tmp_path, "a+"), EquivOptions()).verdict is Verdict.PROVED
+    assert compare(regex(tmp_path, "a*"), regex(tmp_path, "a+"), CheckOptions()).verdict is Verdict.PROVED
 
 
 def test_two_expressions_differ_first_where_they_do(tmp_path: Path) -> None:
     """Only one of the expressions contains a{30}; it is found although --max-n is 2."""
-    result = compare(regex(tmp_path, "a*"), regex(tmp_path, "a{0,29}|a{31,}"), EquivOptions(max_n=2))
+    result = compare(regex(tmp_path, "a*"), regex(tmp_path, "a{0,29}|a{31,}"), CheckOptions(max_n=2))
     assert (result.verdict, result.word) == (Verdict.REFUTED, ("a",) * 30)
     assert (result.answer, result.other_answer) == (True, False)
     assert result.reach == "they differ on a word of length 30, the shortest"
@@ -62,7 +62,7 @@ def test_two_expressions_differ_first_where_they_do(tmp_path: Path) -> None:
 
 def test_too_large_a_product_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(automata, "MAX_PAIRS", 10)
-    result = compare(regex(tmp_path, "a{40}", "a"), regex(tmp_path, "a{41}", "a"), EquivOptions())
+    result = compare(regex(tmp_path, "a{40}", "a"), regex(tmp_path, "a{41}", "a"), CheckOptions())
     assert (result.verdict, result.word) == (Verdict.UNDECIDED, None)
     assert "agree up to length 10" in result.reach
 
@@ -73,7 +73,7 @@ def test_too_large_a_product_is_undecided(tmp_path: Path, monkeypatch: pytest.Mo
 @given(formulas("abc", 2), formulas("abc", 2))
 def test_formulas_differ_on_the_first_word_on_which_they_do(one: Formula, other: Formula) -> None:
     left, right = (of_formula(FormulaFile(("a", "b", "c"), each), "0" * 64).semantics() for each in (one, other))
-    result = compare(left, right, EquivOptions(max_n=4))
+    result = compare(left, right, CheckOptions(max_n=4))
     words = [word for n in range(1, 5) for word in product("abc", repeat=n)]
     differing = [word for word in words if left.oracle(word) != right.oracle(word)]
     assert result.word == (differing[0] if differing else None)
@@ -83,8 +83,8 @@ def test_formulas_differ_on_the_first_word_on_which_they_do(one: Formula, other:
 
 def test_the_order_of_the_alphabets_does_not_matter() -> None:
     """The first difference follows the order of the first file's alphabet."""
-    assert compare(formula("O (first & b)"), formula("O (first & b)", "b a"), EquivOptions()).same
-    assert compare(formula("a", "b a"), formula("b", "a b"), EquivOptions()).word == ("b",)
+    assert compare(formula("O (first & b)"), formula("O (first & b)", "b a"), CheckOptions()).same
+    assert compare(formula("a", "b a"), formula("b", "a b"), CheckOptions()).word == ("b",)
 
 
 def test_a_program_and_a_formula_are_compared() -> None:
@@ -97,7 +97,7 @@ def test_a_program_and_a_formula_are_compared() -> None:
 
 
 def test_every_word_is_tried_as_far_as_they_are_few() -> None:
-    result = compare(formula("b"), formula("b"), EquivOptions(max_n=10, exhaustive=2**6, samples=3))
+    result = compare(formula("b"), formula("b"), CheckOptions(max_n=10, exhaustive=2**6, samples=3))
     assert [whole for *_, whole in tried(result)] == [True] * 6 + [False] * 4
     assert result.reach.startswith("they are the same on all 126 words up to length 6 and ")
     assert result.reach.endswith(f" of {2**7 + 2**8 + 2**9 + 2**10:,} words of lengths 7 to 10")
@@ -105,25 +105,25 @@ def test_every_word_is_tried_as_far_as_they_are_few() -> None:
 
 def test_a_difference_of_samples_says_how_far_every_word_was_tried() -> None:
     left, right = formula("b"), formula("b & len < 12")
-    result = compare(left, right, EquivOptions(max_n=14, exhaustive=2**6))
+    result = compare(left, right, CheckOptions(max_n=14, exhaustive=2**6))
     assert result.word is not None
     assert len(result.word) == 12
     assert result.reach.endswith("length 12, the shortest found: every word was tried up to length 6")
     many = " ".join(f"s{k}" for k in range(99))
-    none = compare(formula("true", many), formula("len < 3", many), EquivOptions(exhaustive=0, samples=0))
+    none = compare(formula("true", many), formula("len < 3", many), CheckOptions(exhaustive=0, samples=0))
     assert none.reach.endswith("the shortest found: no length was tried in full")
-    nearest = compare(left, formula("b & len < 7"), EquivOptions(max_n=14, exhaustive=2**6))
+    nearest = compare(left, formula("b & len < 7"), CheckOptions(max_n=14, exhaustive=2**6))
     assert nearest.reach == "they differ on a word of length 7, the shortest"
 
 
 def test_members_of_an_expression_are_tried(tmp_path: Path) -> None:
     """The language has one word of a length among 4^40, which no random draw would find."""
     odd = regex(tmp_path, "(abca|dabb)*", "a b c d")
-    result = compare(odd, formula("false", "a b c d"), EquivOptions(max_n=40, exhaustive=0, samples=1))
+    result = compare(odd, formula("false", "a b c d"), CheckOptions(max_n=40, exhaustive=0, samples=1))
     assert result.word is not None
     assert len(result.word) == 4
     longer = regex(tmp_path, "(abcaddbc){5}", "a b c d")
-    result = compare(formula("false", "a b c d"), longer, EquivOptions(max_n=40, exhaustive=10))
+    result = compare(formula("false", "a b c d"), longer, CheckOptions(max_n=40, exhaustive=10))
     assert result.word == tuple("abcaddbc" * 5)
     assert (result.answer, result.other_answer) == (False, True)
 
@@ -131,17 +131,17 @@ def test_members_of_an_expression_are_tried(tmp_path: Path) -> None:
 def test_examples_are_tried_however_long(tmp_path: Path) -> None:
     """The file's only word, ab repeated to length 20, is tried although --max-n is 3."""
     pinned = regex(tmp_path, "(ab){10}", header=f"accept: {'ab' * 10}\n")
-    result = compare(formula("false"), pinned, EquivOptions(max_n=3))
+    result = compare(formula("false"), pinned, CheckOptions(max_n=3))
     assert result.word == tuple("ab" * 10)
     assert [one.n for one in result.lengths] == [1, 2, 3, 20]
-    assert compare(pinned, formula("#[a] = 10 & len = 20"), EquivOptions(max_n=3)).reach.endswith(
+    assert compare(pinned, formula("#[a] = 10 & len = 20"), CheckOptions(max_n=3)).reach.endswith(
         "all 14 words up to length 3 and 1 pinned word of 20 symbols"
     )
 
 
 def test_the_words_depend_on_the_seed_alone() -> None:
     def words(seed: int) -> list[tuple[int, int]]:
-        result = compare(formula("b"), formula("b"), EquivOptions(max_n=30, exhaustive=8, seed=seed))
+        result = compare(formula("b"), formula("b"), CheckOptions(max_n=30, exhaustive=8, seed=seed))
         return [(one.words, one.accepted) for one in result.lengths]
 
     assert words(1) == words(1) != words(2)
@@ -152,13 +152,13 @@ def test_the_words_depend_on_the_seed_alone() -> None:
 
 def test_alphabets_are_the_same_set(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="different alphabets: a b; a b c"):
-        compare(formula("b"), regex(tmp_path, "b", "a b c"), EquivOptions())
+        compare(formula("b"), regex(tmp_path, "b", "a b c"), CheckOptions())
 
 
 def test_a_long_alphabet_is_shortened() -> None:
     left, right = formula("true", " ".join(f"s{k}" for k in range(30))), formula("true")
     with pytest.raises(InputError, match=r"s19 \.\.\. \(30 symbols\); a b\n"):
-        compare(left, right, EquivOptions())
+        compare(left, right, CheckOptions())
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_an_interruption_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) 
 
 def test_nothing_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, "hardsim.targets.semantics.Accepts.many")
-    result = compare(formula("b"), formula("b"), EquivOptions())
+    result = compare(formula("b"), formula("b"), CheckOptions())
     assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang.valuations import Alphabet, Exclusion, Numbering, Valuations, members_of, same_spelling, same_symbols
-from hardsim.measuring.equiv import EquivOptions, compare
+from hardsim.measuring.equiv import compare
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.semantics import Members, Semantics
 from tests.cli.conftest import written
@@ -101,7 +101,7 @@ def test_expressions_are_compared_over_alphabets_written_differently(
         regex(tmp_path, "a.re", left, over_sets(one, backwards)),
         regex(tmp_path, "b.re", right, over_sets(other, False)),
     )
-    result = compare(a, b, EquivOptions())
+    result = compare(a, b, CheckOptions())
     expected = first_apart(one, other, a.alphabet)
     if expected is not None:
         assert (result.verdict, result.word) == (Verdict.REFUTED, expected)
@@ -120,7 +120,7 @@ def test_formulas_and_expressions_are_compared_over_alphabets_written_differentl
     said = of_formula(parse_text(f"{left}\n{formula}\n", "f.ltl"), "0" * 64).semantics()
     expression = regex(tmp_path, "e.re", right, over_sets(pattern, True))
     sides = (expression, said) if swapped else (said, expression)
-    result = compare(*sides, EquivOptions(max_n=4))
+    result = compare(*sides, CheckOptions(max_n=4))
     assert result.word == first_apart(pattern, FORMULAS[formula], sides[0].alphabet)
     assert result.verdict is (Verdict.CERTIFIED if result.word is None else Verdict.REFUTED)
     if result.word is None:
@@ -158,11 +158,11 @@ def test_constraints_that_say_the_same_are_the_same(tmp_path: Path) -> None:
     one = regex(tmp_path, "a.re", "props: p q r\nat-most-one: p q r", ".*{p}[^{q}]")
     two = regex(tmp_path, "b.re", f"props: r q p\n{pairs}", ".*{p}[{r}{p}{}]")
     three = regex(tmp_path, "c.re", f"props: r q p\n{pairs}", ".*{p}[{r}{p}]")
-    assert compare(one, two, EquivOptions()).verdict is Verdict.PROVED
-    assert compare(two, three, EquivOptions()).word == ("{p}", "{}")
+    assert compare(one, two, CheckOptions()).verdict is Verdict.PROVED
+    assert compare(two, three, CheckOptions()).word == ("{p}", "{}")
     other = regex(tmp_path, "d.re", "props: r q p", ".*")
     with pytest.raises(InputError, match="different alphabets"):
-        compare(one, other, EquivOptions())
+        compare(one, other, CheckOptions())
 
 
 def test_every_order_of_a_word(tmp_path: Path) -> None:
