@@ -94,7 +94,7 @@ from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.network.dense import JudgedAt
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.proving import prove as proving
-from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
+from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down
 from hardsim.proving.prove import ProofResult
 from hardsim.reading.tensors import is_network_folder
@@ -428,8 +428,8 @@ class Model:
             proving.require_provable(request)
             if call.given.is_network:
                 require_file_made(request, call.given)
-                call.remark(NO_PROOF.reason)
-                network = call.target()
+                network = call.given.network(call.options)
+                call.remark(network.prover().reason)
                 found = check_with_proof(network, requested_of(request, network), _update(progress))
                 call.failed(found)
                 return found

@@ -18,7 +18,7 @@ from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.proving import prove as proving
-from hardsim.proving.proof_before_words import NO_PROOF, check_with_proof
+from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down
 from hardsim.proving.prove import UNUSED, ProofResult, plan_proof, require_provable
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
@@ -71,7 +71,7 @@ class _Work:
         request, current = self.current.request, self.current
         options = check_options_of(request, subject)
         with uninterrupted():
-            current.remark(subject.name, None, NO_PROOF.reason)
+            current.remark(subject.name, None, subject.prover().reason)
             with bar(subject.name, cost=cost_of(subject, options)) as shown:
                 result = check_with_proof(subject, options, shown.update)
             message = result_text(result, subject.alphabet, self.tables)

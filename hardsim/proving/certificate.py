@@ -25,7 +25,7 @@ from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valua
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import AttentionHead, Matrix, Transformer
-from hardsim.program.hard_attention import Affine, Head, Kind, Weighting
+from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.formulas.account import Account, account_of
 from hardsim.proof.formulas.facts import Facts, TooLarge
@@ -34,6 +34,7 @@ from hardsim.proof.formulas.network import sites_up_to
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.result import NotProved
 from hardsim.records import Embedded, Record, one_of, written
+from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.result import InputName
 from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import checker_of, digests, rejection
@@ -61,7 +62,9 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
     length), after the checker has accepted it. For a hard-attention model it states that the network computes the
     formula that it was compiled from. Raises Undecided if the checker does not accept the certificate (it knows fewer
     constructions than the prover)."""
-    file = subject.source_formula
+    claim = subject.prover()
+    assert isinstance(claim, HeadsClaim)
+    file = claim.formula
     core, users = desugar(file), own_predicates(file)
     if max_n is None:
         facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
@@ -69,7 +72,7 @@ def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str
         facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
 
     def made() -> dict[str, Any]:
-        claims = _Claims(subject, core, account_of(facts, subject.program, core))
+        claims = _Claims(claim, core, account_of(facts, subject.program, core))
         return {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
@@ -317,11 +320,12 @@ class _Claims:
     """The claims of a certificate: its nodes, and the meaning of coordinates and heads in the prover's account of the
     program."""
 
-    def __init__(self, subject: Subject, core: Core, account: Account) -> None:
-        self.core, program = core, subject.program
+    def __init__(self, claim: HeadsClaim, core: Core, account: Account) -> None:
+        self.core = core
+        program: Program = claim.target.program
         self.heads: dict[str, dict[str, Any]] = {}
         self.means: dict[str, tuple[str, Literal]] = {}
-        self.users = {item.name: item for item in subject.source_formula.predicates}
+        self.users = {item.name: item for item in claim.formula.predicates}
         self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
         self.formula = formula_json(self.core, self.users)
         self.nodes: list[list[Any]] = self.formula["nodes"]
@@ -472,9 +476,10 @@ def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
 def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
     """Require that a certificate is about the network of a compiled or hard-attention model. Raises Rejected with the
     first place of difference; `name` is the name of the model in the message."""
-    if not subject.by_heads:
+    claim = subject.prover()
+    if not isinstance(claim, HeadsClaim):
         raise Rejected("the certificate is about a formula, not about a program or a model")
-    network = network_json(subject.model, {item.name: item for item in subject.source_formula.predicates})
+    network = network_json(subject.model, {item.name: item for item in claim.formula.predicates})
     found = difference(document["model"], network, "model")
     require(found is None, f"{found}: differs from that of {name}")
 

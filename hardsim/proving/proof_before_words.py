@@ -17,8 +17,9 @@ from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
-from hardsim.proving.prove import prove_attention, prove_subject
+from hardsim.proving.prove import ProofResult, prover_of
 from hardsim.targets.base import Target
+from hardsim.targets.claims import AttentionClaim, Claim, HeadsClaim
 from hardsim.targets.result import AUTO
 from hardsim.targets.subject import Subject
 
@@ -29,7 +30,6 @@ MOST_POSITIONS = 256
 
 TOO_LONG = NoProof(f"a check asks the prover only up to length {LONGEST}")
 TOO_WIDE = NoProof(f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included")
-NO_PROOF = NoProof("hardsim has no proofs for external networks yet, so only the words tried are certified")
 
 
 def check_with_proof(
@@ -47,30 +47,31 @@ def check_with_proof(
 
     A result without a contradiction gets example words, and a mismatch the place where it begins. Raises InputError as
     for `check_subject`; Contradiction if a word contradicts a proof."""
-    if not isinstance(subject, Subject):
-        result = check_subject(subject, options, progress, crew, memory)
-        return _not_asked(result, NO_PROOF)
-    result = explained(subject, options, _combined(subject, options, progress, crew, memory))
-    return replace(result, constant=constant_reach(subject, result))
+    claim = subject.prover()
+    if isinstance(claim, NoProof):
+        return _not_asked(check_subject(subject, options, progress, crew, memory), claim)
+    result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
+    return replace(result, constant=constant_reach(claim.target, result))
 
 
 def _combined(
-    subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew | None, memory: Memory | None
+    claim: Claim, options: CheckOptions, progress: Report | None, crew: Crew | None, memory: Memory | None
 ) -> CheckResult:
-    unasked, proofs = _unasked(subject, options), list[tuple[Verdict, str]]()
+    subject: Subject = claim.target
+    by_heads, unasked, proofs = isinstance(claim, HeadsClaim), _unasked(claim, options), list[ProofResult]()
     result = to_the_report(
-        lambda: None if unasked else proofs.append(_proof(subject, options.max_n)),
+        lambda: None if unasked else proofs.append(prover_of(claim)(subject, options.max_n, search=0)),
         lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
     )
     if not proofs:
         return result if unasked is None else _not_asked(result, unasked)
-    verdict, reach = proofs[0]
+    verdict, reach = proofs[0].verdict, proofs[0].reach
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):
-        return replace(result, proof=reach if subject.one_network else result.proof)
+        return replace(result, proof=reach if by_heads else result.proof)
     if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
-        return _contradicted(subject, options, result)
-    if not subject.one_network:
+        return _contradicted(claim, options, result)
+    if not by_heads:
         if verdict is not Verdict.PROVED and result.agreed and not result.partial:
             return replace(result, proof="not proved: `hardsim prove` says why")
         if verdict is not Verdict.PROVED or result.partial or result.verdict is not Verdict.CERTIFIED:
@@ -92,38 +93,21 @@ def _not_asked(result: CheckResult, why: NoProof) -> CheckResult:
     return replace(result, proof=f"not asked: {why.reason}", unasked=why)
 
 
-def _unasked(subject: Subject, options: CheckOptions) -> NoProof | None:
+def _unasked(claim: Claim, options: CheckOptions) -> NoProof | None:
     """Return the reason why the prover is not asked; None if it is asked."""
+    subject: Subject = claim.target
     if subject.against is not None:
         return NoProof(f"a proof is about the compiled network, and says nothing of {subject.against}")
     if options.engine != AUTO:
         return NoProof(f"a check asks the prover only with --engine {AUTO}")
-    ask = "`hardsim prove` runs every word"
-    gaps = f"the weights alone do not settle every length ({ask})"
-    if subject.one_network:
-        if not subject.by_heads:
-            return NoProof(gaps)
-        return TOO_LONG if options.max_n > LONGEST else None
-    if not subject.in_range:
-        return NoProof(f"an integer of the program may leave the range -n to n ({ask})")
-    if isinstance(subject.law, NoProof):
-        return NoProof(f"{gaps}: {subject.law.reason}")
-    if subject.given_temperature:
-        return NoProof("a check asks the prover only about the temperature that hardsim chooses, and one was given")
+    if isinstance(claim, AttentionClaim):
+        if claim.by_words is not None:
+            return claim.by_words
+        if subject.given_temperature:
+            return NoProof("a check asks the prover only about the temperature that hardsim chooses, and one was given")
     if options.max_n > LONGEST:
         return TOO_LONG
-    if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > MOST_POSITIONS:
-        return TOO_WIDE
-    return None
-
-
-def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
-    """Return the verdict of the prover and, as text, the words that it covers."""
-    if subject.one_network:
-        proved = prove_subject(subject, max_n, heads_only=not subject.proves_formula, search=0)
-        return proved.verdict, proved.reach
-    found = prove_attention(subject, max_n, search=0)
-    return found.verdict, found.reach
+    return TOO_WIDE if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > MOST_POSITIONS else None
 
 
 def _beyond(result: CheckResult) -> bool:
@@ -137,17 +121,17 @@ def _beyond(result: CheckResult) -> bool:
     return any(length.undecided for length in result.lengths if length.n > result.max_n)
 
 
-def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
+def _contradicted(claim: Claim, options: CheckOptions, result: CheckResult) -> CheckResult:
     """Return the result if it contradicts no proof: hard attention differs from the program, or a gap from the file's
     declaration, and no proof claims these. Raise Contradiction otherwise."""
     mismatch, violation, facts = result.mismatch, result.violation, result.model
-    if not subject.one_network and mismatch is not None and mismatch.soft == mismatch.hard:
+    if isinstance(claim, AttentionClaim) and mismatch is not None and mismatch.soft == mismatch.hard:
         return result
     if mismatch is None and violation is not None and violation.declared:
         return result
     word = "a word" if mismatch is None else f"the word {' '.join(mismatch.word)}"
     how = f" (regime {facts.regime}, temperature {facts.temperature}, beta {facts.beta})" if facts.regime else ""
     raise Contradiction(
-        f"{subject.name} was proved for every word up to {options.max_n}, but {word} contradicts it: "
+        f"{claim.target.name} was proved for every word up to {options.max_n}, but {word} contradicts it: "
         f"{result.reach}{how}"
     )

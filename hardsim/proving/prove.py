@@ -54,6 +54,7 @@ from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
+from hardsim.targets.claims import AttentionClaim, Claim, HeadsClaim
 from hardsim.targets.result import Word, settled
 from hardsim.targets.subject import HALF, Subject, SubjectRecord, own_predicates
 
@@ -257,15 +258,14 @@ class ProofPlan:
 
 
 def plan_proof(subject: Subject, request: Request) -> ProofPlan:
-    """Plan the proof of a subject: by its heads for a formula and for any input with one network for every length, by
-    its lengths for any other hard-attention model or program. Raises InputError if SMT queries were asked for and there
-    can be none."""
-    min_n, max_n, formula = request.min_n, request.max_n, subject.proves_formula
-    if request.smt is not None and not formula and subject.by_heads:
-        message = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
-        raise InputError(message, "Leave out --smt.")
-    if subject.by_heads:
-        arguments = subject, max_n, request.heads_only or not formula, request.search, request.all_n
+    """Plan the proof of a subject: by its heads, or by its lengths. Raises InputError if SMT queries were asked for and
+    there can be none."""
+    min_n, max_n, claim = request.min_n, request.max_n, subject.prover()
+    if isinstance(claim, HeadsClaim):
+        if claim.heads_only and request.smt is not None:
+            message = f"{subject.name} is no formula, and --smt writes queries of proofs by heads only for formulas"
+            raise InputError(message, "Leave out --smt.")
+        arguments = subject, max_n, request.heads_only, request.search, request.all_n
         by_heads = partial(prove_subject, *arguments, min_n=min_n, bounded=bounded(request))
         return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
     plain = subject.without_budget()
@@ -283,6 +283,12 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
             reach, remark = possible, f"{limit}: lengths up to {possible} are examined"
     by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n, all_n=request.all_n)
     return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
+
+
+def prover_of(claim: Claim) -> Callable[..., ProofResult]:
+    """Return the function that proves a claim about its target, up to a length."""
+    table: dict[type, Callable[..., ProofResult]] = {HeadsClaim: prove_subject, AttentionClaim: prove_attention}
+    return table[type(claim)]
 
 
 # ---- after a proof ----
@@ -330,15 +336,18 @@ def prove_subject(
     bounded: bool = True,
     report: Report | None = None,
 ) -> ProofResult:
-    """Prove a subject for every word of length `min_n` to `max_n`, or look for a word that refutes it among up to
-    `search` short words and those that the failed proof suggests. With `all_n`, prove every length as well, in other
-    arithmetic; if that fails, the lengths to `max_n` are an answer only if they were asked for (`bounded`). `report` is
-    called with the number of heads done and of all heads. No word is run after a proof: see `confirmed`. Raises
-    InputError if the temperature is not positive somewhere, or the lengths have too many positions together;
+    """Prove a subject by its heads for every word of length `min_n` to `max_n`, or look for a word that refutes it
+    among up to `search` short words and those that the failed proof suggests. With `all_n`, prove every length as well,
+    in other arithmetic; if that fails, the lengths to `max_n` are an answer only if they were asked for (`bounded`).
+    `report` is called with the number of heads done and of all heads. No word is run after a proof: see `confirmed`.
+    Raises InputError if the temperature is not positive somewhere, or the lengths have too many positions together;
     InvariantError if the specification's hard attention is not what it declares, on a word that was tried;
     Contradiction if every length is proved, but not the lengths to `max_n`."""
-    core = None if heads_only else desugar(subject.file)
-    users = {} if heads_only else own_predicates(subject.file)
+    claim = subject.prover()
+    assert isinstance(claim, HeadsClaim)
+    heads_only = heads_only or claim.heads_only
+    core = None if heads_only else desugar(claim.formula)
+    users = {} if heads_only else own_predicates(claim.formula)
     proof = prove(subject.model, subject.program, max_n, core, users, min_n, report)
     general = prove_general(subject.model, subject.program, core, users) if all_n else None
     tried, mismatch = 0, None

@@ -18,6 +18,8 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
+from hardsim.proof.shared.result import NoProof
+from hardsim.targets.claims import Claim
 from hardsim.targets.result import ModelFacts, Opened, Word
 
 At = Literal["first", "last"]
@@ -159,6 +161,10 @@ class Target(ABC):
     def require_digits(self, max_n: int, dps: int | None) -> None:  # noqa: B027
         """Require that mpmath can run words of up to `max_n` symbols, with `dps` decimal digits if that is given.
         Raises InputError if it would need too many digits."""
+
+    @abstractmethod
+    def prover(self) -> Claim | NoProof:
+        """Return what can be proved of the target; or the reason why there is no proof."""
 
     @abstractmethod
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:

@@ -19,6 +19,7 @@ from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
+from hardsim.proof.shared.result import NoProof
 from hardsim.targets.base import Target
 from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions, unjudged
 from hardsim.targets.result import ModelFacts, Word, apart
@@ -163,6 +164,10 @@ class External(Target):
                 message = f"on the word {shown_word(word, self.alphabet)}: {error.message}"
                 raise InputError(message, error.hint) from None
         return ExpectedOutputs.at(places)
+
+    def prover(self) -> NoProof:
+        """Return the reason why there is no proof."""
+        return NoProof("hardsim has no proofs for external networks yet, so only the words tried are certified")
 
     def require_reference(self) -> None:
         """Require that there is something to compare the outputs with. Raises InputError if there is no reference."""

@@ -8,6 +8,7 @@ from hardsim.hard.batch_hard import BatchHard
 from hardsim.lang.ast import FormulaFile
 from hardsim.network.columns import Defined
 from hardsim.program.hard_attention import Program
+from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.subject import Subject
 
 
@@ -41,10 +42,9 @@ class FormulaTarget(Subject):
         """True: the proof compares the network with the formula."""
         return True
 
-    @property
-    def by_heads(self) -> bool:
-        """True: its heads are constructions."""
-        return self.one_network
+    def prover(self) -> Claim:
+        """Return what can be proved: by heads, which are constructions, that the network computes the formula."""
+        return HeadsClaim(self, self.formula) if self.one_network else super().prover()
 
     @property
     def own(self) -> bool:

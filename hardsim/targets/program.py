@@ -25,14 +25,9 @@ class ProgramTarget(Subject):
     """The program with its construction."""
 
     @property
-    def structural(self) -> bool:
-        """True if gaps and ranges are known for all words from how the program was built."""
-        return not self.compiled.guards
-
-    @property
     def in_range(self) -> bool:
         """True if the integers of every word are known to stay in their range."""
-        return self.structural
+        return not self.compiled.guards
 
     def too_many_text(self, words: str) -> str:
         """Return the reason why a length is not proved whose `words` words are not all tried."""

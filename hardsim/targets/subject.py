@@ -33,6 +33,7 @@ from hardsim.run.forward import Trace
 from hardsim.run.mp import ACCURATE_DIGITS, choose_digits, digits_needed
 from hardsim.run.soft import nearest, output_settled, rounded, side
 from hardsim.targets.base import Target
+from hardsim.targets.claims import AttentionClaim, Claim
 from hardsim.targets.result import (
     MPMATH,
     Answer,
@@ -81,27 +82,14 @@ class Subject(Target):
 
     # ---- what the kinds of subjects answer ----
 
-    @property
-    def source_formula(self) -> FormulaFile:
-        """The formula that the network computes if that is proved: the one that the subject was compiled from, also
-        as a hard-attention model. InvariantError if there is none."""
-        return self.file
-
-    @property
-    def by_heads(self) -> bool:
-        """True if a proof by heads covers all lengths: gaps and ranges are known from the constructions, and one
-        network serves every length."""
-        return False
+    def prover(self) -> Claim:
+        """Return what can be proved: that softmax answers as hard attention does."""
+        return AttentionClaim(self)
 
     @property
     def confirmed(self) -> bool:
         """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of a file."""
         return True
-
-    @property
-    def structural(self) -> bool:
-        """True if gaps and ranges are known for all words from how the program was built."""
-        return False
 
     @property
     def in_range(self) -> bool:

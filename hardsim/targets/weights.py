@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import FormulaFile
+from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.subject import Subject
 
 
@@ -30,10 +31,12 @@ class WeightsTarget(Subject):
         """True if hardsim compiled the model from a formula."""
         return self.origin is not None
 
-    @property
-    def by_heads(self) -> bool:
-        """True if its heads are constructions, and one network serves every length."""
-        return self.one_network and self.structural
+    def prover(self) -> Claim:
+        """Return what can be proved: that the heads do what they should, if they are the constructions of a formula in
+        one network for every length."""
+        if self.one_network and self.structural and self.origin is not None:
+            return HeadsClaim(self, self.origin, heads_only=True)
+        return super().prover()
 
     def without_budget(self) -> WeightsTarget:
         """Return this target with the same network at a given temperature, as Theorem 26 has it."""
@@ -43,11 +46,6 @@ class WeightsTarget(Subject):
         schedule = parse_arith(f"({1 / budget.beta})*({budget.temperature})")
         program = budget.scaled(self.program)
         return replace(self, program=program, sharpness=None, stored=None, schedule=schedule, softmax=True)
-
-    @property
-    def source_formula(self) -> FormulaFile:
-        """The formula that the model was compiled from. InvariantError if there is none."""
-        return self._there(self.origin, "no formula")
 
     @property
     def fixed_weights(self) -> bool:

@@ -126,7 +126,7 @@ def run_to(ending: str, hardsim: Cli, directory: Path, monkeypatch: pytest.Monke
     if ending == "bad":
         written(path, "alphabet: a b\n  \na S d\n")
     if ending == "internal":
-        monkeypatch.setattr("hardsim.proving.proof_before_words.prove_subject", lambda *_, **__: _fail())
+        monkeypatch.setattr("hardsim.proving.prove.prove_subject", lambda *_, **__: _fail())
     if ending == "interrupted":
         interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 1)
     requested = {

@@ -9,7 +9,7 @@ from tests.support.language import formulas_directory
 
 PLACES = {
     "check": (
-        "hardsim.proving.proof_before_words.prove_subject",
+        "hardsim.proving.prove.prove_subject",
         "hardsim.campaign.check.plan_words",
         "hardsim.campaign.judges.HardJudge.tally",
     ),

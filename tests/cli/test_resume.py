@@ -78,7 +78,7 @@ def test_a_complete_file_gives_the_same_report_at_once(
 
     never = Mock(side_effect=AssertionError("nothing is to be run"))
     monkeypatch.setattr("hardsim.proving.proof_before_words.check_subject", never)
-    monkeypatch.setattr("hardsim.proving.proof_before_words.prove_subject", never)
+    monkeypatch.setattr("hardsim.proving.prove.prove_subject", never)
     again = hardsim("check", since, "--regime", "all", "--resume", path, "--workers", "3")
     assert (again.code, again.out) == (first.code, first.out)
 

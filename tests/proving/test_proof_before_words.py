@@ -10,6 +10,7 @@ import pytest
 
 from hardsim.errors import Contradiction
 from hardsim.proving import proof_before_words
+from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import LONGEST, MOST_POSITIONS
 from hardsim.proving.prove import ProofResult
 from tests.support.attention_models import some_a_by_words
@@ -54,8 +55,8 @@ def lengths_proved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         return prover
 
-    monkeypatch.setattr(proof_before_words, "prove_subject", watched(prove_subject))
-    monkeypatch.setattr(proof_before_words, "prove_attention", watched(prove_attention))
+    monkeypatch.setattr(proving, "prove_subject", watched(prove_subject))
+    monkeypatch.setattr(proving, "prove_attention", watched(prove_attention))
     return found
 
 
@@ -186,6 +187,6 @@ def test_without_a_proof_of_a_program_the_words_decide(tmp_path: Path, monkeypat
     def failing(*arguments: Any, **named: Any) -> ProofResult:
         return replace(prove_attention(*arguments, **named), verdict=Verdict.UNDECIDED)
 
-    monkeypatch.setattr(proof_before_words, "prove_attention", failing)
+    monkeypatch.setattr(proving, "prove_attention", failing)
     result = check_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2))
     assert result.verdict is Verdict.CERTIFIED

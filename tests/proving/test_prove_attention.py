@@ -193,7 +193,7 @@ def test_too_many_words(tmp_path: Path) -> None:
         "too many"
     )
     subject = program_of(tmp_path, SECOND)
-    assert not subject.structural
+    assert not subject.in_range
     assert reasons(prove(subject, 3, every=4))[2] == (
         "its integers may leave their range on some of the 8 words, which are too many to be tried"
     )
@@ -227,7 +227,7 @@ def test_a_structural_program_is_refuted_at_too_high_a_temperature() -> None:
 
 def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> None:
     subject = program_of(tmp_path, SECOND)
-    assert not subject.structural
+    assert not subject.in_range
     real = subject.oracle
 
     def wrong(word: Word) -> Answer:

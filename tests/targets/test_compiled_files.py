@@ -11,6 +11,7 @@ import pytest
 
 from hardsim.campaign.engines import HardRunner
 from hardsim.proving.prove import confirmed
+from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.stored import store_program
 from tests.support.check import (
     CheckOptions,
@@ -111,7 +112,7 @@ def another_way(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize("edit", [None, another_way])
 def test_a_file_as_it_was_written_is_proved_by_its_construction(edit: Edit | None, tmp_path: Path) -> None:
     subject = read_input(str(edited(tmp_path, edit))).compile(ModelOptions())
-    assert subject.structural
+    assert isinstance(subject.prover(), HeadsClaim)
     assert check_with_proof(subject, CheckOptions(max_n=LONGEST)).verdict is Verdict.PROVED
     assert confirmed(prove_subject(subject, 20, heads_only=True)).verdict is Verdict.PROVED
 
@@ -122,11 +123,11 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     subject = opened(edited(tmp_path, EDITS[name]), ModelOptions())
     if subject is None:
         return
-    assert subject.structural is (name in STILL_COMPILED)
+    assert isinstance(subject.prover(), HeadsClaim) is (name in STILL_COMPILED)
     result = check_with_proof(subject, CheckOptions(max_n=LONGEST))
     assert result.verdict is not Verdict.PROVED
     require(subject, result)
-    if subject.structural:
+    if isinstance(subject.prover(), HeadsClaim):
         assert prove_subject(subject, LONGEST, heads_only=True).verdict is Verdict.REFUTED
         return
     # `prove` runs every word of such a file, or takes all it needs from the actual weights.
@@ -170,7 +171,7 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
         return
     assert (subject.sharpness is None) is (options.epsilon is not None)
     result = check_with_proof(subject, CheckOptions(max_n=LONGEST))
-    if subject.sharpness is not None and not subject.structural:
+    if subject.sharpness is not None and not isinstance(subject.prover(), HeadsClaim):
         assert result.verdict is not Verdict.PROVED
     if subject.sharpness is None:
         if result.violation is not None:
@@ -205,6 +206,6 @@ def test_a_file_is_shown_with_the_labels_of_its_formula(tmp_path: Path) -> None:
         document["program"]["meanings"] = {"S4": "everything"}
 
     subject = read_input(str(edited(tmp_path, forged))).compile(ModelOptions())
-    assert subject.structural
+    assert isinstance(subject.prover(), HeadsClaim)
     assert [head.purpose for head in subject.program.heads] == ["a S b, read at the last position with !a | b"]
     assert "everything" not in subject.program.meanings.values()
