@@ -593,7 +593,7 @@ class Model:
         """
         with self._call("compile", keywords) as call:
             subject = call.subject()
-            if call.request.hard and not subject.proves_formula:
+            if call.request.hard and not subject.of_formula:
                 call.remark(call.request.softening())
             text = compiled_text(subject, call.request.hard, call.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)

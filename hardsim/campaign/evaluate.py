@@ -62,7 +62,7 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
     for every length; else that of Theorem 26 at each length up to `max_n`. Raises Undecided if no temperature gives an
     error of at most epsilon; OutOfRange if a program leaves the range that its construction covers."""
     if hard or subject.one_network:
-        return (store_program if hard or not subject.proves_formula else store_text)(subject), ()
+        return (store_program if hard or not subject.of_formula else store_text)(subject), ()
     if subject.temperature is not None and not subject.given_temperature:
         return store_program(subject, subject.temperature), ()
     prepared = preparation(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))

@@ -36,7 +36,7 @@ def command(request: Request) -> None:
     with Sink(output, "-o") as target, session("compile", request, targets=[target]) as current:
 
         def write(subject: Subject) -> None:
-            if request.hard and not subject.proves_formula:
+            if request.hard and not subject.of_formula:
                 current.remark(subject.name, None, request.softening())
             if not request.hard and subject.by_theorem:
                 require_affordable(subject, CheckOptions(max_n=request.max_n), range(1, request.max_n + 1))

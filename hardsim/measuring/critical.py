@@ -45,6 +45,7 @@ from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.shared.result import HeadProof, LinkProof, Proof, WorstCase
 from hardsim.proving.prove import EVERY, affordable, known_by_structure, known_by_words, settled_length, words_of
 from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
+from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Title, Word, settled
 from hardsim.targets.subject import Subject, own_predicates
 
@@ -232,7 +233,8 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
 
 def _search(subject: Subject) -> _Search:
     """Return the search for a subject's brackets. It raises as `critical` does."""
-    if subject.proves_formula:
+    claim = subject.prover()
+    if isinstance(claim, HeadsClaim) and not claim.heads_only:
         subject.require_specified("a critical beta")
         return _FormulaSearch(subject)
     # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.

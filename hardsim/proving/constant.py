@@ -35,6 +35,7 @@ from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import REGIMES
 from hardsim.program.sharpness import Budget
 from hardsim.proving.prove import prove_subject
+from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.subject import Subject
 
 LONGEST = 64
@@ -47,10 +48,11 @@ MOST_SYMBOLS, MOST_STATES, MOST_PAIRS = 16, 200, 20_000
 """Most symbols of an alphabet, states of an automaton, and pairs of states, for which Hahn's limit is decided."""
 
 
-def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | None:
+def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
     """Return the lengths to which the checked network is right; None if its temperature is not constant, its encodings
     are not bounded, no head attends by score, or the mismatch is not one between softmax and hard attention."""
-    if not subject.proves_formula or not subject.specified or result.partial:
+    subject: Subject = claim.target
+    if not isinstance(claim, HeadsClaim) or claim.heads_only or not subject.specified or result.partial:
         return None
     budget, mismatch = subject.budget, result.mismatch
     # Hahn's limit needs logits in a range that does not depend on the length: constant temperature, bounded encodings.
@@ -64,7 +66,7 @@ def constant_reach(subject: Subject, result: CheckResult) -> ConstantReach | Non
         return None
     wrong = None if mismatch is None else len(mismatch.word)
     to, proved = _right_to(subject, result, wrong)
-    core = desugar(subject.file)
+    core = desugar(claim.formula)
     farther_n, farther_beta = None, None
     if wrong is not None and subject.against is None:
         farther_n = min(2 * wrong, max(LONGEST, wrong))

@@ -51,7 +51,7 @@ def check_with_proof(
     if isinstance(claim, NoProof):
         return _not_asked(check_subject(subject, options, progress, crew, memory), claim)
     result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
-    return replace(result, constant=constant_reach(claim.target, result))
+    return replace(result, constant=constant_reach(claim, result))
 
 
 def _combined(

@@ -36,7 +36,7 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
     try:
         text = (
             smt_text(writer(subject.model, subject.program), subject.name)
-            if subject.proves_formula
+            if result.proof is not None
             else _of_program(result)
         )
     except NotProved as failure:

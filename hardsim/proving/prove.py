@@ -360,7 +360,7 @@ def prove_subject(
     if mismatch is not None:
         reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
     else:
-        reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(subject, proof, general, tried)
+        reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(claim, proof, general, tried)
     theorem = FROM_HEADS[heads_only] if general is not None and general.proved else ""
     parting = None if mismatch is None else parting_of(subject, mismatch, CheckOptions(max_n=len(mismatch.word)))
     return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only,
@@ -398,9 +398,10 @@ def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) 
     )
 
 
-def _why_not(subject: Subject, proof: Proof, general: Proof | None, tried: int) -> str:
+def _why_not(claim: HeadsClaim, proof: Proof, general: Proof | None, tried: int) -> str:
     """Return the reason why there is neither a proof nor a word that refutes, and the next step to try."""
-    stored = subject.proves_formula and subject.name.endswith(".json")
+    subject: Subject = claim.target
+    stored = not claim.heads_only and subject.name.endswith(".json")
     beta = f"{'the formula compiled with ' if stored else ''}--beta above {subject.budget.beta}"
     link = proof.failing
     assert link is not None

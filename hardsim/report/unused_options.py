@@ -108,7 +108,7 @@ def _declares(one: Input) -> bool:
 def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
     """Return remarks on options that change nothing, where only the compiled network shows this."""
     remarks = []
-    if request.counting is not None and subject.proves_formula and not subject.facts.counting:
+    if request.counting is not None and subject.of_formula and not subject.facts.counting:
         remarks.append("--counting: not used; the formula compares no counts")
     if command == "compile" and "max_n" in request.written and (request.hard or not subject.by_theorem):
         remarks.append("--max-n: not used; the written network reads words of every length")

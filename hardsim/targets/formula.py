@@ -18,6 +18,7 @@ class FormulaTarget(Subject):
     differ from what the formula compiles to."""
 
     kind = "ltl"
+    of_formula = True
 
     formula: FormulaFile
     """The formula that the network was compiled from; its `at` is the position at which this target is read."""
@@ -36,11 +37,6 @@ class FormulaTarget(Subject):
     def hard_model(self, program: Program) -> BatchHard:
         """Return exact hard attention that runs bit by bit."""
         return BatchHard(program)
-
-    @property
-    def proves_formula(self) -> bool:
-        """True: the proof compares the network with the formula."""
-        return True
 
     def prover(self) -> Claim:
         """Return what can be proved: by heads, which are constructions, that the network computes the formula."""

@@ -97,8 +97,8 @@ class Subject(Target):
         return True
 
     @property
-    def proves_formula(self) -> bool:
-        """True if a proof by heads is about a formula, and not only about hard attention."""
+    def of_formula(self) -> bool:
+        """True for the network of a formula, which is written with its formula."""
         return False
 
     @property
