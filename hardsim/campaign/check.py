@@ -41,7 +41,7 @@ from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
 from hardsim.errors import InputError
 from hardsim.lang.words import count_words
 from hardsim.targets.base import Target
-from hardsim.targets.result import AUTO, BALL, ENGINES, FLOAT64, MPMATH, Answer, Word, WordError, settled
+from hardsim.targets.result import AUTO, ENGINES, FLOAT64, MPMATH, Answer, Word, WordError, settled
 from hardsim.targets.subject import Subject
 
 SHARD, SHARD_SYMBOLS = 64, 512
@@ -59,13 +59,6 @@ WIDTH = 1e-6
 """Upper limit of the relative difference between two enclosures of a margin, where a word is run among different
 words."""
 ZERO = Fraction(0)
-NO_ANSWER = "hard attention itself gives no answer on a word: its outputs do not select exactly one symbol"
-HOW = {
-    AUTO: "in float64 with rigorous error bounds",
-    FLOAT64: "in float64 with rigorous error bounds",
-    BALL: "in ball arithmetic",
-    MPMATH: "in mpmath (no rigorous enclosure)",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,8 +93,3 @@ FORMATS: dict[str, NumberFormat] = {
 e4m3fn."""
 DOUBLE = NumberFormat("float64", 53, -1022, float(np.finfo(np.float64).max))
 """The format that stands for exact numbers where formats are compared; nothing is rounded to it."""
-
-
-def format_named(name: str) -> Any:
-    """Return the format with a name; None if there is none."""
-    return FORMATS.get(name)

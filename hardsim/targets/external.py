@@ -1,9 +1,8 @@
-"""The check of external networks against their expected outputs: certified float64 on whole batches, and balls for the
-words that float64 cannot decide.
+"""External networks as targets, with the reference that gives their expected outputs.
 
 An external network has no hard attention and no semantics of its own. Its expected outputs come from a reference: a
-specification, the semantics of a file, or a function. To judge a word is to compare the outputs of the network, which
-are known between two ends, with the expected outputs (`expected.Rule`).
+specification, the semantics of a file, or a function. `campaign.judges` compares the outputs of the network, which are
+known between two ends, with the expected outputs (`expected.Rule`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SMT-LIB 2 queries about the scores of a row, for programs and hard-attention models (see `smt_program`).
+"""SMT-LIB 2 queries about the scores of a row, for programs and hard-attention models (see `programs.smt`).
 
 A coordinate at one kind of position is its span's offset plus an integer times its step, which has queries of its
 own. So a score, stated from the rows of W_Q and W_K, is a function of i, j and n, plus multiples of integers; a row

@@ -1,5 +1,5 @@
 """SMT-LIB 2 queries about rows whose scores are one product q k, for programs and hard-attention models (see
-`smt_program`).
+`programs.smt`).
 
 - *product*: the query form lies in its span, keys are on a lattice of step s; two scores that differ do so by |q|
   times a multiple of s, and |q| is at least one of the claimed functions where it is not 0;

@@ -1,5 +1,5 @@
 """SMT-LIB 2 queries that sums of coordinates lie in their spans, for programs and hard-attention models (see
-`smt_program`): in their bounds, lattices, shares and isolated zeros.
+`programs.smt`): in their bounds, lattices, shares and isolated zeros.
 
 A *share* is queried like a lattice, by identities of polynomials. That its denominators are, by name, those of its
 parts is checked while the query is written, since it is no numerical fact. An *isolated zero* of a part is assumed

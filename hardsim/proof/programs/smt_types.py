@@ -1,5 +1,5 @@
 """SMT-LIB 2 queries about scores of a row that follow from types, for programs and hard-attention models (see
-`smt_program`).
+`programs.smt`).
 
 A coordinate at one position is written out from the network's own numbers, back to the embedding. The symbol is one
 of the alphabet; hidden units and sums are computed. The value that a head reads is within its span or, if the head
