@@ -238,7 +238,7 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
         raise error
 
     lines = [f"{name}: {spoken(OPTIONS[name].help_of(command, brief=True))}" for name in types]
-    answer.__signature__ = taken.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    answer.__signature__ = taken.replace(parameters=[*own, *added])  # type: ignore[attr-defined]  # functions take attributes
     answer.__doc__ = "\n            ".join([f"{method.__doc__}\n        Options:", *lines])
     return answer
 
