@@ -12,7 +12,7 @@ from benchmarks.dense import DensePass
 from benchmarks.naive import NaivePass
 from benchmarks.timing import Answers, Pass
 from hardsim.campaign.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
-from hardsim.campaign.theorem26 import plan_length, prepare_words
+from hardsim.campaign.preparation import plan_length, prepare_words
 from hardsim.campaign.words import sample_words
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble

@@ -593,7 +593,7 @@ def test_an_option_with_a_value_is_what_python_takes(typed: str, written: str) -
 
 
 def test_what_is_undecided_names_options_as_python_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hardsim.sharpening.recursion.HALVINGS", 0)
+    monkeypatch.setattr("hardsim.sharpening.theorem26.HALVINGS", 0)
     model = hardsim.load(SHIPPED / "flipflop.ahat.json")
     raised(Undecided, model.compile, max_n=3, epsilon="0.0001", match="allow a larger error with epsilon$")
 

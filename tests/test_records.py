@@ -21,7 +21,7 @@ import hardsim
 from hardsim.campaign.result import Evaluation, Mapped, Parting, Shown, TemperatureRange, Tie, WordsResult
 from hardsim.measuring.critical import Bracket
 from hardsim.measuring.head_patterns import HeadLeast, HeadTie
-from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
+from hardsim.proof.programs.every_length import HeadDecay, ProgramArgument
 from hardsim.proof.shared.result import NoProof
 from hardsim.records import (
     LONGEST_REPR,

@@ -15,6 +15,7 @@ from itertools import groupby, islice, takewhile
 from random import Random
 from typing import Any
 
+from hardsim.campaign.by_target import judging_of
 from hardsim.campaign.checkpoint import Memory
 from hardsim.campaign.engines import (
     MARGIN,
@@ -22,18 +23,17 @@ from hardsim.campaign.engines import (
 from hardsim.campaign.failures import given_up
 from hardsim.campaign.growth import growth
 from hardsim.campaign.interrupts import interruptible, to_the_report, uninterrupted
-from hardsim.campaign.judging import judging_of
 from hardsim.campaign.options import Request
-from hardsim.campaign.result import CheckResult, HardUndecided, Mismatch, Violation
-from hardsim.campaign.search import SEARCHED, Start, nearest, waves
-from hardsim.campaign.tally import MOST_FAILURES, Tally, first_of
-from hardsim.campaign.theorem26 import (
+from hardsim.campaign.preparation import (
     LengthPlan,
     Preparation,
     plan_length,
     prepare_words,
     tied,
 )
+from hardsim.campaign.result import CheckResult, HardUndecided, Mismatch, Violation
+from hardsim.campaign.search import SEARCHED, Start, nearest, waves
+from hardsim.campaign.tally import MOST_FAILURES, Tally, first_of
 from hardsim.campaign.verdict import JudgedCounts, WordCounts, judge, shorter_left
 from hardsim.campaign.void_bounds import first_failure
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWords, WordPlan, plan_words, planned_count

@@ -26,8 +26,8 @@ from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.network.integers import Exact, largest, widened
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import Terms, Transformer
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
-from hardsim.program.sharpness import Budget
 from hardsim.run.arithmetic import Column, Value, linear
 from hardsim.run.ball import bound_of, lower, upper
 from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded

@@ -11,8 +11,8 @@ from typing import Literal
 from hardsim.campaign.check import CheckOptions, Deciding, words_of
 from hardsim.campaign.engines import HardRunner
 from hardsim.campaign.judges import HardJudge
+from hardsim.campaign.preparation import Preparation, plan_length, prepare_words
 from hardsim.campaign.result import Evaluation, Tie, undecided_word
-from hardsim.campaign.theorem26 import Preparation, plan_length, prepare_words
 from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.transformer import LengthTable
 from hardsim.targets.result import Answer, Word

@@ -26,14 +26,14 @@ from hardsim.campaign.engines import (
 )
 from hardsim.campaign.failures import tallied
 from hardsim.campaign.obstacles import hard_undecided
-from hardsim.campaign.result import Evaluation, Mismatch, OutputEnds, PlaceOutputs
-from hardsim.campaign.rows import theorem_length
-from hardsim.campaign.tally import Extreme, Tally, extreme, first_of, settle_answer
-from hardsim.campaign.theorem26 import (
+from hardsim.campaign.preparation import (
     LengthPlan,
     refuted_gap,
     unpacked,
 )
+from hardsim.campaign.result import Evaluation, Mismatch, OutputEnds, PlaceOutputs
+from hardsim.campaign.rows import theorem_length
+from hardsim.campaign.tally import Extreme, Tally, extreme, first_of, settle_answer
 from hardsim.campaign.workers import Shard
 from hardsim.hard.exact import HardTrace
 from hardsim.network.dense import Token

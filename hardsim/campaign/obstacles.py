@@ -15,8 +15,8 @@ from itertools import combinations_with_replacement
 from math import comb
 
 from hardsim.campaign.engines import HardRunner
+from hardsim.campaign.preparation import prepare_words
 from hardsim.campaign.result import HardUndecided, Tie, word_summary
-from hardsim.campaign.theorem26 import prepare_words
 from hardsim.campaign.words import enumerate_words
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words

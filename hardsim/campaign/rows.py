@@ -13,11 +13,11 @@ from hardsim.campaign.engines import (
     Place,
     head_bounds,
 )
-from hardsim.campaign.result import HeadResult, JudgedLength, LayerResult, LengthResult, TemperatureRange, Violation
-from hardsim.campaign.tally import COUNTS, Tally, settle
-from hardsim.campaign.theorem26 import (
+from hardsim.campaign.preparation import (
     LengthPlan,
 )
+from hardsim.campaign.result import HeadResult, JudgedLength, LayerResult, LengthResult, TemperatureRange, Violation
+from hardsim.campaign.tally import COUNTS, Tally, settle
 from hardsim.campaign.void_bounds import void_after
 from hardsim.lang.reals import lower, upper
 from hardsim.lang.words import count_words

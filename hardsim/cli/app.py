@@ -8,8 +8,7 @@ import sys
 from contextlib import suppress
 
 from hardsim.campaign.interrupts import answer_signals, interruptible, leave_signals
-
-INTERRUPTED = 130
+from hardsim.cli.exit_codes import INTERRUPTED
 
 
 def run(arguments: list[str] | None = None) -> int:

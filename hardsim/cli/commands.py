@@ -14,10 +14,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hardsim.campaign.options import Request
-from hardsim.cli import streams
+from hardsim.cli import exit_codes, streams
+from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import all_options, flag, plainly, renamed, signed, taking
-from hardsim.cli.streams import CODES, LostOutput, say, warn
+from hardsim.cli.streams import LostOutput, say, warn
 from hardsim.errors import InputError, did_you_mean
 from hardsim.examples import located
 from hardsim.version import __version__
@@ -196,7 +197,7 @@ def dispatch(arguments: list[str] | None = None) -> int:
             arguments = [name for text in expanded for name in glob(text) or [text]]
     code = _dispatch(arguments)
     option = _misplaced(arguments)
-    if code == streams.BAD_INPUT and option is not None:
+    if code == exit_codes.BAD_INPUT and option is not None:
         warn(f"{option} was read as a file or a word, because it stands after '--': write options before '--'")
     return code
 
@@ -204,7 +205,7 @@ def dispatch(arguments: list[str] | None = None) -> int:
 def _dispatch(arguments: list[str]) -> int:
     if not streams.open_streams():
         say("error: standard output is closed; send it somewhere, such as /dev/null")
-        return streams.BAD_INPUT
+        return exit_codes.BAD_INPUT
     try:
         code = _code(arguments)
         sys.stdout.flush()  # what was printed may still be waiting for its reader
@@ -212,9 +213,9 @@ def _dispatch(arguments: list[str]) -> int:
     except LostOutput as lost:
         streams.drop_stdout()
         if lost.unread:
-            return streams.CLOSED_PIPE
+            return exit_codes.CLOSED_PIPE
         say(f"error: standard output cannot be written ({lost}); send it somewhere else")
-        return streams.worst([*lost.codes, streams.BAD_INPUT])
+        return exit_codes.worst([*lost.codes, exit_codes.BAD_INPUT])
 
 
 def require_completion() -> None:
@@ -240,12 +241,12 @@ def _code(arguments: list[str]) -> int:
     except typer.Exit as left:
         return left.exit_code
     except SystemExit as left:  # typer's own way to leave, where completion is concerned
-        return left.code if isinstance(left.code, int) else streams.AGREED
+        return left.code if isinstance(left.code, int) else exit_codes.AGREED
     except USAGE_ERROR as error:
         say(*_usage_message(error, arguments))
-        return streams.BAD_INPUT
+        return exit_codes.BAD_INPUT
     except LostOutput:
         raise
     except Exception as error:
         return streams.report(error)
-    return streams.AGREED
+    return exit_codes.AGREED

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from hardsim.campaign.options import OPTIONS, Request
-from hardsim.cli import streams
+from hardsim.cli import exit_codes, streams
 from hardsim.cli.report import (
     COMMAND,
     INPUTS,
@@ -64,7 +64,7 @@ def command(request: Request) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch, RESULTS)
         found = run(stored_request, place.absolute(), document, silent=True)
-        if found.code == streams.INTERRUPTED:
+        if found.code == exit_codes.INTERRUPTED:
             raise typer.Exit(found.code)
         now = _kept(document)
     differing = list(differences(_results(before.value), _results(now.value)))
@@ -83,7 +83,7 @@ def command(request: Request) -> None:
         screen.line(f"  {path or 'the top level'}: {_short(one)} then, {_short(other)} now", folds=False)
     if len(differing) > MOST:
         screen.line(f"  and {len(differing) - MOST:,} more")
-    raise typer.Exit(streams.MISMATCH if differing else streams.AGREED)
+    raise typer.Exit(exit_codes.MISMATCH if differing else exit_codes.AGREED)
 
 
 def _kept(path: Path) -> Reader:

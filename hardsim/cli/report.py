@@ -22,7 +22,7 @@ from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.options import ALL, OPTIONS, Request
 from hardsim.campaign.workers import Crews, crews
-from hardsim.cli import streams
+from hardsim.cli import exit_codes, streams
 from hardsim.cli.check import Work
 from hardsim.cli.estimate import bar
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
@@ -74,7 +74,7 @@ def command(request: Request) -> None:
         copied = replace(request, files=files, lines=False, written=written)
         found = run(copied, draft, draft / RESULTS)
         # Without a complete run there is nothing that `replay` could compare with.
-        if found.code == streams.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
+        if found.code == exit_codes.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
             raise typer.Exit(found.code)
         try:
@@ -84,7 +84,7 @@ def command(request: Request) -> None:
         except InputError as error:  # what was found keeps its exit code
             codes = [found.code, streams.report(error)]
             say("no report was written")
-            raise typer.Exit(streams.worst(codes)) from None
+            raise typer.Exit(exit_codes.worst(codes)) from None
     if not request.quiet:
         where = os.path.join(request.output or "", "index.html")
         Screen().line(f"report: {where} and report.tex; `hardsim replay` runs it again", folds=False)
@@ -98,7 +98,7 @@ def command(request: Request) -> None:
 class ReportRun:
     """The outcome of a run: its exit code, the parts of the pages, and the errors."""
 
-    code: int = streams.AGREED
+    code: int = exit_codes.AGREED
     parts: list[Part] = field(default_factory=list)
     errors: list[Failure] = field(default_factory=list)
 

@@ -17,7 +17,7 @@ import typer
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
 from hardsim.campaign.options import ALL, JSON, OPTIONS, TEXT, Request
 from hardsim.campaign.result import Verdict
-from hardsim.cli import streams
+from hardsim.cli import exit_codes, streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
@@ -44,11 +44,11 @@ from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"
 ENDINGS = {
-    streams.AGREED: Ending.PASSED,
-    streams.MISMATCH: Ending.FAILED,
-    streams.BAD_INPUT: Ending.ERROR,
-    streams.UNDECIDED: Ending.SKIPPED,
-    streams.INTERNAL: Ending.ERROR,
+    exit_codes.AGREED: Ending.PASSED,
+    exit_codes.MISMATCH: Ending.FAILED,
+    exit_codes.BAD_INPUT: Ending.ERROR,
+    exit_codes.UNDECIDED: Ending.SKIPPED,
+    exit_codes.INTERNAL: Ending.ERROR,
 }
 """Ending of an outcome, by the exit code of the input."""
 TAKEN_OF_BOTH = "no alphabet was given, so it consists of the symbols of both"
@@ -130,7 +130,7 @@ class Session:
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
-        ending = Ending.FAILED if code == streams.UNDECIDED and self.request.require else ENDINGS[code]
+        ending = Ending.FAILED if code == exit_codes.UNDECIDED and self.request.require else ENDINGS[code]
         # The one-line message has no hint; the details have.
         text, place = error.message if isinstance(error, InputError) else message, None
         if isinstance(error, SourceError) and error.source.name in (name, name and path_of(name)):
@@ -424,7 +424,7 @@ class Session:
         `weaker` explains that its verdict is weaker than required."""
         with self.printing():
             self.screen.flush()
-        code = streams.MISMATCH if not agreed else streams.UNDECIDED if undecided or weaker else streams.AGREED
+        code = exit_codes.MISMATCH if not agreed else exit_codes.UNDECIDED if undecided or weaker else exit_codes.AGREED
         if code:
             self.codes.append(code)
         if left:
@@ -444,7 +444,7 @@ class Session:
             ending = Ending.FAILED
         # An interrupted result without a mismatch is no verdict on its input.
         elif left and agreed:
-            ending, code = Ending.SKIPPED, streams.INTERRUPTED
+            ending, code = Ending.SKIPPED, exit_codes.INTERRUPTED
         elif shown.verdict == Verdict.OBSERVED and agreed:
             ending = Ending.SKIPPED
         message = "; ".join([": ".join(filter(None, (shown.verdict, shown.reach))), *reasons])
@@ -485,22 +485,24 @@ class Session:
     @property
     def code(self) -> int:
         """Return the exit code of the outcomes so far."""
-        return streams.INTERRUPTED if self.interrupted else streams.worst(self.codes)
+        return exit_codes.INTERRUPTED if self.interrupted else exit_codes.worst(self.codes)
 
     def _summary(self, missed: Sequence[NotRun]) -> RunSummary:
         """Count the inputs by outcome."""
         # An input may have both a result and an error, if one of its regimes failed.
         read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.results}
         failed = [one for one in self.errors if one.input is not None and one.input != self.request.against]
-        refused = {one.input for one in failed if one.exit_code == streams.BAD_INPUT and one.input in read - answered}
+        refused = {
+            one.input for one in failed if one.exit_code == exit_codes.BAD_INPUT and one.input in read - answered
+        }
         left_out = {one.input for one in missed} - answered - {one.input for one in failed}
         return RunSummary(
             inputs=self.named or len(self.names),
             results=len(self.results),
-            unread=sum(one.exit_code == streams.BAD_INPUT and one.input not in read for one in failed),
+            unread=sum(one.exit_code == exit_codes.BAD_INPUT and one.input not in read for one in failed),
             refused=len(refused),
-            undecided=sum(one.exit_code == streams.UNDECIDED for one in failed),
-            internal=sum(one.exit_code == streams.INTERNAL for one in failed),
+            undecided=sum(one.exit_code == exit_codes.UNDECIDED for one in failed),
+            internal=sum(one.exit_code == exit_codes.INTERNAL for one in failed),
             not_run=len(left_out),
         )
 
@@ -523,7 +525,7 @@ class Session:
         """Return the run as a record for reports that other programs read."""
         outcomes, reason = list(self.outcomes), NOT_RUN[self.stopped]
         for one in missed:
-            left = self.code if self.interrupted else streams.AGREED
+            left = self.code if self.interrupted else exit_codes.AGREED
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
         message = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: only what was finished before is listed"] if self.interrupted else []
@@ -604,7 +606,7 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                 lost.codes = current.codes
                 if not lost.unread:
                     for found in current.outcomes:
-                        if found.code == streams.MISMATCH:  # which nobody may have seen
+                        if found.code == exit_codes.MISMATCH:  # which nobody may have seen
                             say(*found.details.split("\n"))
                 raise
 

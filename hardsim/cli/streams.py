@@ -1,36 +1,17 @@
-"""Standard streams and exit codes: results go to standard output, messages and errors to standard error."""
+"""Standard streams: results go to standard output, messages and errors to standard error."""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
 from io import BufferedWriter, BytesIO, FileIO, TextIOWrapper
 from typing import Any
 
+from hardsim.cli import exit_codes
 from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
 from hardsim.visible import visible
-
-AGREED, MISMATCH, BAD_INPUT, UNDECIDED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
-CLOSED_PIPE = 141
-"""Exit code 128 + SIGPIPE, which the shell reports for any tool whose reader has gone."""
-WORST_FIRST = (INTERNAL, MISMATCH, BAD_INPUT, UNDECIDED)
-
-CODES = """\
-Exit codes: 0 agreed (or nothing to compare), 1 a mismatch (the word is printed), 2 bad input or usage, 3 undecided,
-4 internal error, 130 interrupted, 141 the reader of the output has gone. With several inputs all are tried; the exit
-code is the first of 4, 1, 2, 3 that occurred.
-"""
-
-
-def worst(codes: Sequence[int]) -> int:
-    """Return the exit code for several inputs: the first of 4, 1, 2, 3 among their exit codes; 0 if all are 0."""
-    return min(filter(None, codes), key=WORST_FIRST.index, default=AGREED)
-
-
-# ---- the streams ----
 
 
 class LostOutput(Exception):
@@ -154,8 +135,8 @@ def note(text: str, *more: str) -> None:
 def report(error: BaseException, name: str | None = None) -> int:
     """Report an error of the input `name` on standard error, and return the exit code. An exception that hardsim did
     not raise on purpose is a defect of hardsim."""
-    code = error.exit_code if isinstance(error, HardsimError) else INTERNAL
-    if code == INTERNAL and not isinstance(error, WorkerFailure):
+    code = error.exit_code if isinstance(error, HardsimError) else exit_codes.INTERNAL
+    if code == exit_codes.INTERNAL and not isinstance(error, WorkerFailure):
         say(*internal(error, name).split("\n"))
         return code
     # An error has made visible what it quotes: the line breaks that are left are its own.

@@ -13,7 +13,7 @@ from hardsim.errors import InputError
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.unread_files import naming
-from hardsim.proving.certificate import (
+from hardsim.proving.formula_certificate import (
     Compared,
     VerifyResult,
     check_formula,

@@ -24,6 +24,7 @@ from hardsim.campaign.growth import fitted
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import hard_undecided
+from hardsim.campaign.preparation import LengthPlan, Preparation, plan_length, tied
 from hardsim.campaign.result import (
     Assumption,
     FirstFailure,
@@ -51,7 +52,6 @@ from hardsim.campaign.result import (
 )
 from hardsim.campaign.rows import exceeded, theorem_length, within
 from hardsim.campaign.tally import Tally
-from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length, tied
 from hardsim.campaign.verdict import HOW, NO_ANSWER, contradiction
 from hardsim.campaign.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.campaign.words import changed_once
@@ -61,12 +61,12 @@ from hardsim.lang.reals import Real, RealNumber, lower, upper
 from hardsim.measuring.general_rate import GeneralRate, general_rate
 from hardsim.network.transformer import Schedule
 from hardsim.program.assemble import assemble
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
-from hardsim.program.sharpness import Budget
 from hardsim.records import Exact, Measured, Natural, Positive, Record, one_of
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
-from hardsim.sharpening.recursion import declared_gaps
+from hardsim.sharpening.theorem26 import declared_gaps
 from hardsim.targets.result import MPMATH, Answer, InputKind, InputName, ModelFacts, Regime, Word, settled
 from hardsim.targets.subject import Subject
 from hardsim.theory.rounding import least_width

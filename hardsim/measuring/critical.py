@@ -3,11 +3,11 @@ ends.
 
 At each length one end is proved (the prover at that beta, for all words of the length), the other refuted by a word.
 For every length the proved end combines two arguments: lengths up to `ONE_BY_ONE` are proved one by one, longer ones by
-the closed form (`proof.formulas.general`); the refuted end is the largest of all lengths tried. Ends are found by
+the closed form (`proof.formulas.every_length`); the refuted end is the largest of all lengths tried. Ends are found by
 bisection among multiples of `WIDTH`, for every length of `FINE`; a bracket is closed if it is no wider than `WIDTH`. A
 smaller beta may be right where a larger one is wrong: nothing is claimed for betas between the ends or below them.
 
-For one head that looks for the nearest position the closed form needs e^-g <= 1/4 (`proof.formulas.general`), g =
+For one head that looks for the nearest position the closed form needs e^-g <= 1/4 (`proof.formulas.every_length`), g =
 beta/2 in regimes whose tie-break decides: beta >= 2 ln 4 = 2.7726, where Lemma 6 alone needs 2 ln 7 = 3.892. Words in
 which all positions before the winner are wrong show that no smaller beta is enough: the weight of these positions is x
 + ... + x^(n - 1) = (x - x^n)/(1 - x), a share that tends to x. In `causal-temperature` g has that value only at the
@@ -38,8 +38,8 @@ from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Kind, Program
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.formulas.facts import Facts
-from hardsim.proof.formulas.general import prove_general
 from hardsim.proof.formulas.network import one_for_all, prove_meaning, prove_network
 from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.shared.result import HeadProof, LinkProof, Proof, WorstCase

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hardsim.proof.programs.decay import PowerBound, argue, argue_with_logarithm, largest_size, least_gap
+from hardsim.proof.programs.every_length import PowerBound, argue, argue_with_logarithm, largest_size, least_gap
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Exact, Record
 from hardsim.targets.subject import Subject

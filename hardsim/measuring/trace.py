@@ -18,8 +18,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from hardsim.campaign.check import CheckOptions
-from hardsim.campaign.divergence import LONGEST_TRACED
 from hardsim.campaign.evaluate import judge_of
+from hardsim.campaign.explanation import LONGEST_TRACED
 from hardsim.campaign.judges import HardJudge, NetworkJudge
 from hardsim.campaign.result import Against, Digits, Engine, Evaluation, LayerNumber, answers_summary, word_summary
 from hardsim.errors import InputError, Undecided, did_you_mean

@@ -54,9 +54,9 @@ from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Terms
 from hardsim.precision.counts import CountBounds
+from hardsim.precision.formats import Floats, NumberFormat
 from hardsim.precision.functions import float_values
 from hardsim.precision.lengths import NotEnclosed, OfLength
-from hardsim.precision.numbers import Floats, NumberFormat
 from hardsim.precision.passes import SLACK, WIDE, Enclosed, Enclosures
 from hardsim.precision.structure import Demand, HeadStructure, MeanStructure, Structure
 from hardsim.proof.shared.ratios import Ratio, lower, upper

@@ -31,7 +31,7 @@ import numpy as np
 from hardsim.errors import OutOfRange
 from hardsim.lang.reals import RealNumber, apply, bounds
 from hardsim.network.columns import BUILT_IN
-from hardsim.precision.numbers import Floats
+from hardsim.precision.formats import Floats
 from hardsim.writing.layout import ExportLayout, nearest_float
 
 COMPUTED: Final = (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hardsim.lang.arith import Arith, Constant, Expression, Negation, Operation, Variable
 from hardsim.network.columns import PositionFunction
-from hardsim.precision.numbers import Floats
+from hardsim.precision.formats import Floats
 
 EXACT = 2.0**53
 Quotient = tuple[Floats, Floats]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from hardsim.network.numbers import Mask
 from hardsim.precision.evaluated import LayoutValues, Values
-from hardsim.precision.numbers import FORMATS, Floats, NumberFormat
+from hardsim.precision.formats import FORMATS, Floats, NumberFormat
 from hardsim.run.float_rows import Views
 from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
 

@@ -27,8 +27,8 @@ from hardsim.lang.desugar import desugar
 from hardsim.measuring.export import Export
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.evaluated import COMPUTED, LayoutValues
+from hardsim.precision.formats import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.precision.lengths import NotEnclosed
-from hardsim.precision.numbers import DOUBLE, FORMATS, Floats, NumberFormat
 from hardsim.precision.passes import Emulated, Enclosed, FormatPass
 from hardsim.precision.reference import NAMES, WordReference, reference_of
 from hardsim.precision.structure import Structure, structure_of

@@ -4,9 +4,9 @@ all words of a length at once.
 The proof is by induction over the layers. Booleans are exactly 0 and 1 in the format, as with hard attention: units
 that read them compute sums of a few numbers that the format represents, exact in any order. A head looks for the
 nearest selected position; the values that it finds at a position are one of a few local types, as the prover of every
-length knows them (`proof.formulas.general`). Each clip that reads heads must then be 0 or 1, as it is where every head
-reads the right value. Where heads count, every combination of counts is a case of its own. `bounds` and `counts` check
-these requirements, length by length.
+length knows them (`proof.formulas.every_length`). Each clip that reads heads must then be 0 or 1, as it is where every
+head reads the right value. Where heads count, every combination of counts is a case of its own. `bounds` and `counts`
+check these requirements, length by length.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from hardsim.network.store import Users
 from hardsim.network.transformer import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.formulas.arrays import NOTHING
+from hardsim.proof.formulas.every_length import EVERY_LENGTH, GeneralFacts, prove_general
 from hardsim.proof.formulas.facts import SYMBOL, Column, clip
-from hardsim.proof.formulas.general import EVERY_LENGTH, GeneralFacts, prove_general
 from hardsim.proof.formulas.head_argument import Argument, Errors, attend, reading_of
 from hardsim.proof.formulas.network import feed_forward, one_for_all
 from hardsim.proof.formulas.sites import Classes

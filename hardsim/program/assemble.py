@@ -23,8 +23,8 @@ from hardsim.network.transformer import (
     Transformer,
     rows_of,
 )
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Program, ProgramLayer
-from hardsim.program.sharpness import Budget
 
 
 @kept

@@ -30,8 +30,8 @@ from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.reader import Reader, shown
 from hardsim.network.transformer import AttentionHead, Matrix, Schedule, Transformer, rows_of
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
-from hardsim.program.sharpness import Budget
 
 FORMAT = "hardsim-ahat"
 SCHEMA_VERSION = 2

@@ -31,9 +31,9 @@ from hardsim.errors import HardsimError
 from hardsim.lang.core import And, Core, Edge, Letters, Lit, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.program.assemble import assemble
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import REGIMES
-from hardsim.program.sharpness import Budget
 from hardsim.proving.prove import prove_subject
 from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.subject import Subject

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from hardsim.campaign.theorem26 import constant
+from hardsim.campaign.preparation import constant
 from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import BOS, UserPredicate
@@ -21,7 +21,7 @@ from hardsim.network.numbers import Rational
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program, ProgramLayer, Weighting
-from hardsim.proof.programs.decay import ProgramArgument
+from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.programs.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.places import Place, Seen
@@ -30,7 +30,7 @@ from hardsim.proof.programs.shares import shown_apart, shown_away
 from hardsim.proof.programs.types import RULE
 from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proof.shared.result import NoProof
-from hardsim.proving.certificate import accepted, difference, function_text, head_json
+from hardsim.proving.formula_certificate import accepted, difference, function_text, head_json
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject
 from hardsim.verify.arithmetic import require

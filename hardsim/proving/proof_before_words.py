@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
-from hardsim.campaign.divergence import explained
+from hardsim.campaign.explanation import explained
 from hardsim.campaign.interrupts import to_the_report
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crew

@@ -17,11 +17,12 @@ from math import log10
 from typing import Annotated, Literal
 
 from hardsim.campaign.check import CheckOptions
-from hardsim.campaign.divergence import parting_of, shown_words
 from hardsim.campaign.evaluate import evaluate
+from hardsim.campaign.explanation import parting_of, shown_words
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import Obstacles, hard_undecided, known_ties, merged_ties, obstacles
 from hardsim.campaign.options import Request, require_one_regime
+from hardsim.campaign.preparation import constant, plan_length, prepare_words, tied
 from hardsim.campaign.result import (
     FirstUndecided,
     Length,
@@ -34,7 +35,6 @@ from hardsim.campaign.result import (
     span_text,
     verdict_summary,
 )
-from hardsim.campaign.theorem26 import constant, plan_length, prepare_words, tied
 from hardsim.campaign.verdict import NO_ANSWER
 from hardsim.campaign.words import count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
@@ -46,14 +46,14 @@ from hardsim.lang.words import count_words
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
-from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.formulas.network import Report, prove
-from hardsim.proof.programs.decay import ProgramArgument
+from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
-from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
+from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
 from hardsim.targets.claims import AttentionClaim, Claim, HeadsClaim
 from hardsim.targets.result import Word, settled
 from hardsim.targets.subject import HALF, Subject, SubjectRecord, own_predicates

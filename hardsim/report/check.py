@@ -13,7 +13,7 @@ from os.path import basename
 
 from rich.cells import cell_len
 
-from hardsim.campaign.divergence import LONGEST_TRACED, command_line
+from hardsim.campaign.explanation import LONGEST_TRACED, command_line
 from hardsim.campaign.result import (
     NOT_DECIDED,
     CheckResult,

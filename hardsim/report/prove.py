@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from hardsim.campaign.divergence import command_for
+from hardsim.campaign.explanation import command_for
 from hardsim.campaign.result import CheckResult, span_text
-from hardsim.proof.programs.decay import HeadDecay, ProgramArgument
+from hardsim.proof.programs.every_length import HeadDecay, ProgramArgument
 from hardsim.proof.shared.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation
 from hardsim.proving.prove import LengthProof, ProofResult

@@ -15,12 +15,12 @@ from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import check_examples
 from hardsim.network.transformer import Schedule, Transformer
 from hardsim.program.assemble import assemble
+from hardsim.program.budget import Budget, choose
 from hardsim.program.file import (
     named_predicates,
 )
 from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import DEFAULT_REGIME, regime_named
-from hardsim.program.sharpness import Budget, choose
 from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.program import ProgramTarget

@@ -25,9 +25,9 @@ from hardsim.lang.vocabulary import brief
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY, REGIMES, Regime
-from hardsim.program.sharpness import Budget
 from hardsim.targets.subject import own_predicates
 
 SAYS = "the file says: "

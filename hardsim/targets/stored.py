@@ -22,6 +22,7 @@ from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
 from hardsim.network.transformer import LengthTable, Schedule, Transformer
 from hardsim.program.assemble import assemble
+from hardsim.program.budget import Budget
 from hardsim.program.file import (
     AhatFile,
     Origin,
@@ -32,7 +33,6 @@ from hardsim.program.file import (
 )
 from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import REGIMES
-from hardsim.program.sharpness import Budget
 from hardsim.targets.compiled import METHODS, formula_subject
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.labels import budget_of, relabelled

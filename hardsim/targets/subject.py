@@ -23,9 +23,9 @@ from hardsim.lang.predicate import user_predicates
 from hardsim.network.columns import Defined, UserPredicate
 from hardsim.network.transformer import Schedule, Transformer
 from hardsim.program.assemble import assemble
+from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind, Program, Weighting
-from hardsim.program.sharpness import Budget
-from hardsim.proof.programs.decay import DecayClaim, ProgramArgument, argue
+from hardsim.proof.programs.every_length import DecayClaim, ProgramArgument, argue
 from hardsim.proof.programs.law import ProgramLaw, law_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written

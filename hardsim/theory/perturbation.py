@@ -1,7 +1,7 @@
 """The distance of attention weights from those of hard attention: Lemma 33, the core of Lemma 25.
 
 The functions take exact rationals and return a rational that is rigorously an upper bound. The other lemmas, 28 to 32
-and 34, are applied coordinate by coordinate in `sharpening.recursion`.
+and 34, are applied coordinate by coordinate in `sharpening.theorem26`.
 
 Lemma 33 and Theorem 26, by their numbers in the paper's first version, are about rows with one maximum. The published
 version (TACL 14, 2026) covers general hard attention, ties included, at a temperature that depends on the same gap,

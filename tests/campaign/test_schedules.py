@@ -17,8 +17,8 @@ from hardsim.campaign.evaluate import compiled_text
 from hardsim.lang.reals import Real, bounds
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.critical import WIDTH, critical
-from hardsim.program.sharpness import Budget
-from hardsim.sharpening.recursion import row_distance
+from hardsim.program.budget import Budget
+from hardsim.sharpening.theorem26 import row_distance
 from hardsim.theory.lemmas import attended_error
 from hardsim.theory.perturbation import weight_distance
 from tests.measuring.test_critical import derived, holds

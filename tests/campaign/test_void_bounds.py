@@ -11,7 +11,7 @@ import pytest
 from hardsim.campaign.result import FirstFailure
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.trace import trace_of
-from hardsim.program.sharpness import Budget
+from hardsim.program.budget import Budget
 from tests.support.check import CheckOptions, ModelOptions, Subject, check_subject, read_expression, read_input
 from tests.support.language import formulas_directory
 

@@ -142,7 +142,7 @@ def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -
 def test_a_bound_of_theorem_26_that_is_too_small_is_found(
     hardsim: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.sharpening.recursion.weight_distance", lambda *arguments: Fraction(0))
+    monkeypatch.setattr("hardsim.sharpening.theorem26.weight_distance", lambda *arguments: Fraction(0))
     for command in ("bound", "check"):
         # The network is still right: the error is 1/(1 + e^4) at ab.
         result = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-").exits(1).result
@@ -159,7 +159,7 @@ def test_a_bound_of_theorem_26_that_is_too_small_is_found(
 def test_a_bound_of_a_formula_that_is_too_small_is_found(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hardsim.program.sharpness import Budget
+    from hardsim.program.budget import Budget
 
     monkeypatch.setattr(Budget, "error_bound", lambda self, head, n, context: context.mpf("0.1"))
     result = report(hardsim, since, "--max-n", "2", code=1)
@@ -443,7 +443,7 @@ def test_the_claims_of_an_edited_file_are_not_hardsims(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A false theoretical bound is a defect of hardsim only if hardsim made the network."""
-    from hardsim.program.sharpness import Budget
+    from hardsim.program.budget import Budget
 
     path, edited = tmp_path / "m.model.json", tmp_path / "edited.model.json"
     hardsim("compile", since, "-o", path).exits(0)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.engines import FloatEngine
-from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.shared.result import LinkProof, Proof
 from hardsim.proving.prove import LengthProof
 from hardsim.reading.network_json import network_json

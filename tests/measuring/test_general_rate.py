@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from hardsim.measuring.general_rate import function_text, general_rate
-from hardsim.proof.programs.decay import PowerBound
+from hardsim.proof.programs.every_length import PowerBound
 from hardsim.proof.programs.law import ProgramLaw
 from tests.support.language import parse_arith
 from tests.support.subjects import compiled, known, shipped

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardsim
-from hardsim.campaign.divergence import LONGEST_TRACED
+from hardsim.campaign.explanation import LONGEST_TRACED
 from hardsim.errors import Remark
 from hardsim.lang import ast
 from hardsim.measuring.trace import TraceHead, TraceResult, trace_of

@@ -13,8 +13,8 @@ from hardsim.compiling.from_ltl.lower import lower
 from hardsim.lang.words import unprintable
 from hardsim.network.reader import Reader
 from hardsim.network.store import read_transformer, transformer_json
+from hardsim.program.budget import choose
 from hardsim.program.file import program_json, read_program
-from hardsim.program.sharpness import choose
 from tests.support.damage import at, edited
 from tests.support.language import HardsimError, InputError, desugar, parse_expression
 from tests.support.model import (

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from hardsim.campaign.evaluate import compiled_text
 from hardsim.measuring.export import folder_files
 from hardsim.precision.bounds import LARGE, StructureBounds, _alternating, _of_levels, _Seen, _Terms, require_to
+from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed, OfLength, members
-from hardsim.precision.numbers import FORMATS
 from hardsim.precision.passes import Emulated
 from hardsim.precision.reference import reference_of
 from hardsim.precision.safe_lengths import FormatRow, precision_of, structure_known

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hardsim.precision.bounds import StructureBounds
-from hardsim.precision.numbers import FORMATS, Floats, NumberFormat
+from hardsim.precision.formats import FORMATS, Floats, NumberFormat
 from hardsim.precision.passes import Emulated, Enclosed, Enclosures, FormatPass
 from hardsim.precision.safe_lengths import precision_of
 from hardsim.writing.running import encoded_word

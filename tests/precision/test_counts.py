@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.counts import _means, cases
+from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed
-from hardsim.precision.numbers import FORMATS
 from hardsim.precision.safe_lengths import _counted, precision_of, structure_known
 from hardsim.precision.structure import COUNTS, Structure
 from hardsim.proof.shared.result import NoProof

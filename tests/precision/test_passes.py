@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.precision.numbers import FORMATS
+from hardsim.precision.formats import FORMATS
 from hardsim.precision.passes import ACTIVATIONS, MINIMA, Emulated, Enclosed, Enclosures, FormatPass
 from hardsim.writing.layout import ExportLayout
 from hardsim.writing.running import encoded_word

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.precision.formats import FORMATS, Floats
 from hardsim.precision.functions import float_values
-from hardsim.precision.numbers import FORMATS, Floats
 from tests.support.language import parse_arith
 
 DTYPES: dict[str, Any] = {

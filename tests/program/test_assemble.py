@@ -14,8 +14,8 @@ from hardsim.compiling.from_ltl.lower import lower
 from hardsim.lang.ast import BOS
 from hardsim.network.numbers import ONE
 from hardsim.network.reader import Reader
+from hardsim.program.budget import choose
 from hardsim.program.file import program_json, program_of, read_program
-from hardsim.program.sharpness import choose
 from tests.support.language import InputError, desugar, parse_arith, parse_expression
 from tests.support.model import (
     PROVEN,

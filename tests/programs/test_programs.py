@@ -13,7 +13,7 @@ import pytest
 
 from hardsim.api import load
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.theorem26 import plan_length, prepare_words
+from hardsim.campaign.preparation import plan_length, prepare_words
 from hardsim.lang import ast
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.targets.compiled import compile_srasp

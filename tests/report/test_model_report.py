@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from hardsim.campaign.result import HeadResult
-from hardsim.program.sharpness import Budget
+from hardsim.program.budget import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.weights import WeightsTarget

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hardsim.campaign.theorem26 import plan_length, prepare_words
+from hardsim.campaign.preparation import plan_length, prepare_words
 from tests.support.check import Subject, Word
 from tests.support.model import Transformer, assemble
 

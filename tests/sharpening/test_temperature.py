@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from hardsim.run.ball import lower, upper
-from hardsim.sharpening.recursion import (
+from hardsim.sharpening.theorem26 import (
     DEFAULT_EPSILON,
     STEPS,
     Solution,

@@ -12,7 +12,7 @@ from hardsim.network.transformer import Schedule
 from hardsim.program.file import read_ahat
 from hardsim.run.soft import side
 from hardsim.sharpening.measure import LengthFacts
-from hardsim.sharpening.recursion import DEFAULT_EPSILON, RAMP, break_ties, declared_gaps, solve
+from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, RAMP, break_ties, declared_gaps, solve
 from tests.support.attention_models import HEAD, Document, sided, with_head, write
 from tests.support.hard_runs import outputs_of
 from tests.support.language import parse_arith

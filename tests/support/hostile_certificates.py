@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hardsim.proving.certificate import certificate, certificate_text
+from hardsim.proving.formula_certificate import certificate, certificate_text
 from hardsim.verify import checker_of, digests, rejection, verify
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, SCHEMA_VERSION
 from tests.support.check import ModelOptions, read_input

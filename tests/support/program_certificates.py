@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from hardsim.proving.certificate import certificate_text
+from hardsim.proving.formula_certificate import certificate_text
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import prove_every_length
 from hardsim.verify import digests, verify

@@ -11,7 +11,7 @@ from hardsim.campaign.engines import MARGIN
 from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import Evaluation
-from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.shared.result import Proof
 from hardsim.targets.result import AUTO, MPMATH
 from hardsim.targets.semantics import Accepts

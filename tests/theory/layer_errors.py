@@ -1,5 +1,5 @@
 """Error bounds for one layer by the norms of its matrices: Lemmas 28 to 34, the parts of Lemma 25, which
-`hardsim.sharpening.recursion` takes coordinate by coordinate.
+`hardsim.sharpening.theorem26` takes coordinate by coordinate.
 
 A hard network and a soft one have the same parameters; only the weighting differs. Their activations at a place
 differ by at most `delta` in every coordinate (the max norm), and those of the hard network are at most `size` in

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.program.budget import DEFAULT_BETA, look_up_beta
 from hardsim.program.regimes import expression
-from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.run.ball import bound_of
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
 from tests.support.check import Subject

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from hardsim.lang.arith import in_python
-from hardsim.proving.certificate import certificate, certificate_text, check_model
+from hardsim.proving.formula_certificate import certificate, certificate_text, check_model
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import prove_every_length
 from hardsim.verify import digests, verify

@@ -14,7 +14,7 @@ import pytest
 from hardsim.api import Model, load
 from hardsim.campaign.evaluate import compiled_text
 from hardsim.campaign.options import Request
-from hardsim.proving.certificate import certificate, certificate_text
+from hardsim.proving.formula_certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import check_network, program_certificate
 from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import plan_proof

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.cli.verify import CertifiedTarget, check
-from hardsim.proving.certificate import lengths_of, span_of
+from hardsim.proving.formula_certificate import lengths_of, span_of
 from hardsim.proving.program_certificate import check_network, program_certificate
 from hardsim.proving.prove import prove_every_length
 from hardsim.verify import checker_of, verify

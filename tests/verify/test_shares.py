@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import pytest
 
-from hardsim.campaign.theorem26 import constant
+from hardsim.campaign.preparation import constant
 from hardsim.proof.programs import law as derivation
 from hardsim.proof.programs import shares as known_shares
 from hardsim.proof.programs.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times

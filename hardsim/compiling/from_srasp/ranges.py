@@ -27,19 +27,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from flint import fmpq_mpoly
 
-from hardsim.compiling.from_srasp.lengths import (
-    POSITION,
-    SECOND,
-    THIRD,
-    WORD,
-    ZERO,
-    Lengths,
-    Where,
-    constant,
-    controls,
-    put,
-    summed_up,
-)
 from hardsim.compiling.from_srasp.local import (
     AFTER,
     BEFORE,
@@ -55,6 +42,19 @@ from hardsim.compiling.from_srasp.local import (
     known_at,
     moved,
     quantities,
+)
+from hardsim.compiling.from_srasp.polynomials import (
+    POSITION,
+    SECOND,
+    THIRD,
+    WORD,
+    ZERO,
+    Lengths,
+    Where,
+    constant,
+    controls,
+    put,
+    summed_up,
 )
 from hardsim.compiling.from_srasp.scores import folded
 from hardsim.compiling.from_srasp.walks import Cells, LocalNode, Walks

@@ -31,8 +31,7 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Terms, Transformer
 from hardsim.program.hard_attention import Head, Kind, Program
-from hardsim.proof.formulas.facts import Column
-from hardsim.proof.formulas.general import (
+from hardsim.proof.formulas.every_length import (
     ALTERNATING,
     EVERY_LENGTH,
     LEMMA_6,
@@ -44,6 +43,7 @@ from hardsim.proof.formulas.general import (
     last_of_ramp,
     least_distance,
 )
+from hardsim.proof.formulas.facts import Column
 from hardsim.proof.formulas.head_argument import SIDES, multiple, reading_of, separate, sharpness
 from hardsim.proof.formulas.network import by_coordinate, walk
 from hardsim.proof.formulas.sites import Classes

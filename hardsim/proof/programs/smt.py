@@ -40,7 +40,7 @@ from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Rational
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
 from hardsim.program.hard_attention import Head, Program, Weighting
-from hardsim.proof.programs.decay import (
+from hardsim.proof.programs.every_length import (
     EULER,
     Decay,
     DecayClaim,

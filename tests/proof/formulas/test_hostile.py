@@ -15,7 +15,7 @@ from hardsim.lang.arith import Constant, Expression, Indicator, Negation, Operat
 from hardsim.network.columns import PositionFunction
 from hardsim.network.numbers import ONE, plain
 from hardsim.proof.formulas.arrays import Running, above, ball, exp_lower, exp_upper, share
-from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.formulas.network import prove_network
 from hardsim.proof.formulas.sites import Classes, SiteClass
 from hardsim.proof.shared.ratios import NoRatio, Ratio, ratio_of

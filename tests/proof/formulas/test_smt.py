@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hardsim.network.transformer import AttentionHead
-from hardsim.proof.formulas import general, smt
-from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas import every_length, smt
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.formulas.smt import Writer, smt_text, writer
 from hardsim.proof.formulas.state import BooleanHead
 from hardsim.proof.shared.ratios import Ratio
@@ -148,7 +148,7 @@ def test_a_wrong_step_has_a_solution(kind: str, make: Callable[[], Writer], tmp_
 
 
 def test_a_number_that_is_nearer_to_0_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    true = general.least_distance
+    true = every_length.least_distance
     monkeypatch.setattr(smt, "least_distance", lambda *given: true(*given) * Fraction(11, 10))
     assert "sat" in solved(network("dyck1", "causal-position"), tmp_path)["number"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from hardsim.lang import desugar as rewriting
 from hardsim.lang.core import CoreBuilder, Edge, Lit
+from hardsim.proof.formulas.every_length import GeneralFacts
 from hardsim.proof.formulas.facts import Facts
-from hardsim.proof.formulas.general import GeneralFacts
 from hardsim.proof.formulas.network import prove_meaning
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.formulas.surface import LEMMAS

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from hardsim.network.transformer import AttentionHead
-from hardsim.proof.programs.decay import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
+from hardsim.proof.programs.every_length import Decay, DecayClaim, LayerStep, PowerBound, WeightStep, argue
 from hardsim.proof.programs.lattice import NumberSpan, times
 from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
 from hardsim.proof.programs.places import World

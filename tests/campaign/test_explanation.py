@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.campaign.divergence import EACH, command_for, parting_of, shown_words
+from hardsim.campaign.explanation import EACH, command_for, parting_of, shown_words
 from tests.support.check import (
     CheckOptions,
     Mismatch,

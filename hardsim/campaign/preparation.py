@@ -27,7 +27,7 @@ from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.shared.result import NoProof
 from hardsim.sharpening.measure import LengthFacts, measure, tied_values
-from hardsim.sharpening.recursion import (
+from hardsim.sharpening.theorem26 import (
     DEFAULT_EPSILON,
     Bounds,
     Gaps,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.precision.formats import FORMATS
 from hardsim.precision.functions import float_values
-from hardsim.precision.numbers import FORMATS
 from tests.support.format_evaluation import TYPES, nearest, to_odd
 from tests.support.language import parse_arith
 

@@ -7,9 +7,9 @@ from math import exp, isclose
 
 import pytest
 
-from hardsim.program.sharpness import choose
+from hardsim.program.budget import choose
 from hardsim.proof.formulas import meaning
-from hardsim.proof.formulas.general import prove_general
+from hardsim.proof.formulas.every_length import prove_general
 from hardsim.targets.subject import own_predicates
 from tests.proof.formulas.test_perturbed import perturbations, refuting_word, subjects
 from tests.support.check import ModelOptions, Subject, compile_formula, prove

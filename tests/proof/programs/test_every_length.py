@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.proof.programs.decay import GRID, DecayClaim, Fading, above, argue, below
+from hardsim.proof.programs.every_length import GRID, DecayClaim, Fading, above, argue, below
 from hardsim.proof.programs.law import number
 from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proving.prove import confirmed, prove_every_length
-from hardsim.sharpening.recursion import error_bounds
+from hardsim.sharpening.theorem26 import error_bounds
 from tests.support.check import NotProved, Subject, Verdict, law_of
 from tests.support.language import parse_arith
 from tests.support.model import Affine, Encoding, Head, Letter, Mask, Program, ProgramLayer, Weighting

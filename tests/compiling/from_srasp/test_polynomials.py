@@ -7,7 +7,7 @@ from flint import fmpq_mpoly
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.compiling.from_srasp.lengths import (
+from hardsim.compiling.from_srasp.polynomials import (
     POSITION,
     SECOND,
     WORD,

@@ -28,8 +28,8 @@ from hardsim.network.transformer import AttentionHead, Matrix, Transformer
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.formulas.account import Account, account_of
+from hardsim.proof.formulas.every_length import GeneralFacts
 from hardsim.proof.formulas.facts import Facts, TooLarge
-from hardsim.proof.formulas.general import GeneralFacts
 from hardsim.proof.formulas.network import sites_up_to
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.result import NotProved

@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
+from hardsim.sharpening.theorem26 import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 from tests.support.model import Affine, Mask, Program, Rational, Unit, Weighting
 from tests.support.simulations import models, one_head, run_hard, tieless

@@ -14,12 +14,12 @@ from dataclasses import replace
 from hardsim.campaign.engines import head_bounds
 from hardsim.campaign.judges import HardJudge, NetworkJudge
 from hardsim.campaign.obstacles import hard_undecided
+from hardsim.campaign.preparation import LengthPlan, Preparation, plan_length
 from hardsim.campaign.result import FirstFailure, HardUndecided, JudgedLength, LengthResult, Mismatch, Violation
 from hardsim.campaign.rows import budget_length, exceeded, judged_length, theorem_length
 from hardsim.campaign.search import LengthSearch, Start
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.tally import Tally, settle_mismatch
-from hardsim.campaign.theorem26 import LengthPlan, Preparation, plan_length
 from hardsim.campaign.void_bounds import exceeded_bound, void_after
 from hardsim.campaign.workers import Job, Shard
 from hardsim.targets.base import Target

@@ -1,7 +1,7 @@
 """Proof for every length of a hard-attention program at once: softmax answers as hard attention does, at a
 temperature that is a function of the length (see the page Theory, "Schedules that are tried"; ours).
 
-The argument is the error recursion of Theorem 26 (`sharpening.recursion`, Lemmas 30 to 34) with functions in place
+The argument is the error recursion of Theorem 26 (`sharpening.theorem26`, Lemmas 30 to 34) with functions in place
 of numbers. After each layer coordinate c is off by at most `A_c E(n)`, where `E(n) = n^p e^(-r n)` is the same for
 all of them: it falls exponentially if r > 0, and as a power if r = 0 and p < 0 (`Fading`). For n from some N0 on, f
 = 1/tau:
@@ -48,7 +48,7 @@ from hardsim.proof.shared.monotone import colder, hotter, rounded
 from hardsim.proof.shared.ratios import LARGEST_DEGREE, LOG, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
 from hardsim.proof.shared.result import NotProved
 from hardsim.records import Exact, Natural, Positive, Record, Upper, written
-from hardsim.sharpening.recursion import error_bounds
+from hardsim.sharpening.theorem26 import error_bounds
 from hardsim.theory.outward import exp_above, round_up
 
 ZERO = Fraction(0)

@@ -14,10 +14,10 @@ from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batche
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.growth import fit
 from hardsim.campaign.judges import HardJudge
+from hardsim.campaign.preparation import Preparation, constant, packed, plan_length, prepare_words, unpacked
 from hardsim.campaign.result import Violation
 from hardsim.campaign.rows import kind_of
 from hardsim.campaign.tally import Extreme, first_of
-from hardsim.campaign.theorem26 import Preparation, constant, packed, plan_length, prepare_words, unpacked
 from hardsim.campaign.verdict import judge
 from hardsim.campaign.workers import LocalCrew
 from hardsim.targets.result import settled
