@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.campaign.test_preparation import check
 
 import hardsim
 from hardsim.campaign.engines import HardRunner
 from hardsim.proving.prove import ProofResult, prove_every_length
 from hardsim.targets.result import Answer
+from tests.campaign.test_preparation import check
 from tests.support.attention_models import HEAD, Document, critical, majority, sided, some_a, some_a_by_words, with_head
 from tests.support.check import Subject, Verdict, Word, prove_attention
 from tests.support.language import InputError
