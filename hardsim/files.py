@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from glob import escape
 from itertools import islice
 from pathlib import Path
@@ -287,6 +287,16 @@ class Draft:
             os.unlink(self._name)
         with suppress(OSError):  # a full disk was reported before
             self._file.close()
+
+
+def rewrite(path: str, option: str, data: bytes, hint: str) -> None:
+    """Replace the content of a file that was read. Raises InputError with this hint if the system refuses: then the
+    file is unchanged."""
+    try:
+        with closing(Draft(target_of(path, option))) as draft:
+            draft.commit(data)
+    except OSError as error:
+        raise InputError(f"{option} {path}: cannot be written ({_reason(error)})", hint) from None
 
 
 class Folder:

@@ -93,7 +93,6 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
             result = bound_report(target, options, expected, shown.update, crew)
         every, silent = request.all_lengths, gap and result.agreed
         message = _result_text(result, subject, tables, every, silent)
-        current.show(result, message)
         left = f"the report on {name} is partial" if result.partial else ""
         current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, message)
 
@@ -107,10 +106,8 @@ def _result_text(result: BoundResult, subject: Subject, tables: bool, every: boo
             print_bound(screen, result, alphabet, tables, every)
 
     return ResultText(
-        input=result.input,
+        result=result,
         regime=result.regime,
-        verdict=result.verdict,
-        reach=result.reach,
         full=full,
         brief=partial(print_bound_verdict, result=result, alphabet=alphabet),
         word=violation.word if violation is not None else result.refuted,
@@ -129,7 +126,6 @@ def _critical(current: Session) -> None:
             with bar(subject.name, "lengths") as shown:
                 result = critical(subject, current.request.max_n, shown.show)
             message = _bracket(result, subject, tables)
-            current.show(result, message)
             left = f"the report on {result.input} is partial" if result.partial else ""
             current.conclude(True, not result.proved and not left, left, message)
 
@@ -147,9 +143,8 @@ def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> ResultTe
         print_conclusions(screen, result, alphabet)
 
     return ResultText(
-        input=result.input,
+        result=result,
         regime=result.model.regime,
-        verdict="",
         reach=f"every length {result.every_length.summary}",
         full=partial(print_critical, result=result, alphabet=alphabet, tables=tables),
         brief=brief,

@@ -121,7 +121,6 @@ class Work:
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
             message = result_text(result, subject.alphabet, self.tables, self.current.request.all_lengths, self.listing)
-            self.current.show(result, message)
             left = f"the result of {result.input} is partial: it covers the words tried so far"
             undecided = result.verdict is Verdict.UNDECIDED
             left = left if result.partial else ""
@@ -164,12 +163,10 @@ def result_text(
             print_check(screen, result, alphabet, tables, all_lengths)
 
     return ResultText(
-        input=result.input,
-        regime=result.model.regime,
-        verdict=result.verdict,
-        reach=result.reach,
+        result=result,
         full=full,
         brief=partial(print_verdict, result=result, alphabet=alphabet),
+        regime=result.model.regime,
         word=violation.word if word is None and violation is not None else word,
         alphabet=alphabet,
     )

@@ -52,15 +52,11 @@ def _compare(current: Session, left: Semantics, right: Semantics) -> None:
     with bar(f"{left.name}, {right.name}") as shown:
         result = compare(left, right, options, shown.at_length)
     message = ResultText(
-        input=result.input,
-        regime=None,
-        verdict=result.verdict,
-        reach=result.reach,
+        result=result,
         full=partial(print_equiv, result=result, alphabet=left.alphabet),
         brief=partial(print_equiv_verdict, result=result, alphabet=left.alphabet),
         word=result.word,
         alphabet=left.alphabet,
     )
-    current.show(result, message)
     left_out = "the comparison is partial: it covers the words tried so far" if result.partial else ""
     current.conclude(result.same, result.verdict is Verdict.UNDECIDED, left_out, message)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hardsim.campaign.result import FormatResult
 from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
-from hardsim.files import LARGEST_TEXT, Draft, is_directory, names_in, read_bytes, target_of
+from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, rewrite
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
 from hardsim.lang.unread_files import naming
 from hardsim.lang.words import unprintable
@@ -76,17 +75,10 @@ def _format(current: Session, name: str) -> None:
     changed = encoded(found.text, data)
     line = _first_change(data, changed)
     if request.write and line is not None:
-        try:
-            with closing(Draft(target_of(name, OPTION))) as draft:
-                draft.commit(changed)
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise InputError(f"{OPTION} {name}: cannot be written ({why})", "The file was not changed.") from None
+        rewrite(name, OPTION, changed, "The file was not changed.")
     diff = tuple(difference(data, changed, name))
     result = FormatResult(name, line is None, line, request.write and line is not None, found.text, diff)
-    message = _result_text(result, request)
-    current.show(result, message)
-    current.conclude(line is None or not request.check, undecided=False, shown=message)
+    current.conclude(line is None or not request.check, undecided=False, shown=_result_text(result, request))
 
 
 def _first_change(before: bytes, after: bytes) -> int | None:
@@ -123,7 +115,7 @@ def _result_text(result: FormatResult, request: Request) -> ResultText:
 
     # A rewritten file has no place left to annotate.
     place = None if result.line is None or result.written else (result.line, 1)
-    return ResultText(result.input, None, "", text, full, brief, place=place, details=details)
+    return ResultText(result, full, brief, reach=text, place=place, details=details)
 
 
 def _advise(screen: Screen, names: Sequence[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import closing
 from os.path import basename
 
 from hardsim.campaign.interrupts import uninterrupted
@@ -13,7 +12,7 @@ from hardsim.campaign.result import Mismatch
 from hardsim.cli.session import Session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
-from hardsim.files import LARGEST_TEXT, Draft, read_bytes, target_of
+from hardsim.files import LARGEST_TEXT, read_bytes, rewrite, target_of
 from hardsim.lang.ast import Example, MapExample, ProgramExample
 from hardsim.lang.corpus import line_of
 from hardsim.lang.pin import example_line, read_file, with_example
@@ -106,13 +105,7 @@ def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
         notice.append(f"{'already' if longer == data else 'pinned as'} an example: {lines[-1]}")
         data = longer
     if data != before:
-        try:
-            with closing(Draft(target_of(given.name, OPTION))) as draft:
-                draft.commit(data)
-        except OSError as error:
-            why = error.strerror or str(error)
-            hint = f"Write the example into the file yourself: {lines[0]}"
-            raise InputError(f"{OPTION} {given.name}: cannot be written ({why})", hint) from None
+        rewrite(given.name, OPTION, data, f"Write the example into the file yourself: {lines[0]}")
     for text in notice:
         current.remark(given.name, None, text)
 

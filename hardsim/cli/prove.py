@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from hardsim.files import Sink
 from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down
-from hardsim.proving.prove import UNUSED, ProofResult, plan_proof, require_provable
+from hardsim.proving.prove import UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made
 from hardsim.targets.external import External
@@ -75,7 +75,6 @@ class _Work:
             with bar(subject.name, cost=cost_of(subject, options)) as shown:
                 result = check_with_proof(subject, options, shown.update)
             message = result_text(result, subject.alphabet, self.tables)
-            current.show(result, message)
             left = f"the result of {result.input} is partial: it covers the words tried so far"
             current.conclude(result.agreed, True, left if result.partial else "", message)
 
@@ -91,27 +90,21 @@ class _Work:
         self.current.remark(plan.subject.name, None, plan.remark)
         if plan.by_heads:
             regime = subject.regime
-        result = self._settled(plan.subject, regime, plan.unit, plan.prove)
+        result = self._settled(plan, regime)
         if result is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             for name, target in self.targets.items():
                 self._write(name, target, subject, result)
         if self.current.lost is not None:
             raise self.current.lost
 
-    def _settled(
-        self,
-        subject: Subject,
-        regime: str | None,
-        unit: str,
-        prove: Callable[[Callable[[int, int], None] | None], ProofResult],
-    ) -> ProofResult | None:
+    def _settled(self, plan: ProofPlan, regime: str | None) -> ProofResult | None:
         """Run a proof and the search for wrong words after it, print the result and note its exit code. Return the
         result, or None if the proof was interrupted: then nothing is claimed."""
-        current = self.current
+        current, subject, unit = self.current, plan.subject, plan.unit
         with uninterrupted():
             try:
                 with interruptible(), bar(subject.name, unit, f"{subject.name}: {unit} proved") as shown:
-                    result = prove(shown.show)
+                    result = plan.prove(shown.show)
             except KeyboardInterrupt:
                 current.interrupted = True
                 current.remark(subject.name, regime, "interrupted before a verdict was reached: nothing is claimed")
@@ -122,7 +115,6 @@ class _Work:
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words that follow a proof were run" if partly else ""
             with current.printing():
-                current.show(result, message)
                 current.conclude(
                     result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, message
                 )
@@ -144,10 +136,8 @@ def _result_text(result: ProofResult, regime: str | None, subject: Subject, tabl
     """Return how to print a result."""
     alphabet = subject.alphabet
     return ResultText(
-        input=result.input,
+        result=result,
         regime=regime,
-        verdict=result.verdict,
-        reach=result.reach,
         full=partial(print_proof, result=result, alphabet=alphabet, tables=tables),
         brief=partial(print_proof_verdict, result=result, alphabet=alphabet),
         word=None if result.mismatch is None else result.mismatch.word,

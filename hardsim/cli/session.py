@@ -59,17 +59,17 @@ Print = Callable[[Screen], None]
 
 @dataclass(frozen=True)
 class ResultText:
-    """A result ready to be printed: its verdict (empty if there is none) with its reach, the word that shows a failure,
-    and the functions that print all of it (`full`) or only the verdict (`brief`)."""
+    """A result ready to be printed: the functions that print all of it (`full`) or only the verdict (`brief`), and the
+    word that shows a failure."""
 
-    input: str
-    regime: str | None
-    verdict: str
-    reach: str
+    result: Any
     full: Print
     brief: Print
+    regime: str | None = None
     word: Word | None = None
     alphabet: Sequence[str] = ()
+    reach: str = ""
+    """How far the result reaches, if it has no `reach` of its own."""
     place: tuple[int, int] | None = None
     """Line and column of the file that the result concerns, from 1."""
     details: Print | None = None
@@ -402,12 +402,6 @@ class Session:
 
     # ---- the end ----
 
-    def show(self, result: Any, shown: ResultText) -> None:
-        """Keep a result, and print all of it, or with --quiet only its verdict."""
-        self.results.append(result)
-        with self.printing():
-            (shown.brief if self.request.quiet else shown.full)(self.screen)
-
     @contextmanager
     def printing(self) -> Iterator[None]:
         """Keep a failure of standard output in `lost` and go on, because files are still to be written and an exit code
@@ -420,9 +414,14 @@ class Session:
     def conclude(
         self, agreed: bool, undecided: bool, left: str = "", shown: ResultText | None = None, weaker: str = ""
     ) -> None:
-        """Note the exit code of one result. `left` describes what an interruption left of it (empty: no interruption);
-        `weaker` explains that its verdict is weaker than required."""
+        """Note the exit code of one result. If `shown` is given, keep the result and print it before, with --quiet only
+        its verdict. `left` describes what an interruption left of it (empty: no interruption); `weaker` explains that
+        its verdict is weaker than required."""
+        if shown is not None:
+            self.results.append(shown.result)
         with self.printing():
+            if shown is not None:
+                (shown.brief if self.request.quiet else shown.full)(self.screen)
             self.screen.flush()
         code = exit_codes.MISMATCH if not agreed else exit_codes.UNDECIDED if undecided or weaker else exit_codes.AGREED
         if code:
@@ -437,23 +436,25 @@ class Session:
 
     def _note(self, shown: ResultText, agreed: bool, code: int, left: str, weaker: str) -> None:
         """Record an outcome for the JSON document, JUnit and other machine-readable output."""
+        name, verdict = shown.result.input, getattr(shown.result, "verdict", "")
+        reach = shown.reach or getattr(shown.result, "reach", "")
         if weaker:
-            self.remark(shown.input, shown.regime, weaker)
+            self.remark(name, shown.regime, weaker)
         ending, reasons = ENDINGS[code], [weaker] * bool(weaker) + [f"interrupted: {left}"] * bool(left)
         if weaker:
             ending = Ending.FAILED
         # An interrupted result without a mismatch is no verdict on its input.
         elif left and agreed:
             ending, code = Ending.SKIPPED, exit_codes.INTERRUPTED
-        elif shown.verdict == Verdict.OBSERVED and agreed:
+        elif verdict == Verdict.OBSERVED and agreed:
             ending = Ending.SKIPPED
-        message = "; ".join([": ".join(filter(None, (shown.verdict, shown.reach))), *reasons])
+        message = "; ".join([": ".join(filter(None, (verdict, reach))), *reasons])
         self._keep(
             Outcome(
-                shown.input, shown.regime, ending, code, message, self._seconds(), shown.verdict, shown.reach,
+                name, shown.regime, ending, code, message, self._seconds(), verdict, reach,
                 word="" if shown.word is None else shown_word(shown.word, shown.alphabet),
                 details="\n".join([_printed(shown.details or shown.brief), *reasons]), place=shown.place,
-                file=is_file(shown.input),
+                file=is_file(name),
             )
         )  # fmt: skip
 

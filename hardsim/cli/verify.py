@@ -59,31 +59,31 @@ def command(request: Request) -> None:
             current.started = perf_counter()
             with current.guard(name):
                 result = check(name, target)
-                message = _result_text(result)
-                if result.valid:
-                    current.show(result, message)
-                else:
+                if not result.valid:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
-                    current.results.append(result)
-                current.conclude(result.valid, undecided=False, shown=message)
+                current.conclude(result.valid, undecided=False, shown=_result_text(result))
 
 
 def _result_text(result: VerifyResult) -> ResultText:
-    """Return how to print a result."""
+    """Return how to print a result; an invalid certificate is printed in reports for other programs only."""
     facts = result.reason or ""
     if result.lengths is not None:
         facts = f"every word of {span_of(result.lengths)}"
 
-    def brief(screen: Screen) -> None:
+    def headline(screen: Screen) -> None:
         print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, facts)
+
+    def brief(screen: Screen) -> None:
+        if result.valid:
+            headline(screen)
 
     def full(screen: Screen) -> None:
         brief(screen)
-        for line in text_lines(result):
+        for line in text_lines(result) if result.valid else ():
             screen.line(line)
 
-    return ResultText(result.input, None, result.verdict, facts, full, brief)
+    return ResultText(result, full, brief, reach=facts, details=headline)
 
 
 def _target_of(request: Request) -> CertifiedTarget:
