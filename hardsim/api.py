@@ -369,7 +369,7 @@ class Model:
                     staff.join()
                 subject = call.target()
                 call.precision(subject, request.max_n)
-                options, update = _options(request, subject, words), _update(progress)
+                options, update = _tried(requested_of(request, subject), words, subject), _update(progress)
                 with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
                     if result is None:
@@ -680,10 +680,7 @@ class Model:
         """
         with self._call("heads", keywords) as call:
             subject = network_alone(call.given, call.request)
-            options = replace(tried_of(call.request, subject), words=_given(words, subject))
-            if options.words:
-                options = replace(options, max_n=max(map(len, options.words)))
-            return heads_of(subject, options, _update(progress))
+            return heads_of(subject, _tried(tried_of(call.request, subject), words, subject), _update(progress))
 
     @_answering
     def trace(
@@ -810,7 +807,7 @@ class Model:
             request = Request(**{**defaults, **values}, written=frozenset(values))
             require_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
-            if unjudged is not None and not _is_function(against):
+            if unjudged is not None and (not callable(against) or isinstance(against, Model)):
                 message = "unjudged is a value that a function may return, but against is not a function"
                 raise InputError(message, "Leave out unjudged, or give against=function.")
             if against is not None:
@@ -892,11 +889,6 @@ class _MethodCall:
         self.remark(subject.few_digits(max_n, self.request.dps, self.request.engine))
 
 
-def _is_function(against: object) -> bool:
-    """Return True if a reference is a Python function of words, not an opened model."""
-    return callable(against) and not isinstance(against, Model)
-
-
 def _limited(given: Input, against: object, unjudged: object = None) -> tuple[Input, tuple[str, ...]]:
     """Return an input with its reference, and the remarks on that reference."""
     if isinstance(against, Model):
@@ -926,20 +918,14 @@ def _require_here(request: Request, function: bool, words: bool) -> None:
         raise InputError(message, f"Leave out {' and '.join(given)}.")
 
 
-def _options(request: Request, subject: Target, words: Iterable[str | Iterable[Any]] | None) -> CheckOptions:
-    """Return which words are tried, and how: the given words, or those that the request asks for."""
-    options, found = requested_of(request, subject), _given(words, subject)
-    return options if found is None else replace(options, words=found, max_n=max(map(len, found)))
-
-
-def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tuple[Word, ...] | None:
-    """Return the words that are to be tried, each once; None if none are given.
+def _tried(options: CheckOptions, words: Iterable[str | Iterable[Any]] | None, subject: Target) -> CheckOptions:
+    """Return which words are tried, and how: the given words, each once, or those that the options choose.
 
     Raises:
         InputError: if the list is empty, or a word is too long.
     """
     if words is None:
-        return None
+        return options
     kind = type(words).__name__
     if isinstance(words, str | bytes) or not isinstance(words, Iterable):
         raise TypeError(f"words must be a list of words, not a value of type {kind}")
@@ -949,7 +935,7 @@ def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tupl
         raise TypeError(f"words must be a list of words: in this {kind} {error}") from None
     if not found:
         raise InputError("words is empty", "Give words: text, or sequences of symbols.")
-    return found
+    return replace(options, words=found, max_n=max(map(len, found)))
 
 
 def _word_of(word: object, subject: Target) -> Word:
@@ -1092,12 +1078,10 @@ def _placed(given: Input, at: str | None) -> Model:
     return _opened(given, options.at)
 
 
-def _is_folder(source: object) -> bool:
-    """Return True if the source is the path of a folder that contains a network."""
-    if not isinstance(source, str | os.PathLike):
-        return False
+def _is_folder(name: str) -> bool:
+    """Return True if the name is the path of a folder that contains a network."""
     with suppress(ValueError, OSError):  # the text of a formula need not be a path that there can be
-        return is_network_folder(located(os.fspath(source)))
+        return is_network_folder(located(name))
     return False
 
 

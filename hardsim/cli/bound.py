@@ -17,7 +17,7 @@ from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
 from hardsim.measuring import bound as bounds
-from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
 from hardsim.report.bound import (
     gaps_counted,
@@ -84,35 +84,28 @@ def _reports(current: Session, staff: Crews) -> None:
 
 def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> None:
     """Report on one subject."""
-    request, gap, name = current.request, current.request.gap, subject.name
+    request, gap, name, alphabet = current.request, current.request.gap, subject.name, subject.alphabet
     options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine)
     target, expected = bound_subject(replace(subject, epsilon=request.epsilon), gap), BoundOptions(gap=gap)
     crew = staff.crew(lambda: 1 if gap else default_workers(target.subject, options))
     with uninterrupted():
         with bar(name, cost=cost_of(subject, options)) as shown:
             result = bound_report(target, options, expected, shown.update, crew)
-        every, silent = request.all_lengths, gap and result.agreed
-        message = _result_text(result, subject, tables, every, silent)
+
+        def full(screen: Screen) -> None:
+            if not (gap and result.agreed):  # else it is only a row of the table at the end
+                print_bound(screen, result, alphabet, tables, request.all_lengths)
+
+        message = ResultText(
+            result=result,
+            regime=result.regime,
+            full=full,
+            brief=partial(print_bound_verdict, result=result, alphabet=alphabet),
+            word=result.refuted if result.violation is None else result.violation.word,
+            alphabet=alphabet,
+        )
         left = f"the report on {name} is partial" if result.partial else ""
         current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, message)
-
-
-def _result_text(result: BoundResult, subject: Subject, tables: bool, every: bool, silent: bool) -> ResultText:
-    """Return how to print a report; a `silent` report is only a row of the table at the end."""
-    alphabet, violation = subject.alphabet, result.violation
-
-    def full(screen: Screen) -> None:
-        if not silent:
-            print_bound(screen, result, alphabet, tables, every)
-
-    return ResultText(
-        result=result,
-        regime=result.regime,
-        full=full,
-        brief=partial(print_bound_verdict, result=result, alphabet=alphabet),
-        word=violation.word if violation is not None else result.refuted,
-        alphabet=alphabet,
-    )
 
 
 def _critical(current: Session) -> None:

@@ -111,7 +111,14 @@ class _Work:
                 return None
             with interruptible():
                 result = proving.confirmed(result)
-            message = _result_text(result, regime, subject, self.tables)
+            message = ResultText(
+                result=result,
+                regime=regime,
+                full=partial(print_proof, result=result, alphabet=subject.alphabet, tables=self.tables),
+                brief=partial(print_proof_verdict, result=result, alphabet=subject.alphabet),
+                word=None if result.mismatch is None else result.mismatch.word,
+                alphabet=subject.alphabet,
+            )
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words that follow a proof were run" if partly else ""
             with current.printing():
@@ -130,16 +137,3 @@ class _Work:
             target.write(text)
             if not request.quiet:
                 self.current.screen.line(message.format(target.path))
-
-
-def _result_text(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> ResultText:
-    """Return how to print a result."""
-    alphabet = subject.alphabet
-    return ResultText(
-        result=result,
-        regime=regime,
-        full=partial(print_proof, result=result, alphabet=alphabet, tables=tables),
-        brief=partial(print_proof_verdict, result=result, alphabet=alphabet),
-        word=None if result.mismatch is None else result.mismatch.word,
-        alphabet=alphabet,
-    )

@@ -121,13 +121,12 @@ def text_lines(result: VerifyResult) -> list[str]:
     characters."""
     lines, compared = list[str](), result.compared
     assert result.digests is not None
+    parts = ["formula", "model"]
     if result.formula is None:
         lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
         lines.append(printable(f"  at        temperature {temperature_text(result)}"))
-        message = f"that of {compared.model}, " if compared.model is not None else ""
-        lines.append(f"  model     {message}sha256 {result.digests['model']}")
-        return lines if message else [*lines, "  not compared with a file: the model (--model)"]
-    if compared.formula is not None:
+        parts = ["model"]
+    elif compared.formula is not None:
         lines.append(f"  formula   that of {compared.formula}")
     else:
         nodes = node_lines(result.formula, MOST_LINES)
@@ -135,7 +134,7 @@ def text_lines(result: VerifyResult) -> list[str]:
         lines += [printable(f"              {line}") for line in nodes]
     message = f"that of {compared.model}, " if compared.model is not None else ""
     lines.append(f"  model     {message}sha256 {result.digests['model']}")
-    missing = [key for key in ("formula", "model") if getattr(compared, key) is None]
+    missing = [key for key in parts if getattr(compared, key) is None]
     if missing:
         named = " and ".join(f"--{key}" for key in missing)
         lines.append(f"  not compared with a file: the {' and the '.join(missing)} ({named})")
