@@ -67,12 +67,19 @@ def command(request: Request) -> None:
         if found.code == exit_codes.INTERRUPTED:
             raise typer.Exit(found.code)
         now = _kept(document)
-    differing = list(differences(_results(before.value), _results(now.value)))
+    one_sided = _one_sided(before.value, now.value)
+    differing = [
+        (path, one, other)
+        for path, one, other in differences(_results(before.value), _results(now.value))
+        if not (MISSING in (one, other) and path.rpartition(".")[2] in one_sided)
+    ]
     others += [
         f"{RESULTS}: {path} {_short(one)} then, {_short(other)} now"
         for path, one, other in differences(before.value, now.value)
         if path == "schema_version"
     ]
+    if one_sided:
+        others.append(f"{RESULTS}: keys of only one schema are not compared: {', '.join(one_sided)}")
     for line in message + others:
         screen.line(line)
     same = ("IDENTICAL", "bold green"), ("DIFFERS", "bold red")
@@ -168,6 +175,22 @@ def _results(document: Any) -> Any:
     """Return a document without the fields that describe the program that wrote it."""
     known = isinstance(document, dict)
     return {key: value for key, value in document.items() if key not in VERSIONS} if known else document
+
+
+def _one_sided(then: Any, now: Any) -> list[str]:
+    """Return the keys that belong to one schema only, sorted: those of a report with an older schema that no object of
+    the new document has, and the reverse. Every record has all its keys, so no result lacks a key. Return no keys for
+    a report with the present schema."""
+    version, present = (one.get("schema_version") if isinstance(one, dict) else None for one in (then, now))
+    older = isinstance(version, int) and isinstance(present, int) and version < present
+    return sorted(_keys(then) ^ _keys(now)) if older else []
+
+
+def _keys(value: Any) -> set[str]:
+    """Return the keys of all objects in a JSON document."""
+    if isinstance(value, dict):
+        return value.keys() | set[str]().union(*map(_keys, value.values()))
+    return set[str]().union(*map(_keys, value)) if isinstance(value, list) else set()
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -392,6 +392,28 @@ def test_another_version_with_other_results_differs(hardsim: Any, report: Path) 
     assert lines[2:] == [f"DIFFERS  {report}: 1 value", '  results[0].verdict: "CERTIFIED" then, "PROVED" now']
 
 
+def test_a_key_of_an_older_schema_alone_is_no_difference(hardsim: Any, report: Path) -> None:
+    reach = '"reach": '
+    rewritten(report, (reach, f'"trend": null, {reach}'))
+    *message, verdict = hardsim("replay", report).clean(code=0).out.splitlines()
+    assert message[2:] == ["results.json: keys of only one schema are not compared: trend"]
+    assert verdict == f"IDENTICAL  {report}: all results, with other versions"
+
+
+def test_other_keys_of_an_older_schema_are_compared(hardsim: Any, report: Path) -> None:
+    """A key is compared if the present schema has it anywhere."""
+    rewritten(report, ('"reach": ', '"not_run": 7, "reach": '), ('"verdict": "PROVED"', '"verdict": "CERTIFIED"'))
+    lines = hardsim("replay", report).clean(code=1).out.splitlines()
+    assert [line.partition(":")[0] for line in lines[2:]] == [
+        f"DIFFERS  {report}", "  results[0].verdict", "  results[0].not_run"
+    ]  # fmt: skip
+
+
+def test_a_key_that_the_present_schema_lacks_is_a_difference_of_a_present_report(hardsim: Any, report: Path) -> None:
+    edited(report / "results.json", lambda data: data["results"][0].update(trend=None))
+    hardsim("replay", report).clean("results[0].trend: null then, nothing now", code=1)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
