@@ -20,7 +20,7 @@ from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
 from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real
 from hardsim.network.transformer import LengthTable, Schedule
 from hardsim.program.assemble import assemble
@@ -326,7 +326,7 @@ def plan_length(
     given = schedule
     if schedule is None:
         assert solution is not None
-        schedule = constant(solution.tau)
+        schedule = Arith.of(solution.tau)
     inverse = tuple(inverses(assemble(program, schedule), facts.n))
     own = solution is not None and given is None
     return LengthPlan(
@@ -361,11 +361,6 @@ def _why(prepared: Preparation) -> str:
     reason = next((tie.reason for tie in prepared.ties if tie.simulated == "not simulated"), "")
     alone = "to add weights that break ties, give the hard-attention model (leftmost or rightmost as its weighting)"
     return f"{reason}; {alone}" if reason else ""
-
-
-def constant(tau: Fraction) -> Arith:
-    """Return a fixed temperature as an expression."""
-    return parse_arith(str(tau))
 
 
 def sampled(program: Program, facts: LengthFacts) -> str:

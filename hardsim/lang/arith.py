@@ -159,10 +159,43 @@ LEVELS: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True)
 class Arith:
-    """An expression over rational variables. Equality and hashing use the tree only, not the text."""
+    """An expression over rational variables. Equality and hashing use the tree only, not the text.
+
+    `*`, `/` and `**` give the tree that is read from both operands in brackets with the operator between them. Errors
+    in the new expression cite the text of its first operand with variables, so an error in both is cited wrongly.
+    """
 
     tree: Expression
     source: Source = field(default=Source("<expression>", ""), compare=False, repr=False)
+
+    @classmethod
+    def of(cls, value: Rational | Arith) -> Arith:
+        """Return a number as an expression without variables; an expression as it is."""
+        if isinstance(value, Arith):
+            return value
+        tree: Expression = Constant(abs(value.numerator))
+        tree = Negation(tree) if value < 0 else tree
+        return cls(tree if value.denominator == 1 else Operation("/", tree, Constant(value.denominator)))
+
+    def _with(self, op: Operator, other: Rational | Arith) -> Arith:
+        right = Arith.of(other)
+        source = self.source if self.variables or not right.variables else right.source
+        return Arith(Operation(op, self.tree, right.tree), source)
+
+    def __mul__(self, other: Rational | Arith) -> Arith:
+        return self._with("*", other)
+
+    def __rmul__(self, other: Rational) -> Arith:
+        return Arith.of(other) * self
+
+    def __truediv__(self, other: Rational | Arith) -> Arith:
+        return self._with("/", other)
+
+    def __rtruediv__(self, other: Rational) -> Arith:
+        return Arith.of(other) / self
+
+    def __pow__(self, other: Rational | Arith) -> Arith:
+        return self._with("^", other)
 
     @cached_property
     def variables(self) -> frozenset[str]:

@@ -56,7 +56,7 @@ from hardsim.campaign.verdict import HOW, NO_ANSWER, contradiction
 from hardsim.campaign.void_bounds import exceeded_bound, first_failure, void_after
 from hardsim.campaign.words import changed_once
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real, RealNumber, lower, upper
 from hardsim.measuring.general_rate import GeneralRate, general_rate
 from hardsim.network.transformer import Schedule
@@ -386,7 +386,7 @@ def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
     budget, program = subject.sharpness, subject.program
     if budget is None:
         asymptotics = PROGRAM if subject.constructed else GENERAL
-        return BoundSubject(subject, parse_arith("1"), subject.facts, asymptotics)
+        return BoundSubject(subject, Arith.of(1), subject.facts, asymptotics)
     subject.require_specified("bounds")
     return BoundSubject(
         # Without `sharpness` the subject gets its temperature from the schedule, as every temperature tried does.
@@ -489,7 +489,7 @@ class Reporter:
 
     def _schedule(self, factor: Fraction) -> Arith:
         """Return the schedule of the temperature that is `factor` times the subject's schedule."""
-        return parse_arith(f"({factor})*({self.target.schedule})")
+        return factor * self.target.schedule
 
     def _units(self, n: int) -> list[Fraction | Real]:
         """Return the value of the schedule at every position of length n as read, from 0 (with a beginning of sequence)

@@ -31,11 +31,11 @@ from hardsim.campaign.options import Request
 from hardsim.campaign.result import Length, Partial, input_summary, word_summary
 from hardsim.campaign.words import enumerate_words, sample_words
 from hardsim.errors import InputError
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.words import count_words
 from hardsim.network.numbers import plain
-from hardsim.network.transformer import AttentionHead, Schedule, Transformer
+from hardsim.network.transformer import AttentionHead, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Kind, Program
 from hardsim.proof.formulas.every_length import prove_general
@@ -542,7 +542,7 @@ class _ProgramSearch(_Search):
     divided by beta. Softmax is right at a beta if it answers as hard attention does, which is proved by the recursion
     of Theorem 26."""
 
-    def __init__(self, subject: Subject, schedule: Schedule) -> None:
+    def __init__(self, subject: Subject, schedule: Arith) -> None:
         super().__init__(subject)
         self.schedule = schedule
         self.program: Program = subject.program
@@ -578,9 +578,9 @@ class _ProgramSearch(_Search):
 
         return proved, lambda _: sample_words(self.alphabet, n, SAMPLED, SEED)
 
-    def at(self, beta: Fraction) -> Schedule:
+    def at(self, beta: Fraction) -> Arith:
         """Return the schedule divided by beta."""
-        return parse_arith(f"({self.schedule})/({beta})")
+        return self.schedule / beta
 
     def every(self, rows: Sequence[Bracket]) -> EveryLengthBracket:
         """Return a bracket of the words of the lengths tried only: there is no proof for every length."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from hardsim.errors import HardsimError, InputError, OutOfRange
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Alphabet, ConstraintKey, Exclusion, Valuations
 from hardsim.lang.vocabulary import is_name
@@ -192,7 +192,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
         embedding=read_matrix(data.field("embedding"), rows, names),
         encodings=tuple(_read_encoding(item, names, users, bos) for item in encodings),
         layers=layers,
-        temperature=read_schedule(data.field("temperature")) if data.has("temperature") else parse_arith("1"),
+        temperature=read_schedule(data.field("temperature")) if data.has("temperature") else Arith.of(1),
         output=data.field("output").choice(names.__getitem__, "the coordinates"),
         bos=bos,
         threshold=data.field("threshold").rational() if data.has("threshold") else None,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from hardsim.errors import InputError
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.reals import lower
 from hardsim.program.hard_attention import Head, Kind, Program
 from hardsim.program.regimes import REGIMES, expression
@@ -42,7 +42,7 @@ class Budget:
             if factor == 1:
                 return old
             score = tuple((query.scaled(factor), key) for query, key in old.score)
-            promise = None if old.promise is None else parse_arith(f"{factor}*({old.promise})")
+            promise = None if old.promise is None else factor * old.promise
             return replace(old, score=score, decay=None, gap=promise)
 
         layers = tuple(replace(layer, heads=tuple(map(head, layer.heads))) for layer in program.layers)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from hardsim.campaign.preparation import constant
 from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import BOS, UserPredicate
@@ -56,7 +55,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
 
     def made() -> dict[str, Any]:
         # The matrices do not depend on the temperature, so any serves where it varies with the length.
-        any_tau = constant(Fraction(1)) if argument is None else parse_arith(argument.temperature or "1")
+        any_tau = Arith.of(1) if argument is None else parse_arith(argument.temperature or "1")
         model = program_json(assemble(subject.program, any_tau), subject.program, subject.defined)
         return {
             "format": FORMAT,
@@ -93,7 +92,7 @@ def _temperature(
 def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
     """Raise Rejected with the first difference unless a certificate is about the network of a program or a model, its
     hard attention, and its temperature if the subject has its own."""
-    model = assemble(subject.program, constant(Fraction(1)))
+    model = assemble(subject.program, Arith.of(1))
     found = difference(document["model"], program_json(model, subject.program, subject.defined), "model")
     require(found is None, f"{found}: differs from that of {name}")
     heads = [head for layer in subject.program.layers for head in layer.heads]

@@ -22,7 +22,7 @@ from hardsim.campaign.explanation import parting_of, shown_words
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import Obstacles, hard_undecided, known_ties, merged_ties, obstacles
 from hardsim.campaign.options import Request, require_one_regime
-from hardsim.campaign.preparation import constant, plan_length, prepare_words, tied
+from hardsim.campaign.preparation import plan_length, prepare_words, tied
 from hardsim.campaign.result import (
     FirstUndecided,
     Length,
@@ -38,7 +38,7 @@ from hardsim.campaign.result import (
 from hardsim.campaign.verdict import NO_ANSWER
 from hardsim.campaign.words import count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
-from hardsim.lang.arith import parse_arith
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
@@ -685,7 +685,7 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
         return LengthProof(n, None, reason=str(failure))
     bound = output_bound(subject, bounds)
     if bound == 0 or (bound < distance and not subject.exact):
-        return LengthProof(n, how, tau, bound, distance, network=assemble(program, schedule or constant(tau)))
+        return LengthProof(n, how, tau, bound, distance, network=assemble(program, schedule or Arith.of(tau)))
     reason = "the bound of the output's error is not smaller than its distance from the threshold"
     return LengthProof(n, None, tau, bound, distance, reason)
 

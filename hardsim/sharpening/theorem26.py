@@ -320,7 +320,7 @@ def break_ties(program: Program, gaps: Mapping[str, Schedule]) -> Program:
             old,
             score=(*old.score, (Affine.coordinate(named[old.name]), tie)),
             decay=None,
-            gap=parse_arith(f"({gap})/(2*(n+1))") if isinstance(gap, Arith) else None,
+            gap=gap / parse_arith("2*(n+1)") if isinstance(gap, Arith) else None,
         )
 
     return replace(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.subject import Subject
@@ -43,8 +42,7 @@ class WeightsTarget(Subject):
         if not self.one_network:
             return self
         budget = self.budget
-        schedule = parse_arith(f"({1 / budget.beta})*({budget.temperature})")
-        program = budget.scaled(self.program)
+        program, schedule = budget.scaled(self.program), 1 / budget.beta * budget.temperature
         return replace(self, program=program, sharpness=None, stored=None, schedule=schedule, softmax=True)
 
     @property

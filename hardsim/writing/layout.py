@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import OutOfRange
-from hardsim.lang.arith import in_python, parse_arith
+from hardsim.lang.arith import in_python
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
@@ -287,7 +287,7 @@ def network_layout(network: Network) -> ExportLayout:
     def encoded(n: int) -> list[tuple[int, list[RealNumber]]]:
         return _encoded(functions, start, start + readout.length(n) - 1, n)
 
-    scales: list[list[RealNumber]] = [[parse_arith(str(head.scale)).real()] for head in network.heads]
+    scales: list[list[RealNumber]] = [[head.scale.real] for head in network.heads]
     return ExportLayout(description, arrays, encoded, _variables(functions), lambda n: scales, frozenset())
 
 

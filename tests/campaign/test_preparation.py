@@ -14,7 +14,7 @@ from hardsim.campaign.engines import FloatEngine, HardRunner, SoftEngine, batche
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.growth import fit
 from hardsim.campaign.judges import HardJudge
-from hardsim.campaign.preparation import Preparation, constant, packed, plan_length, prepare_words, unpacked
+from hardsim.campaign.preparation import Preparation, packed, plan_length, prepare_words, unpacked
 from hardsim.campaign.result import Violation
 from hardsim.campaign.rows import kind_of
 from hardsim.campaign.tally import Extreme, first_of
@@ -231,12 +231,6 @@ def test_a_decay_leaves_no_tie(tmp_path: Path) -> None:
     violation = found.violations[2]
     assert [violation.measured, violation.claimed] == [0, Fraction(1, 2)]
     assert violation.word in {("a", "a"), ("b", "b")}
-
-
-def test_a_constant_temperature_is_the_same_at_every_length() -> None:
-    tau = constant(Fraction(2, 3))
-    assert {tau.evaluate(i=1, n=n) for n in (1, 2, 100)} == {Fraction(2, 3)}
-    assert str(tau) == "2/3"
 
 
 # ---- a whole check ----

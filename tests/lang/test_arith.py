@@ -1,8 +1,10 @@
 """Exact rational expressions: values compared with Python's Fractions, printing, errors."""
 
+import operator
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -18,6 +20,7 @@ from hardsim.lang.arith import (
     Negation,
     Operation,
     Operator,
+    Rational,
     Variable,
     linear_form,
 )
@@ -153,6 +156,44 @@ def test_text_parses_to_the_same_tree(tree: Expression) -> None:
     text = str(Arith(tree))
     assume(len(text) <= MAX_OPERATIONS)  # so it has no more operators and brackets either
     assert parse_arith(text).tree == tree
+
+
+NUMBERS = st.one_of(st.integers(-20, 20), st.fractions(-3, 3, max_denominator=20))
+
+
+@given(NUMBERS)
+def test_a_number_is_the_expression_that_its_text_is(number: Rational) -> None:
+    assert Arith.of(number) == parse_arith(str(number))
+    assert Arith.of(number).evaluate() == number
+
+
+@pytest.mark.parametrize(
+    ("op", "operation"), [("*", operator.mul), ("/", operator.truediv), ("^", operator.pow)], ids=["*", "/", "^"]
+)
+@given(TREES, st.one_of(NUMBERS, TREES))
+def test_arithmetic_gives_the_tree_of_the_text(
+    op: str, operation: Callable[[Any, Any], Any], tree: Expression, other: Rational | Expression
+) -> None:
+    """Both orders of the operands, except that a power has no number as its base; the result is printed and read
+    again, and its value is that of the operation on the values."""
+    left, right = Arith(tree), other if isinstance(other, int | F) else Arith(other)
+    for one, two in [(left, right), (right, left)][: 1 if op == "^" else 2]:
+        found, text = operation(one, two), f"({one}){op}({two})"
+        assume(len(text) <= MAX_OPERATIONS)
+        assert found == parse_arith(text) == parse_arith(str(found))
+    if op == "^" or found.irrational:
+        return
+    try:
+        values = [Arith.of(part).evaluate(i=2, n=3) for part in (one, two)]
+        expected = operation(*values)
+    except (SourceError, ZeroDivisionError):
+        return
+    assert found.evaluate(i=2, n=3) == expected
+
+
+def test_errors_cite_the_operand_that_was_written() -> None:
+    error = raised(SourceError, (F(1, 2) * parse_arith("1/(n-3)", name="--tau")).evaluate, n=3)
+    assert str(error) == str(raised(SourceError, parse_arith("1/(n-3)", name="--tau").evaluate, n=3))
 
 
 @pytest.mark.parametrize(

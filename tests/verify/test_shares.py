@@ -17,7 +17,6 @@ from typing import Any, cast
 
 import pytest
 
-from hardsim.campaign.preparation import constant
 from hardsim.proof.programs import law as derivation
 from hardsim.proof.programs import shares as known_shares
 from hardsim.proof.programs.lattice import Denominator, IsolatedZero, NumberSpan, Share, plus, positive, times
@@ -39,6 +38,7 @@ from hardsim.verify.spans import IsolatedZero as CheckedZero
 from hardsim.verify.spans import NumberSpan as CheckedSpan
 from tests.support.check import NotProved, law_of
 from tests.support.damage import at, replaced
+from tests.support.language import Arith
 from tests.support.model import Mask, Program, Weighting, assemble
 from tests.support.program_certificates import handmade, made, rising, sealed, wrong_word
 from tests.support.subjects import shipped
@@ -54,7 +54,7 @@ COLD = "1/10**8"
 
 def document(program: Program, law: ProgramLaw) -> dict[str, Any]:
     """Return a certificate of short lengths, without digests."""
-    model = program_json(assemble(program, constant(Fraction(1))), program, {})
+    model = program_json(assemble(program, Arith.of(1)), program, {})
     description = {"format": FORMAT, "schema_version": PROGRAM_VERSION, "claim": PROGRAM_CLAIM, "lengths": [1, 2, 3, 5]}
     labels = {"version": "1", "source": {"name": "", "sha256": ""}, "title": "", "words": None}
     facts = program_facts(program, model, law, True, True)
