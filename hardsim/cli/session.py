@@ -299,8 +299,9 @@ class Session:
     def spare(self, name: str) -> None:
         """Require that no result is written over an input. Raises InputError, naming the option that would write
         there."""
+        paths = read_with(name) if self.outputs else []
         for output in self.outputs:
-            for path in read_with(name):
+            for path in paths:
                 output.spare(path)
 
     def _welcome(self, given: Input) -> Input:

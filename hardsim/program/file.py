@@ -145,10 +145,17 @@ def _read_origin(data: Reader) -> Origin:
 def read_sharpness(data: Reader) -> Budget:
     """Read the budget of a regime: beta and the temperature."""
     data.only("beta", "beta_for_all", "temperature")
-    beta = Fraction(data.field("beta").rational())
+    return Budget(
+        read_beta(data.field("beta")), data.field("temperature").arith(), data.field("beta_for_all").boolean()
+    )
+
+
+def read_beta(data: Reader) -> Fraction:
+    """Read beta, which must be positive."""
+    beta = Fraction(data.rational())
     if beta <= 0:
-        raise data.field("beta").error("a positive rational")
-    return Budget(beta, data.field("temperature").arith(), data.field("beta_for_all").boolean())
+        raise data.error("a positive rational")
+    return beta
 
 
 # ---- programs by names ----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,12 +54,12 @@ FORMATS: tuple[StoredFormat, ...] = (
 )
 
 
-def network_of(stored: Stored) -> tuple[Network, str]:
-    """Return the network that is stored, and the name of its format. Raises InputError if the format is not known, or a
+def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
+    """Return the network that is stored, and its format. Raises InputError if the format is not known, or a
     tensor or a setting is missing, wrong or not understood."""
     for form in FORMATS:
         if form.fits(stored):
-            return form.read(stored), form.title
+            return form.read(stored), form
     kind = stored.config.get("model_type")
     message = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not supported"
     known = ", ".join(form.title for form in FORMATS)
@@ -87,39 +87,27 @@ def readout_settings(network: Network, sources: Mapping[str, str]) -> tuple[Take
     return tuple(TakenSetting(key, values[key], sources.get(key, FORMAT_DEFAULT)) for key in READOUT)
 
 
-def settings_of(stored: Stored, network: Network, title: str) -> tuple[TakenSetting, ...]:
-    """Return the settings that decide what a network computes and how it reads words, in the order of the format,
-    with their sources."""
-    form = next(form for form in FORMATS if form.title == title)
+def settings_of(stored: Stored, form: StoredFormat) -> tuple[TakenSetting, ...]:
+    """Return the settings that decide what a network computes, in the order of the format, with their sources."""
     taken = stored.settings.taken
+    return tuple(taken[key] for key in form.settings if key in taken)
+
+
+def readout_sources(stored: Stored, form: StoredFormat) -> dict[str, str]:
+    """Return the source of each readout setting that a folder states."""
     own = dict.fromkeys((key for key in READOUT if stored.settings.has(key)), stored.config_name)
-    if title == TRACR:
+    if form.title == TRACR:
         own = dict.fromkeys(("tokens", "alphabet", "input", "decide"), stored.config_name)
     named = [name for name in stored.files if name in (VOCABULARY, TOKENIZER)]
-    own |= {"tokens": " and ".join(named)} if stored.vocabulary is not None and named else {}
-    stated = tuple(taken[key] for key in form.settings if key in taken)
-    return stated + readout_settings(network, own)
+    return own | ({"tokens": " and ".join(named)} if stored.vocabulary is not None and named else {})
 
 
-def restated(
-    settings: Sequence[TakenSetting], network: Network, keys: Iterable[str], source: str
-) -> tuple[TakenSetting, ...]:
-    """Return the settings: those of the readout are read from `network` again, and those named by `keys` get the
-    source
-    `source`."""
-    given, kept = set(keys), [one for one in settings if one.name not in READOUT]
-    sources = {one.name: one.source for one in settings} | dict.fromkeys(given, source)
-    return (*kept, *readout_settings(network, sources))
-
-
-def described(stored: Stored | None, network: Network, title: str) -> list[tuple[str, str]]:
-    """Return labels and texts that describe what was read, in addition to the network's own description. `stored` is
-    None if the network was not in a folder."""
-    rows = [("format", title)] if stored is None else _stored(stored, network, title)
+def described(stored: Stored, network: Network, form: StoredFormat) -> list[tuple[str, str]]:
+    """Return labels and texts that describe what was read, in addition to the network's own description."""
     tied = np.array_equal(network.unembedding, network.embedding.T)
     biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())
     return [
-        *rows,
+        *_stored(stored, network, form),
         ("score scale", "; ".join(dict.fromkeys(str(head.scale) for head in network.heads)) or "no heads"),
         ("positions", _positions(network)),
         (
@@ -131,16 +119,15 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
     ]
 
 
-def _stored(stored: Stored, network: Network, title: str) -> list[tuple[str, str]]:
+def _stored(stored: Stored, network: Network, form: StoredFormat) -> list[tuple[str, str]]:
     """Return labels and texts that describe the files."""
-    form = next(form for form in FORMATS if form.title == title)
     counts = Counter(array.dtype.name for array in stored.tensors.values())
     dtypes = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     built = stored.config.get("architectures")
     named = f" ({', '.join(map(str, built))})" if isinstance(built, list) and built else ""
     masks = sum(name.endswith(form.buffers) for name in stored.tensors) if form.buffers else 0
     rows = [
-        ("format", title + named),
+        ("format", form.title + named),
         ("files", ", ".join(stored.files)),
         ("tensors", f"{len(stored.tensors)}, all used ({dtypes})"),
         ("masks", f"{masks} buffers, verified" if masks else ""),

@@ -29,7 +29,7 @@ from hardsim.reading.folder import (
     READOUT,
     described,
     network_of,
-    readout_settings,
+    readout_sources,
     settings_of,
 )
 from hardsim.reading.network_json import FORMAT as NETWORK
@@ -187,7 +187,7 @@ def _read_data(
         return read_regex(data, name, sha256, props, alphabet)
     if not place.endswith(".json"):
         return of_formula(ltl_parser.parse_text(data, name, alphabet, props, dialect), sha256)
-    return of_document(data, name)
+    return of_document(data, name, sha256)
 
 
 def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect: str | None) -> Input:
@@ -206,10 +206,11 @@ def of_stored(stored: Stored, name: str) -> Input:
     that hardsim does not understand."""
     if is_exported(stored):
         return _of_exported(stored, name)
-    network, title = network_of(stored)
-    found = of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network, title)))
+    network, form = network_of(stored)
+    found = of_network(network, name, stored.sha256, form.title, stored, tuple(described(stored, network, form)))
     remarked = (*stored.notes, *stored.settings.remarks)
-    return replace(found, remarked=remarked, settings=settings_of(stored, network, title))
+    settings, sources = settings_of(stored, form), readout_sources(stored, form)
+    return replace(found, remarked=remarked, settings=settings, sources=sources)
 
 
 def _of_exported(stored: Stored, name: str) -> Input:
@@ -243,8 +244,7 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         sources = {key: THE_FILE for key in READOUT if document.has(key)}
         scaled = THE_FILE if document.has("embedding_scale") else FORMAT_DEFAULT
         scale = TakenSetting("embedding_scale", str(network.embedding_scale), scaled)
-        settings = (scale, *readout_settings(network, sources))
-        return replace(found, text=text, document=text, settings=settings)
+        return replace(found, text=text, document=text, settings=(scale,), sources=sources)
     return (model_of_document if kind == AHAT else compiled_of_document)(document, text, name, sha256)
 
 

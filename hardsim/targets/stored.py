@@ -28,8 +28,8 @@ from hardsim.program.file import (
     Origin,
     ahat_json,
     program_json,
+    read_beta,
     read_program,
-    read_sharpness,
 )
 from hardsim.program.hard_attention import Program
 from hardsim.program.regimes import REGIMES
@@ -223,9 +223,9 @@ def _read_options(options: Reader, file: FormulaFile, model: Transformer, progra
     single = options.field("single_head").boolean()
     if single and any(len(layer.heads) > 1 for layer in model.layers):
         raise options.field("single_head").error("false, since a layer has several heads")
-    given = {key: options.field(key).value for key in ("beta", "beta_for_all")}
-    given["temperature"] = str(model.temperature)
-    budget = read_sharpness(Reader(given, options.name, options.path))
+    beta, fixed = read_beta(options.field("beta")), options.field("beta_for_all").boolean()
+    assert not isinstance(model.temperature, LengthTable)  # which _read_network refuses
+    budget = Budget(beta, model.temperature, fixed)
     counts = counting_of(program)
     if (options.field("counting").text() if options.has("counting") else None) != counts:
         raise options.field("counting").error(f"{counts or 'null'}, as the heads of the specification count")

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from hardsim.reading.folder import FORMATS, described, restated, settings_of
+from hardsim.reading.folder import FORMATS, READOUT, described, readout_settings, readout_sources, settings_of
 from hardsim.reading.tensors import Stored
 from tests.reading.folders import DATA
+from tests.support.check import ModelOptions, read_input
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import network_of, read_folder
@@ -21,7 +22,7 @@ def test_a_format_that_is_not_known_is_refused() -> None:
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
 def test_one_format_fits(name: str) -> None:
     stored = read_folder(str(DATA / name))
-    assert [form.title for form in FORMATS if form.fits(stored)] == [network_of(stored)[1]]
+    assert [form.title for form in FORMATS if form.fits(stored)] == [network_of(stored)[1].title]
 
 
 def settings(name: str, **changes: object) -> dict[str, str]:
@@ -65,8 +66,9 @@ def sources(name: str, **changes: object) -> dict[str, tuple[str, str]]:
     """Return the value and the source of each setting."""
     stored = read_folder(str(DATA / name))
     stored = replace(stored, config=stored.config | changes)
-    network, title = network_of(stored)
-    return {one.name: (one.value, one.source) for one in settings_of(stored, network, title)}
+    network, form = network_of(stored)
+    settings = *settings_of(stored, form), *readout_settings(network, readout_sources(stored, form))
+    return {one.name: (one.value, one.source) for one in settings}
 
 
 def test_settings_have_a_source() -> None:
@@ -97,22 +99,20 @@ def test_settings_have_a_source() -> None:
 def test_every_setting_that_decides_is_there(name: str) -> None:
     """settings_of lists every setting that a reader used."""
     stored = read_folder(str(DATA / name))
-    network, title = network_of(stored)
-    form = next(form for form in FORMATS if form.title == title)
-    found = {one.name for one in settings_of(stored, network, title)}
+    _, form = network_of(stored)
+    found = {one.name for one in settings_of(stored, form)}
     optional = {"final_norm_eps", "problem_type", "pad_token_id", "tie_word_embeddings", "act_fn", "attn_only"}
     assert set(form.settings) - found <= optional
-    assert {"tokens", "alphabet", "input", "at", "decide"} <= found
 
 
 def test_what_is_stated_anew_has_another_source() -> None:
-    stored = read_folder(str(DATA / "gpt2"))
-    network, title = network_of(stored)
-    changed = replace(network, readout=replace(network.readout, at="last"))
-    found = {one.name: one for one in restated(settings_of(stored, network, title), changed, ["at"], "--at")}
+    given = read_input(str(DATA / "gpt2"))
+    external = given.target(ModelOptions(at="last"))
+    found = {one.name: one for one in given.how_read(external, "last")[1]}
     assert (found["at"].value, found["at"].source) == ("last", "--at")
     assert found["decide"].source == "default of the format"
     assert found["n_head"].source == "config.json"
+    assert [*found][-5:] == [*READOUT]
 
 
 def test_settings_show_a_stored_vocabulary() -> None:
@@ -120,12 +120,10 @@ def test_settings_show_a_stored_vocabulary() -> None:
     assert dict(described(stored, *network_of(stored)))["vocabulary"] == "5 names, stored"
 
 
-def test_a_network_that_was_no_folder_is_described_too() -> None:
-    network, _ = network_of(read_folder(str(DATA / "gpt2")))
-    rows = described(None, network, "network JSON")
-    assert rows[0] == ("format", "network JSON")
-    assert [label for label, _ in rows] == ["format", "score scale", "positions", "unembedding"]
-    assert dict(described(None, replace(network, positions=()), "network JSON"))["positions"] == "none"
+def test_a_network_without_positions_is_described() -> None:
+    stored = read_folder(str(DATA / "gpt2"))
+    network, form = network_of(stored)
+    assert dict(described(stored, replace(network, positions=()), form))["positions"] == "none"
 
 
 def test_parameters_are_counted() -> None:

@@ -59,8 +59,8 @@ def refused(found: Stored, match: str) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-own-head", "gpt2-bfloat16", "gpt2-parts", "gpt2-labels"])
 def test_outputs_are_those_of_the_library(name: str) -> None:
-    network, title = network_of(stored(name))
-    assert title == "Hugging Face GPT-2"
+    network, form = network_of(stored(name))
+    assert form.title == "Hugging Face GPT-2"
     for ids, expected in library_outputs(name):
         assert difference(network, ids, expected) < LINEAR
 

@@ -73,8 +73,8 @@ def with_table(network: Network) -> Network:
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_outputs_are_those_of_pytorch(name: str) -> None:
-    network, title = network_of(stored(name))
-    assert title == "PyTorch encoder"
+    network, form = network_of(stored(name))
+    assert form.title == "PyTorch encoder"
     for ids, expected in library_outputs(name):
         assert difference(with_table(network), ids, expected) < LINEAR
 

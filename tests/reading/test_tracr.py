@@ -196,8 +196,8 @@ def stored(change: Callable[[dict[str, Any], dict[str, Any]], None] = lambda con
 
 
 def test_a_model_by_hand() -> None:
-    network, title = network_of(stored())
-    assert title == "Tracr"
+    network, form = network_of(stored())
+    assert form.title == "Tracr"
     (head,) = network.heads
     assert (head.scale.factor, head.scale.root) == (Fraction(1), 4)
     assert (network.longest, network.symbols, network.outputs) == (2, ("1", "2"), (False, True))

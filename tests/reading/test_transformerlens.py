@@ -46,8 +46,8 @@ def refused(found: Stored, match: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_are_those_of_the_library(name: str) -> None:
-    network, title = network_of(stored(name))
-    assert title == "TransformerLens"
+    network, form = network_of(stored(name))
+    assert form.title == "TransformerLens"
     for ids, expected in library_outputs(name):
         assert difference(network, ids, expected) < 1e-5
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from hardsim.errors import InputError
 from hardsim.network.dense import Network
-from hardsim.reading.folder import names_tokens, network_of, restated
+from hardsim.reading.folder import names_tokens, network_of, readout_settings
 from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored, TakenSetting
@@ -37,7 +38,9 @@ class NetworkInput(Input):
     described: tuple[tuple[str, str], ...] = ()
     """The report of what was read of the network, as labels and texts."""
     settings: tuple[TakenSetting, ...] = ()
-    """The settings that decide what a network computes and how it reads words, with the source of each."""
+    """The settings that decide what a network computes, with the source of each."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The source of each setting that is stated of how words are read."""
     document: str = ""
     """The JSON that the network was read from."""
 
@@ -78,9 +81,8 @@ class NetworkInput(Input):
         self, external: External, at: str | None
     ) -> tuple[tuple[tuple[str, str], ...], tuple[TakenSetting, ...]]:
         """Return what was read of the network, and its settings."""
-        return self.described, self.settings if at is None else restated(
-            self.settings, external.network, ["at"], "--at"
-        )
+        sources = self.sources if at is None else {**self.sources, "at": "--at"}
+        return self.described, (*self.settings, *readout_settings(external.network, sources))
 
     def to_json(self) -> str:
         """Return the document that was read, or `hardsim-network` JSON of a network from elsewhere."""
@@ -127,7 +129,8 @@ class SpecifiedInput(NetworkInput):
             external=external,
             stored=found.stored,
             described=(*found.described, ("network", path)),
-            settings=restated(found.settings, external.network, given.stated, os.path.basename(name)),
+            settings=found.settings,
+            sources={**found.sources, **dict.fromkeys(given.stated, os.path.basename(name))},
             document=found.document,
             specification=given,
             bare=bare,
