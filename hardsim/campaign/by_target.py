@@ -15,7 +15,7 @@ from hardsim.campaign.engines import head_bounds
 from hardsim.campaign.judges import HardJudge, NetworkJudge
 from hardsim.campaign.obstacles import hard_undecided
 from hardsim.campaign.preparation import LengthPlan, Preparation, plan_length
-from hardsim.campaign.result import FirstFailure, HardUndecided, JudgedLength, LengthResult, Mismatch, Violation
+from hardsim.campaign.result import FirstFailure, HardUndecided, LengthCounts, Mismatch, Violation
 from hardsim.campaign.rows import budget_length, exceeded, judged_length, theorem_length
 from hardsim.campaign.search import LengthSearch, Start
 from hardsim.campaign.shrink import shrunk
@@ -44,13 +44,9 @@ class Judging(ABC):
     def job(self, prepared: Preparation | None = None) -> Job:
         """Return the job that answers a shard with the plan of its length, if there is one, and the tally."""
 
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthResult]:
-        """Return the row of every length with a word tried, for a target with hard attention."""
-        return []
-
-    def judged(self, tallies: Mapping[int, Tally]) -> list[JudgedLength]:
-        """Return the row of every length with a word tried, for an external network."""
-        return []
+    @abstractmethod
+    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
+        """Return the row of every length with a word tried."""
 
     @abstractmethod
     def again(self, found: Mismatch, named: bool) -> Mismatch:
@@ -80,7 +76,7 @@ class NetworkJudging(Judging):
         """Return the job that answers a shard with None, in place of a plan, and the tally."""
         return Job(network_judge, (self.subject, self.dps, self.engine))
 
-    def judged(self, tallies: Mapping[int, Tally]) -> list[JudgedLength]:
+    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
         """Return the row of every length with a word tried, and of each shorter length without any word that has an
         expected answer."""
         found = {n: tally for n, tally in tallies.items() if tally.words}
@@ -117,7 +113,7 @@ class HardJudging(Judging):
 class OneNetworkJudging(HardJudging):
     """One network for every length, with bounds of its heads."""
 
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthResult]:
+    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
         """Return the row of every length with a word tried."""
         return [budget_length(self.subject, tally, self.engine) for _, tally in sorted(tallies.items()) if tally.words]
 
@@ -149,7 +145,7 @@ class TemperatureJudging(HardJudging):
         super().__init__(subject, engine, dps)
         self.measured = subject
 
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthResult]:
+    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
         """Return the row of every length with a word tried and a temperature."""
         found = [(plans[n], tally) for n, tally in sorted(tallies.items()) if tally.words and n in plans]
         return [theorem_length(self.subject, plan, tally) for plan, tally in found]

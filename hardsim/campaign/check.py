@@ -31,10 +31,10 @@ from hardsim.campaign.preparation import (
     prepare_words,
     tied,
 )
-from hardsim.campaign.result import CheckResult, HardUndecided, Mismatch, Violation
+from hardsim.campaign.result import CheckResult, HardUndecided, JudgedLength, LengthResult, Mismatch, Violation
 from hardsim.campaign.search import SEARCHED, Start, nearest, waves
 from hardsim.campaign.tally import MOST_FAILURES, Tally, first_of
-from hardsim.campaign.verdict import JudgedCounts, WordCounts, judge, shorter_left
+from hardsim.campaign.verdict import judge, shorter_left
 from hardsim.campaign.void_bounds import first_failure
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWords, WordPlan, plan_words, planned_count
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
@@ -499,13 +499,13 @@ class _Campaign:
 
     # ---- result ----
 
-    def _mismatch(self, lengths: Sequence[WordCounts]) -> Mismatch | None:
+    def _mismatch(self, lengths: Iterable[int]) -> Mismatch | None:
         """Return the first mismatch among the lengths: one that refutes a claim before others, then the shortest word;
         None if there is none."""
         found: Mismatch | None = None
-        for length in lengths:
-            if length.n in self.tallies:
-                found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
+        for n in lengths:
+            if n in self.tallies:
+                found = first_of(found, self.tallies[n].mismatch, self.subject.alphabet)
         return found
 
     def _hard_undecided(self, found: Mismatch | None) -> HardUndecided | None:
@@ -520,9 +520,10 @@ class _Campaign:
         """Return the result of the check. An interruption while a mismatch is run again leaves the mismatch as it was
         found."""
         judging = self.judging
-        lengths, judged = tuple(judging.lengths(self.tallies, self.plans)), tuple(judging.judged(self.tallies))
+        found = judging.lengths(self.tallies, self.plans)
+        lengths = tuple(one for one in found if isinstance(one, LengthResult))
         every, some = any(length.layers for length in lengths), any(tally.unjudged for tally in self.tallies.values())
-        mismatch = self._mismatch([*lengths, *judged])
+        mismatch = self._mismatch(one.n for one in found)
         try:
             if not partial and mismatch is not None and mismatch.refutes:
                 with interruptible():
@@ -534,7 +535,6 @@ class _Campaign:
         subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
-        found: list[JudgedCounts] = [*lengths, *judged]
         failed = self.failed
         # Without a wrong word the error is all there is to report.
         if failed and not partial and violation is None and (mismatch is None or not mismatch.refutes):
@@ -570,8 +570,8 @@ class _Campaign:
             partial=partial,
             undecided_word=stuck,
             against=subject.against,
-            judged=judged,
-            shorter_left=shorter_left(mismatch, judged, least),
+            judged=tuple(one for one in found if isinstance(one, JudgedLength)),
+            shorter_left=shorter_left(mismatch, found, least),
             failed_first=first_failure({tally.n: judging.void(tally) for tally in tallies}),
             own=own_failure(subject, mismatch, violation),
             errors=tuple(failed[:MOST_FAILURES]),

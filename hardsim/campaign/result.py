@@ -310,8 +310,29 @@ class TemperatureRange(Record):
         return " to ".join(ends)
 
 
+class WordCounts(Record):
+    """A length with the number of its words that were tried."""
+
+    __slots__ = ()
+    n: int
+    words: int
+    possible: int
+    exhaustive: bool
+    """True if all words of the length were tried."""
+
+
+class LengthCounts(WordCounts):
+    """The results at one length that every kind of target has, of which the verdict is made."""
+
+    __slots__ = ()
+    undecided: int
+    unjudged: int
+    positions_judged: int | None
+    positions_unjudged: int | None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class LengthResult(Record):
+class LengthResult(LengthCounts):
     """The results for the words tried of one length. Acceptance gap and margin are known for networks that round to 0
     or 1; size, temperature, theorem, epsilon and layers for networks with Theorem 26's temperature."""
 
@@ -320,7 +341,6 @@ class LengthResult(Record):
     """Number of words tried."""
     possible: Possible
     exhaustive: bool
-    """True if all words of the length were tried."""
     accepted: Natural | None
     """Number of words that the oracle accepts, or hard attention where there is no oracle; None for a transduction."""
     soft_mismatches: Natural
@@ -377,7 +397,7 @@ class LengthResult(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JudgedLength(Record):
+class JudgedLength(LengthCounts):
     """The results for the words tried of one length, on an external network."""
 
     n: Annotated[Natural, "A length of words; 0 if the output before the first symbol is judged too."]
@@ -392,7 +412,6 @@ class JudgedLength(Record):
     """Number of positions that the reference leaves open."""
     possible: Possible
     exhaustive: bool
-    """True if all words of the length were tried."""
     mismatches: Natural
     """Number of words on which the network is certainly wrong."""
     undecided: Natural
@@ -739,10 +758,15 @@ class CheckResult(Record):
         return self.violation is None and (self.mismatch is None or not self.mismatch.refutes)
 
     @property
+    def counts(self) -> tuple[LengthCounts, ...]:
+        """The results length by length, of any kind of target."""
+        return (*self.lengths, *self.judged)
+
+    @property
     @written
     def words(self) -> Natural:
         """Number of words tried."""
-        return sum(length.words for length in self.lengths) + sum(length.words for length in self.judged)
+        return sum(length.words for length in self.counts)
 
     @property
     @written
@@ -757,7 +781,7 @@ class CheckResult(Record):
         return self._positions("positions_unjudged")
 
     def _positions(self, name: str) -> int | None:
-        found = [getattr(one, name) for one in (*self.lengths, *self.judged)]
+        found = [getattr(one, name) for one in self.counts]
         counted = [value for value in found if value is not None]
         return sum(counted) if counted else None
 

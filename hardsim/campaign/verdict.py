@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count, takewhile
-from typing import Protocol
 
 from hardsim.campaign.option_values import LARGEST_LENGTH
-from hardsim.campaign.result import CERTIFY, OBSERVED_MISMATCH, HardUndecided, Mismatch, Verdict, Violation, no_answer
+from hardsim.campaign.result import (
+    CERTIFY,
+    OBSERVED_MISMATCH,
+    HardUndecided,
+    LengthCounts,
+    Mismatch,
+    Verdict,
+    Violation,
+    WordCounts,
+    no_answer,
+)
 from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, plural
 
 NO_ANSWER = "hard attention itself gives no answer on a word: its outputs do not select exactly one symbol"
@@ -21,7 +30,7 @@ HOW = {
 
 
 def judge(
-    lengths: Sequence[JudgedCounts],
+    lengths: Sequence[LengthCounts],
     mismatch: Mismatch | None,
     violation: Violation | None,
     engine: str,
@@ -84,7 +93,7 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def wrong_on(mismatch: Mismatch, lengths: Sequence[JudgedCounts], least: int = 1) -> str:
+def wrong_on(mismatch: Mismatch, lengths: Sequence[LengthCounts], least: int = 1) -> str:
     """Return the text that an external network is wrong on a word, with the word that it was shrunk from."""
     n, first = len(mismatch.word), mismatch.shrunk_from
     expected = "" if mismatch.no_output is None else f"{mismatch.no_output.summary}; "
@@ -95,51 +104,19 @@ def wrong_on(mismatch: Mismatch, lengths: Sequence[JudgedCounts], least: int = 1
     return f"{expected}the network is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
 
 
-def shortest(lengths: Sequence[JudgedCounts], n: int, least: int = 1) -> str:
+def shortest(lengths: Sequence[LengthCounts], n: int, least: int = 1) -> str:
     """Return the text on the length n of a wrong word: whether it is known to be the shortest."""
     return "the shortest: all shorter words were tried" if all_shorter(lengths, n, least) else "the shortest found"
 
 
-def shorter_left(mismatch: Mismatch | None, lengths: Sequence[JudgedCounts], least: int) -> bool:
+def shorter_left(mismatch: Mismatch | None, lengths: Sequence[LengthCounts], least: int) -> bool:
     """Return True if an external network is wrong on a word, and not all shorter words were tried."""
     return mismatch is not None and mismatch.direct and not all_shorter(lengths, len(mismatch.word), least)
 
 
-def all_shorter(lengths: Sequence[JudgedCounts], n: int, least: int = 1) -> bool:
+def all_shorter(lengths: Sequence[LengthCounts], n: int, least: int = 1) -> bool:
     """Return True if all words of `least` to n - 1 symbols were tried, and none of them was left undecided."""
     return {length.n for length in lengths if length.exhaustive and not length.undecided} >= {*range(least, n)}
-
-
-class WordCounts(Protocol):
-    """A length with the number of its words that were tried."""
-
-    @property
-    def n(self) -> int:
-        """The length, in symbols."""
-
-    @property
-    def words(self) -> int:
-        """Number of words tried, without those that the reference leaves open or fails on."""
-
-    @property
-    def possible(self) -> int:
-        """Number of words of the length; with a regular domain only of those in it."""
-
-    @property
-    def exhaustive(self) -> bool:
-        """True if all possible words of the length were tried."""
-
-
-class JudgedCounts(WordCounts, Protocol):
-    """A length with the number of words tried, and the results on them."""
-
-    @property
-    def undecided(self) -> int:
-        """Number of these words on which the network reaches no answer."""
-
-    @property
-    def unjudged(self) -> int:
-        """Number of words that the reference leaves open."""
 
 
 def lengths_text(lengths: Sequence[int]) -> str:

@@ -9,7 +9,17 @@ from itertools import chain, groupby, islice
 
 from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, CheckOptions, effort_at, interesting
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
-from hardsim.campaign.result import InputDigest, Length, Partial, Possible, Reach, Seed, Verdict, verdict_summary
+from hardsim.campaign.result import (
+    InputDigest,
+    Length,
+    Partial,
+    Possible,
+    Reach,
+    Seed,
+    Verdict,
+    WordCounts,
+    verdict_summary,
+)
 from hardsim.campaign.verdict import words_tried
 from hardsim.campaign.words import Effort, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
@@ -24,7 +34,7 @@ Report = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EquivLength(Record):
+class EquivLength(WordCounts):
     """One length of a comparison, with the words tried."""
 
     n: Length
@@ -32,7 +42,6 @@ class EquivLength(Record):
     """Number of words tried."""
     possible: Possible
     exhaustive: bool
-    """True if all words of the length were tried."""
     accepted: Natural
     """Number of words that both files accept."""
 
