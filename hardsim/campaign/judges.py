@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -44,7 +45,7 @@ from hardsim.sharpening.measure import measure
 from hardsim.targets.expected import Ends, ExpectedOutputs, by_position, ended, unjudged
 from hardsim.targets.external import External
 from hardsim.targets.network_outputs import NetworkEngine, OutputBounds, unbounded
-from hardsim.targets.result import AUTO, BALL, FLOAT64, Answer, NoOutput, Word, settled
+from hardsim.targets.result import AUTO, BALL, FLOAT64, Answer, NoOutput, Word, apart, settled
 from hardsim.targets.subject import Subject
 
 RESOLVED = Fraction(1, 2**32)
@@ -184,6 +185,8 @@ class NetworkJudge(Judge):
     def __init__(self, subject: External, dps: int | None = None, engine: str = AUTO) -> None:
         self.subject, self.rule = subject, subject.rule
         self.engine = NetworkEngine(subject.network, engine, dps)
+        self._answered: dict[Word, Any] = {}
+        """The expected outputs that are known of words to be searched."""
 
     def tally(self, words: Sequence[Word], known: Sequence[bytes] | None = None) -> Tally:
         """Return the tally of words of one length."""
@@ -210,7 +213,21 @@ class NetworkJudge(Judge):
         return total
 
     def _raws(self, words: Sequence[Word]) -> list[Any]:
+        if self._answered.keys() >= set(words):
+            return [self._answered[word] for word in words]
         return self.subject.answers(words) or [None] * len(words)
+
+    def judged(self, words: Sequence[Word]) -> Sequence[Word]:
+        """Return the words, of one length, that have expected outputs; with a domain, all words given. The outputs are
+        kept for `searched`."""
+        if self.subject.domain is not None or not words:
+            return words
+        # Words on which the reference fails stay: judging them reports the failure.
+        parts, _ = apart(words, lambda some: list(zip(some, self.subject.answers(some) or [], strict=True)))
+        found = dict(chain.from_iterable(parts))
+        left = {word for word, raw in found.items() if unjudged(raw)}
+        self._answered |= found
+        return [word for word in words if word not in left]
 
     def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
         """Return the results for words that are all judged: a tally, for each word a lower bound of its margin, and for
@@ -227,6 +244,7 @@ class NetworkJudge(Judge):
             return total
 
         total = tallied(words, tally, self.subject.alphabet)
+        self._answered.clear()
         return total, [known[word][0] for word in words], [known[word][1] for word in words]
 
     def _searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:

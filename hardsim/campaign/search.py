@@ -147,7 +147,7 @@ class LengthSearch:
                     batch[word] = None
                 if len(batch) == size - len(found):
                     break
-            expected = self.subject.judged(list(batch))
+            expected = self.judge.judged(list(batch))
             self.passed.update(batch.keys() - expected)
             self.tried.update(expected)
             found += expected

@@ -97,7 +97,7 @@ class _Shrinking:
     def _wrong(self, words: Sequence[Word]) -> Mismatch | None:
         """Return the simplest mismatch among some words of one length, or None."""
         self.tried.update(words)
-        judged = self.subject.judged(words)
+        judged = self.judge.judged(words)
         if not judged:
             return None
         tally, _, _ = self.judge.searched(judged)

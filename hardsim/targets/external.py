@@ -20,8 +20,8 @@ from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.base import Target
-from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions, unjudged
-from hardsim.targets.result import ModelFacts, Word, apart
+from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions
+from hardsim.targets.result import ModelFacts, Word
 
 QUICK_PRODUCTS = 10**9
 """Number of products that are computed faster than another process starts."""
@@ -104,15 +104,6 @@ class External(Target):
     def rule(self) -> Rule:
         """The comparison of the network's outputs with the expected ones."""
         return Rule(self.network.outputs, self.network.readout)
-
-    def judged(self, words: Sequence[Word]) -> Sequence[Word]:
-        """Return the words, of one length, that have expected outputs; with a `domain`, all words given."""
-        if self.domain is not None or not words:
-            return words
-        # Words on which the reference fails stay: judging them reports the failure.
-        parts, _ = apart(words, lambda some: list(zip(some, self.answers(some) or [], strict=True)))
-        left = {word for part in parts for word, raw in part if unjudged(raw)}
-        return [word for word in words if word not in left]
 
     def positions_of(self, n: int, raw: Any) -> tuple[int, int]:
         """Return two numbers of positions of a word of n symbols: those that the expected output `raw` judges, and

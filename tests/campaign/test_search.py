@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hardsim.campaign.checkpoint import Checkpoint
 from hardsim.campaign.judges import NetworkJudge
-from hardsim.campaign.search import OPERATIONS, SEEDS, LengthSearch, Start, nearest, waves
+from hardsim.campaign.search import OPERATIONS, PAIRS, SEEDS, LengthSearch, Start, nearest, waves
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.regex.automaton import Automaton
@@ -128,6 +128,19 @@ def test_a_search_tries_its_words_once_and_the_same_again() -> None:
     assert tried[:300] == tried[300:]
     assert all(len(word) == LONG for word in tried)
     assert tallies[0].searched is not None
+
+
+def test_the_reference_of_a_searched_word_is_asked_once() -> None:
+    asked: list[Word] = []
+
+    def oracle(word: Word) -> bool:
+        asked.append(word)
+        return word[6] == "b"
+
+    subject = replace(external(Rare(7)), oracle=oracle)
+    LengthSearch(subject, NetworkJudge(subject), LONG, Start(300, 1)).run()
+    # The search asks for some words alone, to make pairs of them.
+    assert len(asked) - len({*asked}) <= 4 * PAIRS
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
