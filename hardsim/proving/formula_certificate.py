@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, assert_never
+from typing import Any, assert_never
 
-from hardsim.campaign.result import Length, numbers_text, span_text, verdict_summary
-from hardsim.errors import HardsimError, Undecided
-from hardsim.lang import ltl_parser
+from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, in_python
-from hardsim.lang.ast import FormulaFile, UserPredicate
+from hardsim.lang.ast import UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
-from hardsim.lang.pretty import format_file, format_formula, format_head
+from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.numbers import ONE, Rational
@@ -33,9 +30,7 @@ from hardsim.proof.formulas.facts import Facts, TooLarge
 from hardsim.proof.formulas.network import sites_up_to
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.result import NotProved
-from hardsim.records import Embedded, Record, one_of, written
 from hardsim.targets.claims import HeadsClaim
-from hardsim.targets.result import InputName
 from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import checker_of, digests, rejection
 from hardsim.verify.arithmetic import Rejected, require
@@ -45,14 +40,6 @@ from hardsim.visible import visible_json
 
 HALF = Fraction(1, 2)
 
-FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProperties": false,
-  "properties": {
-  "alphabet": {"type": "array", "items": {"type": "string"}},
-  "props": {"type": "array", "items": {"type": "string"}},
-  "nodes": {"type": "array", "items": {"type": "array"}},
-  "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
-DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
-"""JSON Schemas of parts of a certificate: the formula's table of nodes, and the SHA-256 of each part by name."""
 Literal = list[Any]
 """A literal in JSON: `[node, negated]`."""
 
@@ -117,86 +104,7 @@ def certificate_text(document: Mapping[str, Any]) -> str:
     return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
-def lengths_of(document: Mapping[str, Any]) -> list[list[int | None]]:
-    """Return the lengths that a certificate covers, as runs `[first, last]`; the last run is `[first, null]` if it has
-    no end."""
-    if "lengths" not in document:
-        return [[document["min_n"], document["max_n"]]]
-    start, runs = document["start"], list[list[int | None]]()
-    for n in document["lengths"]:
-        if start is not None and n >= start:
-            break
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    if start is not None:
-        # Single lengths that reach up to `start` join the last run, which has no end.
-        runs.append([runs.pop()[0] if runs and runs[-1][1] == start - 1 else start, None])
-    return runs
-
-
-def span_of(runs: Sequence[Sequence[int | None]]) -> str:
-    """Return runs of lengths as text: `length 2 to 4, 6, and every one from 10 on`."""
-    (first, last), *others = runs
-    if last is None:
-        return "every length" if first == 1 else f"every length from {first:,} on"
-    parts = [span_text(first or 1, last)]
-    for low, high in others:
-        parts.append(f"and every one from {low:,} on" if high is None else numbers_text(low or 1, high))
-    return ", ".join(parts)
-
-
 # ---- the formula ----
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Compared(Record):
-    """Files that the certificate was compared with; null where no file was named, and nothing was compared."""
-
-    formula: str | None
-    """Name of the formula's file; null if none was named."""
-    model: str | None
-    """Name of the network's file; null if none was named."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class VerifyResult(Record):
-    """Result for one certificate. The contents of an invalid certificate are not reported: null."""
-
-    input: InputName
-    verdict: Annotated[str, one_of("VALID", "INVALID")]
-    """VALID if the proof is accepted, otherwise INVALID."""
-    reason: str | None
-    """Reason why the certificate is invalid; null if it is valid."""
-    claim: str | None
-    """Statement that the certificate proves."""
-    min_n: Length | None
-    """First length that the claim covers; for a program counted with padding."""
-    max_n: Length | None
-    """Last length such that the claim covers all lengths from `min_n` to it; null in a valid certificate if there is no
-    end."""
-    lengths: tuple[tuple[Length | None, ...], ...] | None
-    """All lengths that the claim covers, as runs [first, last]; the last is null if the run has no end."""
-    temperature: str | tuple[str, ...] | None
-    """Temperature of the network: an expression in i and n, or one for each length of a program."""
-    formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
-    """Formula of the claim, as the certificate's table of nodes; null for a program or a model."""
-    compared: Compared
-    """Files that the certificate was compared with."""
-    digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None
-    """SHA-256 of each part, in hexadecimal, by the name of the part."""
-
-    @property
-    def summary(self) -> str:
-        """The line that names the verdict, the input, and the reason or the claim."""
-        return verdict_summary(self.verdict, self.input, self.reason or self.claim or "")
-
-    @property
-    @written
-    def valid(self) -> bool:
-        """True if the certificate is valid."""
-        return self.verdict == "VALID"
 
 
 def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
@@ -401,132 +309,3 @@ class _Claims:
         """Return the coordinate written by the first clip that reads a head."""
         require(head.out in self.readers, f"no hidden unit reads what head {head.name} writes")
         return self.readers[head.out]
-
-
-# ---- comparison with files ----
-
-LONGEST_TEXT = 1 << 20
-"""Most characters of the formula's text in a certificate."""
-
-
-def check_labels(document: Mapping[str, Any]) -> None:
-    """Require that a certificate is about the formula that it cites as its source. Raises Rejected with the place where
-    they differ."""
-    labels = document["labels"]
-    text = labels["source"]["text"]
-    require(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
-    try:
-        file = ltl_parser.parse_text(text, "labels.source.text")
-        check_formula(document, file, "labels.source.text")
-        # The formula is the last line of a file; the label may have brackets that are not needed.
-        own = f"{format_head(file)}{labels['formula']}"
-        same = "\n" not in labels["formula"] and ltl_parser.parse_text(own, "labels.formula").formula == file.formula
-    except HardsimError:
-        raise Rejected("labels.source.text: not a readable formula") from None
-    require(labels["at"] == file.at, "labels.at: differs from labels.source.text")
-    require(same, "labels.formula: differs from labels.source.text")
-
-
-def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> None:
-    """Require that a certificate is about the formula of a file, read at the file's own position. Raises Rejected with
-    the first place of difference; `name` is the name of the file in the message; InputError if the formula has no
-    core."""
-    own_predicates(file)
-    core = desugar(file)
-    found = document["formula"]
-    expected = formula_json(core, {item.name: item for item in file.predicates})
-    for key in ("alphabet", "props"):
-        same = set(found.get(key, [])) == set(expected.get(key, []))
-        require(
-            same, f"formula.{key}: differs from that of {name}, {' '.join(expected.get(key, [])) or 'which has none'}"
-        )
-    table: dict[Any, int] = {}
-    own, other = _shapes(found["nodes"], table), _shapes(expected["nodes"], table)
-    (k, negated), (j, otherwise) = found["root"], expected["root"]
-    # Walk down to the deepest pair of nodes that differ: the message then names the place of the difference, not the
-    # root.
-    while own[k] != other[j]:
-        (op, args, *rest), (op_there, args_there, *rest_there) = found["nodes"][k], expected["nodes"][j]
-        pairs = [(a, b) for a, b in zip(args, args_there, strict=False) if _shape(own, a) != _shape(other, b)]
-        alike = _rest(op, rest) == _rest(op_there, rest_there) and len(args) == len(args_there) and pairs
-        if not (alike and pairs[0][0][1] == pairs[0][1][1]):
-            there = json.dumps(expected["nodes"][j], ensure_ascii=False)
-            raise Rejected(f"formula.nodes[{k}]: differs from the formula of {name}, whose node {j} is {there}")
-        ((k, _), (j, _)), *_ = pairs
-    require(negated == otherwise, f"formula.root: negated in only one of the certificate and {name}")
-
-
-def _rest(op: str, rest: list[Any]) -> Any:
-    return op, frozenset(rest) if op == "letters" else json.dumps(rest)
-
-
-def _shape(shapes: list[int], lit: list[Any]) -> tuple[int, bool]:
-    return shapes[lit[0]], lit[1]
-
-
-def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
-    """Return a number for each node: equal formulas have equal numbers, in every table that shares `table`."""
-    shapes: list[int] = []
-    for op, args, *rest in nodes:
-        key = (_rest(op, rest), *(_shape(shapes, lit) for lit in args))
-        shapes.append(table.setdefault(key, len(table)))
-    return shapes
-
-
-def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Require that a certificate is about the network of a compiled or hard-attention model. Raises Rejected with the
-    first place of difference; `name` is the name of the model in the message."""
-    claim = subject.prover()
-    if not isinstance(claim, HeadsClaim):
-        raise Rejected("the certificate is about a formula, not about a program or a model")
-    network = network_json(subject.model, {item.name: item for item in claim.formula.predicates})
-    found = difference(document["model"], network, "model")
-    require(found is None, f"{found}: differs from that of {name}")
-
-
-def difference(found: Any, expected: Any, place: str) -> str | None:
-    """Return the first place where two JSON values differ, as a path that begins with `place`; None if they are equal.
-    1 and true differ."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        # Keys of both sides: an extra or a missing entry is a difference too.
-        steps = {f".{key}": (found.get(key), expected.get(key)) for key in (*expected, *found)}
-    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        steps = {f"[{k}]": pair for k, pair in enumerate(zip(found, expected, strict=True))}
-    else:
-        return None if type(found) is type(expected) and found == expected else place
-    return next((at for step, pair in steps.items() if (at := difference(*pair, place + step)) is not None), None)
-
-
-# ---- the formula in words ----
-
-
-def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
-    """Return the nodes that the root depends on, itself included, one a line: the last `most` of them, after a line
-    with the number of the others, if there are any."""
-    nodes, (root, _) = formula["nodes"], formula["root"]
-    expected = {root}
-    for k in range(root, -1, -1):
-        if k in expected:
-            expected |= {a for a, _ in nodes[k][1]}
-    shown = sorted(expected)[-most:]
-    more = [f"... and {len(expected) - len(shown)} more"] if len(expected) > len(shown) else []
-    return more + [f"{k}: {_node_text(nodes[k])}" for k in shown]
-
-
-def literal_text(lit: list[Any]) -> str:
-    """Return a literal as text: the number of a node, after `!` if negated."""
-    return f"{'!' if lit[1] else ''}{lit[0]}"
-
-
-def _node_text(node: list[Any]) -> str:
-    op, args, *rest = node
-    names = [literal_text(lit) for lit in args]
-    if op in ("letters", "true", "holds"):
-        return f"{op} {' '.join(rest)}".rstrip()
-    if op in ("S", "U", "and", "xor"):
-        return f" {op} ".join(names)
-    if op in ("Y", "X"):
-        return f"{op} {names[0]}"
-    terms = [f"{a}*#{side}[{lit}]" for (a, side), lit in zip(rest[-2], names, strict=True)]
-    total = " + ".join([*terms, str(rest[-1])])
-    return f"{total} >= 0" if op == "at least" else f"({rest[0]}) at x = {total}"

@@ -19,7 +19,7 @@ from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Rational
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
-from hardsim.program.hard_attention import Program, ProgramLayer, Weighting
+from hardsim.program.hard_attention import Program, ProgramLayer
 from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.programs.lattice import DenominatorName, NumberSpan, Share, plus, positive, times
 from hardsim.proof.programs.law import Law, LayerLaw, ProgramLaw
@@ -29,7 +29,7 @@ from hardsim.proof.programs.shares import shown_apart, shown_away
 from hardsim.proof.programs.types import RULE
 from hardsim.proof.shared.ratios import Ratio, Value
 from hardsim.proof.shared.result import NoProof
-from hardsim.proving.formula_certificate import accepted, difference, function_text, head_json
+from hardsim.proving.formula_certificate import accepted, function_text, head_json
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject
 from hardsim.verify.arithmetic import require
@@ -87,26 +87,6 @@ def _temperature(
         return [str(tau) for tau in lengths]
     require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")
     return in_python(str(subject.schedule))
-
-
-def check_network(document: Mapping[str, Any], subject: Subject, name: str) -> None:
-    """Raise Rejected with the first difference unless a certificate is about the network of a program or a model, its
-    hard attention, and its temperature if the subject has its own."""
-    model = assemble(subject.program, Arith.of(1))
-    found = difference(document["model"], program_json(model, subject.program, subject.defined), "model")
-    require(found is None, f"{found}: differs from that of {name}")
-    heads = [head for layer in subject.program.layers for head in layer.heads]
-    sides = {head.name: head.weighting.value for head in heads if head.weighting is not Weighting.AVERAGE}
-    # The claim is about means over tied keys: of another weighting only if all of them carry one value.
-    for parting in sorted(ProgramChecker(dict(document)).parting & sides.keys()) if sides else ():
-        require(
-            False,
-            f"head {parting} is {sides[parting]} in {name}, and the certificate is about the mean over tied keys, "
-            "which are not known to carry one value",
-        )
-    if subject.given_temperature:
-        own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
-        require(document["temperature"] == own, f"temperature: differs from that of {name}")
 
 
 def _lengths(subject: Subject, proofs: Sequence[LengthProof], start: int | None) -> dict[int, Fraction | None]:

@@ -13,9 +13,10 @@ from hardsim.program.assemble import assemble
 from hardsim.proof.formulas.smt import smt_text, writer
 from hardsim.proof.programs.smt import program_text, program_writer
 from hardsim.proof.shared.result import NoProof, NotProved
-from hardsim.proving.formula_certificate import certificate, certificate_text, lengths_of, span_of
+from hardsim.proving.formula_certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import ProofResult
+from hardsim.proving.verify import lengths_of, span_of
 from hardsim.targets.subject import Subject
 
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}

@@ -14,8 +14,8 @@ from hardsim.measuring.export import ExportResult
 from hardsim.measuring.head_patterns import HeadsResult
 from hardsim.measuring.trace import TraceResult
 from hardsim.precision.safe_lengths import PrecisionResult
-from hardsim.proving.formula_certificate import VerifyResult
 from hardsim.proving.prove import ProofResult
+from hardsim.proving.verify import VerifyResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
 from hardsim.report.model_report import ModelReport

@@ -13,7 +13,7 @@ certificate.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ from hardsim.verify.sections import (
 
 if TYPE_CHECKING:
     from hardsim.verify.formulas import FormulaChecker
+    from hardsim.verify.programs import ProgramChecker
 
 VERSIONS = f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs"
 """The values of schema_version that are read, for messages."""
@@ -93,9 +94,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+def of_program(document: Mapping[str, Any]) -> bool:
+    """Return True for a certificate of a program or a model, False for one of a formula."""
+    return "facts" in document
+
+
 def digests(document: dict[str, Any]) -> dict[str, str]:
     """Return the SHA-256 digest of each section, as JSON in ASCII without white space and with sorted keys."""
-    sections = PROGRAM_SECTIONS if "facts" in document else SECTIONS
+    sections = PROGRAM_SECTIONS if of_program(document) else SECTIONS
     texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in sections}
     return {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
 
@@ -103,7 +109,7 @@ def digests(document: dict[str, Any]) -> dict[str, str]:
 def verify(document: dict[str, Any]) -> str | None:
     """Return None if a certificate proves its claim, else the reason why it does not, in printable characters. Raises
     an exception of any kind if the checker has a bug; nothing is known of the certificate then."""
-    return rejection(lambda: _verify(document))
+    return rejection(lambda: accept(document))
 
 
 def rejection(check: Callable[[], object]) -> str | None:
@@ -120,26 +126,27 @@ def rejection(check: Callable[[], object]) -> str | None:
     return None
 
 
-def _verify(document: dict[str, Any]) -> None:
+def accept(document: dict[str, Any]) -> FormulaChecker | ProgramChecker:
+    """Return the checker that proved the claim of a certificate, with what it found. Raises Rejected if the certificate
+    does not prove its claim."""
     require(type(document) is dict, "the certificate: this should be an object")
-    of_program, version = "facts" in document, document.get("schema_version")
-    known = PROGRAM_VERSIONS if of_program else (SCHEMA_VERSION,)
+    programs, version = of_program(document), document.get("schema_version")
+    known = PROGRAM_VERSIONS if programs else (SCHEMA_VERSION,)
     fine = type(version) is int and version in known
     require(fine, f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
-    now = as_written_now(document) if of_program else document
+    now = as_written_now(document) if programs else document
     # From here on each value has the type that is expected of it, and nothing is nested deeper than a certificate is.
-    (PROGRAM_CERTIFICATE if of_program else CERTIFICATE)(now, "")
+    (PROGRAM_CERTIFICATE if programs else CERTIFICATE)(now, "")
     for key, digest in digests(document).items():
         require(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
-    if of_program:
+    if programs:
         require(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker
 
-        ProgramChecker(now)
-        return
+        return ProgramChecker(now)
     claim = EVERY_LENGTH if document["max_n"] is None else CLAIM
     require(document["claim"] == claim, "claim: it is not the one that is checked")
-    checker_of(document)(document, document["bounds"])
+    return checker_of(document)(document, document["bounds"])
 
 
 def checker_of(document: dict[str, Any]) -> type[FormulaChecker]:

@@ -20,7 +20,7 @@ from typing import Any
 from hardsim.verify.arithmetic import MINUTE, Costs, Rational, Rejected, bits, effort, exact, require
 from hardsim.verify.decay import Between, Ends, HeadLaw, Induction, Law, LayerLaw, Recursion, UnitLaw
 from hardsim.verify.expressions import expression, inverse_of
-from hardsim.verify.program_sections import CHECKED, MOST_POSITIONS, as_written_now
+from hardsim.verify.program_sections import CHECKED, MOST_POSITIONS
 from hardsim.verify.ratios import Ratio, Value, charged, of
 from hardsim.verify.rows import Head, Row, ScoreRows, as_key
 from hardsim.verify.sections import size
@@ -47,13 +47,13 @@ from hardsim.verify.types import Picks, TypedColumns, TypedRows
 
 
 class ProgramChecker(ShareSigns):
-    """The check of a certificate of a program; the constructor raises Rejected unless it proves the claim."""
+    """The check of a program's certificate of version 4; the constructor raises Rejected unless it proves the claim."""
 
     parting: set[str]
     """Heads for which tied keys are not known to carry one value, so that hard attention means the mean over them."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        document, self.parting = as_written_now(document), set()
+        self.parting = set()
         for key, form in CHECKED.items():
             form(document.get(key), key)
         facts, self.model = document["facts"], document["model"]

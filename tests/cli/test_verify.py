@@ -223,7 +223,7 @@ def test_kinds_of_numbers_are_distinguished(hardsim: Any, proved: Path) -> None:
 def test_a_file_that_is_too_large_is_no_certificate(
     hardsim: Any, proved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.cli.verify.LARGEST_FILE", 2**20)
+    monkeypatch.setattr("hardsim.proving.verify.LARGEST_FILE", 2**20)
     proved.write_text(proved.read_text(encoding="utf-8") + " " * 2**20, encoding="utf-8")
     hardsim("verify", proved).refused("larger than 1 MiB")
 

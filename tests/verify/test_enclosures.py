@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from hardsim.lang.arith import in_python
-from hardsim.proving.formula_certificate import certificate, certificate_text, check_model
+from hardsim.proving.formula_certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import prove_every_length
+from hardsim.proving.verify import check_model
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import FAR, GRID, Rejected, distance, exp_up_to, too_large, worst
 from hardsim.verify.decay import Law, Recursion

@@ -15,9 +15,10 @@ from hardsim.api import Model, load
 from hardsim.campaign.evaluate import compiled_text
 from hardsim.campaign.options import Request
 from hardsim.proving.formula_certificate import certificate, certificate_text
-from hardsim.proving.program_certificate import check_network, program_certificate
+from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import plan_proof
+from hardsim.proving.verify import check_network
 from hardsim.targets.opening import of_document
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, ONE, Rejected, above, falls, worst, worst_of_all
@@ -185,13 +186,13 @@ def test_predicates_of_positions_are_encodings_of_programs(name: str, wrong: str
     model = hard(name, epsilon=Fraction(1, 100))
     document = program_certificate(prove_attention(model, 4, search=0))
     assert verify(document) is None
-    check_network(document, model, "model")
+    check_network(document, (), model, "model")
     (own,) = (text for text in document["model"]["encodings"].values() if "==" in text)
     for place, text in document["model"]["encodings"].items():
         if text == own:
             document["model"]["encodings"][place] = wrong
     assert "may be 0" in (program_sealed(document) or "") or "not be an integer" in (program_sealed(document) or "")
-    raised(Rejected, check_network, document, model, "model")
+    raised(Rejected, check_network, document, (), model, "model")
 
 
 # ---- everything that ships ----

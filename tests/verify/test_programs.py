@@ -17,13 +17,12 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.cli.verify import CertifiedTarget, check
-from hardsim.proving.formula_certificate import lengths_of, span_of
-from hardsim.proving.program_certificate import check_network, program_certificate
+from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import prove_every_length
+from hardsim.proving.verify import CertifiedTarget, check_network, lengths_of, span_of, verified
 from hardsim.verify import checker_of, verify
 from hardsim.verify.arithmetic import MINUTE, WORK, Rejected
-from hardsim.verify.program_sections import CHECKED
+from hardsim.verify.program_sections import CHECKED, as_written_now
 from hardsim.verify.programs import ProgramChecker
 from tests.proof.programs.test_smt import of_subject
 from tests.support.check import prove_attention
@@ -421,7 +420,7 @@ def test_only_lengths_that_are_claimed_are_shown(tmp_path: Path, lengths: list[i
     assert sealed(document) is None
     path = tmp_path / "c.json"
     path.write_text(json.dumps(document))
-    result = check(str(path), CertifiedTarget())
+    result = verified(str(path), CertifiedTarget())
     assert result.min_n is not None
     expected = {*lengths, *(range(start, 21) if start else ())}
     assert {*range(result.min_n, (result.max_n or 20) + 1)} <= expected
@@ -431,7 +430,7 @@ def test_only_lengths_that_are_claimed_are_shown(tmp_path: Path, lengths: list[i
 
 def test_lengths_are_shown_as_runs() -> None:
     def text_of(lengths: list[int], start: int | None) -> str:
-        return span_of(lengths_of({"lengths": lengths, "start": start}))
+        return span_of(lengths_of({"facts": {}, "lengths": lengths, "start": start}))
 
     assert text_of([2, 3, 4, 6, 8], 10) == "length 2 to 4, 6, 8, and every one from 10 on"
     assert text_of([2, 12], None) == "length 2, 12"
@@ -467,11 +466,11 @@ def test_what_takes_long_to_expand_at_every_length_is_refused(text: str) -> None
 
 
 def test_junk_allows_no_more_work() -> None:
-    document = rising()
+    document = as_written_now(rising())
     plain = ProgramChecker(document).allowance
-    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 1000  # each has two more values when read
+    document["facts"]["spans"] += [[0, 0, 0, 0, None, None, []]] * 1000
     assert ProgramChecker(document).allowance - plain == WORK[1] * 8 * 1000 * (20 + 4)
-    document["facts"]["spans"] += [[0, 0, 0, 0, None]] * 50_000
+    document["facts"]["spans"] += [[0, 0, 0, 0, None, None, []]] * 50_000
     assert ProgramChecker(document).allowance == MINUTE
 
 
@@ -513,11 +512,11 @@ def test_a_temperature_is_positive_at_every_position_also_where_scores_are_equal
 def test_a_temperature_is_compared_with_that_of_a_model() -> None:
     document, subject = rising(), shipped("sort.srasp")
     document["model"] = made("sort.srasp")["model"]
-    check_network(document, subject, "it")
+    check_network(document, (), subject, "it")
     own = replace(subject, schedule=parse_arith("1/8"))
-    check_network(document, own, "it")
+    check_network(document, (), own, "it")
     with pytest.raises(Rejected, match="temperature: differs from that of it"):
-        check_network(document | {"temperature": "1/4"}, own, "it")
+        check_network(document | {"temperature": "1/4"}, (), own, "it")
 
 
 def test_integers_are_on_their_lattice() -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from hardsim.lang import ast
-from hardsim.proving.formula_certificate import certificate, certificate_text, check_formula, check_labels, check_model
+from hardsim.proving.formula_certificate import certificate, certificate_text
+from hardsim.proving.verify import check_formula, check_labels, check_model
 from hardsim.verify import digests, verify
 from hardsim.verify.arithmetic import GRID, Rejected, exp
 from hardsim.verify.expressions import evaluate, expression

@@ -1,0 +1,98 @@
+"""Print the results of `hardsim verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hardsim.proving.verify import VerifyResult, span_of
+from hardsim.report.check import print_headline
+from hardsim.report.screen import Screen
+from hardsim.verify.sections import printable
+
+MOST_LINES = 20
+"""Largest number of nodes of a formula to print."""
+
+
+def reach(result: VerifyResult) -> str:
+    """Return the words that a valid certificate is about, or the reason why a certificate is invalid."""
+    return result.reason or "" if result.lengths is None else f"every word of {span_of(result.lengths)}"
+
+
+def print_verified_verdict(screen: Screen, result: VerifyResult) -> None:
+    """Print the verdict on a certificate, with the words that it is about."""
+    style = "bold green" if result.valid else "bold red"
+    print_headline(screen, result.verdict, style, result.input, reach(result))
+
+
+def print_verified(screen: Screen, result: VerifyResult, all_of_it: bool) -> None:
+    """Print a valid certificate: the verdict, or all of the result. Print nothing of an invalid one."""
+    if result.valid:
+        print_verified_verdict(screen, result)
+    for line in _lines(result) if result.valid and all_of_it else ():
+        screen.line(line)
+
+
+def _lines(result: VerifyResult) -> list[str]:
+    """Return lines that state what a valid certificate is about and with what it was compared, in printable
+    characters."""
+    lines, compared = list[str](), result.compared
+    assert result.digests is not None
+    parts = ["formula", "model"]
+    if result.formula is None:
+        lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
+        lines.append(printable(f"  at        temperature {_temperature(result)}"))
+        parts = ["model"]
+    elif compared.formula is not None:
+        lines.append(f"  formula   that of {compared.formula}")
+    else:
+        nodes = _node_lines(result.formula, MOST_LINES)
+        lines.append(f"  formula   node {_literal(result.formula['root'])} at the last position, of")
+        lines += [printable(f"              {line}") for line in nodes]
+    message = f"that of {compared.model}, " if compared.model is not None else ""
+    lines.append(f"  model     {message}sha256 {result.digests['model']}")
+    missing = [key for key in parts if getattr(compared, key) is None]
+    if missing:
+        named = " and ".join(f"--{key}" for key in missing)
+        lines.append(f"  not compared with a file: the {' and the '.join(missing)} ({named})")
+    return lines
+
+
+def _temperature(result: VerifyResult) -> str:
+    """Return the temperature of a certificate as text, or the temperatures of its lengths in order."""
+    given = result.temperature
+    if not isinstance(given, tuple):
+        return given or ""
+    return given[0] if len({*given}) == 1 else f"{', '.join(given)}, of these lengths in order"
+
+
+def _node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
+    """Return the nodes that the root depends on, itself included, one a line: the last `most` of them, after a line
+    with the number of the others, if there are any."""
+    nodes, (root, _) = formula["nodes"], formula["root"]
+    expected = {root}
+    for k in range(root, -1, -1):
+        if k in expected:
+            expected |= {a for a, _ in nodes[k][1]}
+    shown = sorted(expected)[-most:]
+    more = [f"... and {len(expected) - len(shown)} more"] if len(expected) > len(shown) else []
+    return more + [f"{k}: {_node_text(nodes[k])}" for k in shown]
+
+
+def _literal(lit: list[Any]) -> str:
+    """Return a literal as text: the number of a node, after `!` if negated."""
+    return f"{'!' if lit[1] else ''}{lit[0]}"
+
+
+def _node_text(node: list[Any]) -> str:
+    op, args, *rest = node
+    names = [_literal(lit) for lit in args]
+    if op in ("letters", "true", "holds"):
+        return f"{op} {' '.join(rest)}".rstrip()
+    if op in ("S", "U", "and", "xor"):
+        return f" {op} ".join(names)
+    if op in ("Y", "X"):
+        return f"{op} {names[0]}"
+    terms = [f"{a}*#{side}[{lit}]" for (a, side), lit in zip(rest[-2], names, strict=True)]
+    total = " + ".join([*terms, str(rest[-1])])
+    return f"{total} >= 0" if op == "at least" else f"({rest[0]}) at x = {total}"
