@@ -15,7 +15,7 @@ import matplotlib
 import pytest
 
 from hardsim.report.plot import PANELS, draw, points_of
-from tests.cli.conftest import interrupt, process, written
+from tests.cli.conftest import process, written
 from tests.support.attention_models import HEAD, critical, majority, some_a, with_head, write
 from tests.support.documents import exact
 from tests.support.language import parse_arith
@@ -131,11 +131,6 @@ def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
         assert exact(wide["theorem"]) > exact(narrow["theorem"])
 
 
-def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
-    outcome = hardsim("bound", write(tmp_path, majority()), "--max-n", "2")
-    outcome.exits(3, "UNDECIDED ", "hard attention itself decides nothing").lacks("REFUTED")
-
-
 # ---- claims that are false ----
 
 
@@ -243,21 +238,10 @@ def test_gaps_of_what_cannot_be_read_hold_nowhere(hardsim: Any, tmp_path: Path, 
     assert hardsim("bound", "--gap", model, "--max-n", "2").exits(0).out.endswith("holds on the words tried\n")
 
 
-def test_nothing_to_read_is_refused_without_gap(hardsim: Any) -> None:
-    hardsim("bound").refused("nothing to read")
-
-
 def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
     outcome = hardsim("bound", model, "--max-n", "1", "--beta", "3", "--json", "-").exits(0)
     assert outcome.err.startswith(f"note: {model}: --beta: for formulas; ")
     assert len(outcome.json["notes"]) == 1
-
-
-def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.measuring.bound.Hunter.search", 1)  # length 1 has nothing to search for
-    outcome = hardsim("bound", model, model, "--max-n", "4", "--json", "-")
-    result = outcome.exits(130).says(f"the report on {model} is partial").result
-    assert (result["partial"], [length["n"] for length in result["lengths"]]) == (True, [1, 2])
 
 
 # ---- --plot ----
@@ -457,10 +441,3 @@ def test_the_claims_of_an_edited_file_are_not_hardsims(
         )
     outcome = hardsim("bound", edited, "--max-n", "2").exits(1, "the error bound of head", "correct these")
     outcome.lacks("defect", "report it")
-
-
-@pytest.mark.parametrize("regime", ["temperature", "position", "none"])
-def test_the_regime_is_printed_once_and_is_the_networks_own(hardsim: Any, regime: str) -> None:
-    out = hardsim("bound", "since", "--regime", regime, "--max-n", "2").out
-    assert f"regime    {regime}: temperatures below" in out
-    assert "no regime" not in out

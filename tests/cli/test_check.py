@@ -12,35 +12,12 @@ from typing import Any
 import pytest
 
 from hardsim.cli import streams
-from tests.cli.conftest import interrupt, written
+from tests.cli.conftest import written
 from tests.support.attention_models import some_a_by_words, write
 from tests.support.check import CheckOptions, CheckResult, Subject, check_subject
 from tests.support.documents import exact
 from tests.support.language import InvariantError, Undecided, formulas_directory
 from tests.support.model import PROVEN
-
-
-def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("check", since, "--max-n", "4")
-    outcome.clean("; and on all 120 words up to length 4, in float64", "a S b, read at the last position with !a | b")
-    rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
-    # 3^n words; those that end in b, ba, baa, ... are (3^n - 1)/2.
-    assert [row[:5] for row in rows] == [[str(n), "all", str(3**n), str((3**n - 1) // 2), "0"] for n in range(1, 5)]
-    # 3 + 9 + 27 + 81
-    assert outcome.out.startswith(f"PROVED  {since}\n")
-    outcome.prints("every word of length 1 to 4, from the weights: ")
-
-
-def test_a_mismatch_is_exit_code_1_and_its_word_stands_alone(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("check", since, "--regime", "none", "--max-n", "5").exits(1, "oracle: ", "Hahn's limit")
-    lines = outcome.out.splitlines()
-    assert lines[0].startswith("REFUTED  ")
-    word = lines[lines.index("The shortest mismatching word, on a line of its own:") + 1]
-    assert set(word) <= set("abc")
-    assert len(word) == 2  # a single position is always attended to exactly
-    assert shlex.join(["hardsim", "trace", str(since), word, "--regime", "none"]) in lines
-    # The word that is printed is a mismatch for `eval` too.
-    assert hardsim("eval", since, "--regime", "none", word).code == 1
 
 
 @pytest.mark.parametrize(("option", "value", "step"), [("--beta", "1/2", "raise"), ("--tau", "1/1", "lower")])
@@ -120,13 +97,6 @@ def test_every_input_runs_and_the_worst_code_wins(
         assert (str(path) in outcome.out) is (path.stem in ("good", "wrong"))
         said = [line for line in outcome.err.splitlines() if not line.startswith("note: slowest: ")]
         assert (str(path) in "\n".join(said)) is (path.stem not in ("good", "wrong"))
-
-
-def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.campaign.judges.HardJudge.tally", 2)  # 3 words of length 1, 9 of length 2
-    outcome = hardsim("check", since, since, "--max-n", "3", "--engine", "mpmath", "--json", "-")
-    result = outcome.exits(130).says("partial").result
-    assert (result["partial"], result["words"], outcome.json["exit_code"]) == (True, 12, 130)
 
 
 @pytest.mark.parametrize("error", [InvariantError("a claim"), RecursionError("too deep"), MemoryError(), KeyError("x")])
@@ -234,10 +204,6 @@ def test_a_weaker_verdict_than_required_is_exit_code_3(
 
 def test_a_refutation_stays_one_whatever_is_required(hardsim: Any, since: Path) -> None:
     hardsim("check", since, "--max-n", "3", "--beta", "1/2", "--require", "proved").exits(1).unsaid("--require")
-
-
-def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
-    hardsim("check", since, "--require", "observed").refused("--require must be proved or certified, not 'observed'")
 
 
 def undecidable(monkeypatch: pytest.MonkeyPatch) -> None:

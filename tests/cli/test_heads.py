@@ -35,22 +35,6 @@ def test_a_row_for_each_head_and_its_first_tie(hardsim: Cli, net: Path) -> None:
     assert found.out.rstrip().splitlines()[-1].split() == ["a", "a"]
 
 
-def test_the_json_meets_the_schema(hardsim: Cli, net: Path) -> None:
-    document = hardsim("heads", net, "--max-n", "2", "--json", "-", "--seed", "7").json
-    (found,) = document["results"]
-    assert (document["command"], document["seed"], document["exit_code"]) == ("heads", 7, 0)
-    assert (found["kind"], found["words"], found["partial"], found["seed"]) == ("network", 12, False, 7)
-    assert [(one["n"], one["words"], one["exhaustive"]) for one in found["tried"]] == [(1, 3, True), (2, 9, True)]
-    (head,) = found["heads"]
-    assert (head["layer"], head["mask"], head["pattern"], head["always"]) == (1, "future", "uniform", True)
-    assert (head["queries"], head["holds"], head["ties"], head["exact_ties"]) == (9, 9, 9, 9)
-    assert (head["gap"], head["weight"]["value"], head["tokens"]) == (None, 1, None)
-    assert head["tie"] == {"word": ["a", "a"], "query": 1, "keys": [0, 1]}
-    assert head["lengths"] == [
-        {"n": 1, "queries": 0, "ties": 0, "gap": None}, {"n": 2, "queries": 9, "ties": 9, "gap": None}
-    ]  # fmt: skip
-
-
 def test_lengths_end_with_the_table_of_positions(hardsim: Cli, tmp_path: Path) -> None:
     short = hooked_folder(tmp_path / "short", 0, 3)
     hardsim("heads", short).clean("all up to length 3")

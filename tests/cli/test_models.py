@@ -42,18 +42,6 @@ def by_words(tmp_path: Path) -> Path:
 # ---- check ----
 
 
-def test_a_model_that_softmax_simulates(hardsim: Any, by_words: Path) -> None:
-    outcome = hardsim("check", by_words, "--max-n", "4")
-    outcome.clean("CERTIFIED ", "all 30 words up to length 4, in float64", "no assumption is needed")
-    rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
-    # All 2^n words but bbb... have an a; the score gap is 1 wherever two scores differ.
-    assert [row[:6] for row in rows] == [
-        [str(n), "all", str(2**n), str(2**n - 1), "0", "1" if n > 1 else "–"] for n in range(1, 5)
-    ]
-    # aa is the first word of length 2 in which both positions have the largest score.
-    assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.told_text
-
-
 def test_the_json_of_a_check(hardsim: Any, by_words: Path) -> None:
     document = hardsim("check", by_words, "--max-n", "3", "--json", "-").json
     (result,) = document["results"]
@@ -145,18 +133,6 @@ def test_ties_that_come_late_are_found(hardsim: Any) -> None:
     assert "tieless up to" not in hardsim("check", path, "--max-n", "6").told_text
 
 
-def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
-    path = write(tmp_path, majority())
-    lines = hardsim("check", path, "--max-n", "2").exits(3, "move the threshold").out.splitlines()
-    assert any(line.startswith("  hard attention itself decides nothing") for line in lines)
-    assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
-    result = hardsim("check", path, "--max-n", "2", "--json", "-").result
-    assert result["mismatch"]["kind"] == "hard attention undecided"
-    assert (result["mismatch"]["hard"], result["mismatch"]["soft"]) == (None, None)
-    assert [length["soft_mismatches"] for length in result["lengths"]] == [0, 0]
-    assert hardsim("check", path, "--max-n", "1").code == 0
-
-
 def test_what_softmax_makes_of_an_undecided_word_refutes_nothing(hardsim: Any, tmp_path: Path) -> None:
     """A tie of a and b has the mean 1/2 in hard attention; a lesser score at c moves softmax below it."""
     document = with_head(sided("average"), w_k=[{"letter": "1"}])
@@ -208,15 +184,6 @@ def test_the_result_does_not_depend_on_the_number_of_processes(hardsim: Any, tmp
     assert [length["exhaustive"] for length in one.result["lengths"]] == [True] * 6 + [False]
     assert "measured on" in one.result["lengths"][6]["assumption"]
     assert one.out == two.out
-
-
-def test_a_program_is_checked_against_its_semantics(hardsim: Any, tmp_path: Path) -> None:
-    result = hardsim("check", program(tmp_path, SOME_A), "--max-n", "4", "--json", "-").result
-    assert (result["kind"], result["title"]) == ("srasp", "some a")
-    assert [length["accepted"] for length in result["lengths"]] == [2**n - 1 for n in range(1, 5)]
-    assert sum(length["hard_mismatches"] for length in result["lengths"]) == 0
-    outcome = hardsim("check", program(tmp_path, REVERSE), "--max-n", "3")
-    outcome.exits(0, "; and all 14 words up to length 3, in float64")
 
 
 def test_a_defect_of_a_construction_would_be_found(
@@ -306,45 +273,11 @@ def test_words_are_refused_where_there_are_none_or_too_many(hardsim: Any, tmp_pa
 # ---- compile ----
 
 
-FORMULAS = {
-    "since": "alphabet: a b c\naccept: ab\nreject: bc\na S b\n",
-    "future": "alphabet: a b\nat: first\naccept: ab\na U b\n",
-    "yesterday": "alphabet: a b\nY a & !first\n",
-    "counts": "alphabet: a b\n#L[a] > #L[b]\n",
-    "predicate": "alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\nO(a & MIDDLE)\n",
-    "odd": "alphabet: a b\nODD(#[a]) | PRIME & a\n",
-}
-PAST = ("temperature", "position", "causal-temperature", "causal-position")
-CASES = [
-    *[("since", regime) for regime in PAST],
-    *[("yesterday", regime) for regime in PAST],
-    *[(name, regime) for name in ("future", "predicate", "odd") for regime in PAST[:2]],
-    *[("counts", regime) for regime in PAST],
-]
-
-
 def valid(path: Path) -> Any:
     """Read a document, which must match the schema of the format."""
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema()).validate(document)
     return document
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize(("name", "regime"), CASES)
-def test_hard_attention_of_a_formula_reads_back(hardsim: Any, tmp_path: Path, name: str, regime: str) -> None:
-    formula = written(tmp_path / f"{name}.ltl", FORMULAS[name])
-    hard = tmp_path / "hard.ahat.json"
-    assert hardsim("compile", formula, "--hard", "--regime", regime, "-o", hard).code == 0
-    document = valid(hard)
-    assert "temperature" not in document
-    weightings = {head["weighting"] for layer in document["program"]["layers"] for head in layer["heads"]}
-    assert weightings <= {"average", "leftmost", "rightmost"}
-    expected = hardsim("words", formula, "--max-n", "5", "--by", "oracle").out
-    assert expected
-    outcome = hardsim("words", hard, "--max-n", "5", "--by", "hard")
-    assert (outcome.code, outcome.err, outcome.out) == (0, "", expected)
-    assert hardsim("check", hard, "--max-n", "2", "--json", "-").exits(0).result["violation"] is None
 
 
 def test_hard_attention_of_a_formula_keeps_how_sharp_softmax_is(hardsim: Any, since: Path, tmp_path: Path) -> None:
@@ -356,29 +289,6 @@ def test_hard_attention_of_a_formula_keeps_how_sharp_softmax_is(hardsim: Any, si
     assert hardsim("compile", since, "--hard", "-o", hard).code == 0
     assert valid(hard)["program"] == document["program"]
     assert valid(hard)["sharpness"] == {"beta": "4", "beta_for_all": False, "temperature": "1/n"}
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("options", [("--beta", "1/2"), ("--beta", "3"), ()])
-@pytest.mark.parametrize("text", ["a S b", "O (a & Y b)", "#L[a] > #L[b]", "!(a S b)"])
-def test_a_formula_and_its_own_file_have_one_verdict_and_one_shortest_word(
-    hardsim: Any, tmp_path: Path, text: str, options: tuple[str, ...]
-) -> None:
-    """`compile --hard` keeps beta and temperature, and the output of its file must also be exactly 0 or 1."""
-    formula, hard = tmp_path / "formula.ltl", tmp_path / "hard.ahat.json"
-    formula.write_text(f"alphabet: a b c\n{text}\n", encoding="utf-8")
-    assert hardsim("compile", formula, "--hard", "-o", hard, *options).code == 0
-    expected = hardsim("check", formula, "--max-n", "4", "--json", "-", *options)
-    found = hardsim("check", hard, "--max-n", "4", "--json", "-")
-    ((one,), (two,)) = expected.json["results"], found.json["results"]
-    # The file contains no formula, and only a formula's semantics can be proved.
-    assert (found.code, two["verdict"].replace("CERTIFIED", "PROVED")) == (expected.code, one["verdict"])
-    assert (two["mismatch"] is None) == (one["mismatch"] is None)
-    if one["mismatch"] is not None:
-        assert [two["mismatch"][key] for key in ("word", "hard")] == [one["mismatch"][key] for key in ("word", "hard")]
-    if (text, options) == ("a S b", ("--beta", "1/2")):
-        assert expected.code == 1
-        assert len(two["mismatch"]["word"]) == 2
 
 
 def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
@@ -509,16 +419,6 @@ def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
     result = hardsim("show", path, "--json", "-").result
     assert all(head["name"] in outcome.out for layer in result["program"]["layers"] for head in layer["heads"])
     assert all(f"warning {warning.splitlines()[0]}" in outcome.told_text for warning in result["warnings"])
-
-
-@pytest.mark.slow
-def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
-    listed = [result["name"] for result in hardsim("examples", "--json", "-").json["results"]]
-    assert {"flipflop", "flipflop.srasp", "flipflop.ahat.json"} <= set(listed)
-    for name, file in (("ties", "ties.ahat.json"), ("sort", "sort.srasp"), ("flipflop.srasp", "flipflop.srasp")):
-        text = (formulas_directory() / file).read_text(encoding="utf-8")
-        assert hardsim("examples", name).out == text
-        assert hardsim("examples", name, "--json", "-").result["text"] == text
 
 
 def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_path: Path) -> None:

@@ -244,15 +244,6 @@ def test_a_run_can_be_resumed(
     hardsim("check", net, "--against", most, "--resume", kept).refused("was changed since")
 
 
-@pytest.mark.slow
-def test_workers_find_the_same(hardsim: Cli, net: Path, most: Path) -> None:
-    alone, two = (
-        hardsim("check", net, "--against", most, "--max-n", "9", "--workers", count, "--json", "-").json["results"]
-        for count in ("1", "2")
-    )
-    assert alone == two
-
-
 @pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
 def test_engines(hardsim: Cli, net: Path, most: Path, engine: str) -> None:
     verdict = "OBSERVED" if engine == "mpmath" else "CERTIFIED"

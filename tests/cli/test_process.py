@@ -21,7 +21,6 @@ from tests.support.clusters import PATIENCE, awaited, gone, two_workers, words_d
 
 HARDSIM = " ".join(map(repr, COMMAND))
 """The command, quoted for a shell."""
-HEAVY = ("numpy", "mpmath", "flint", "lark", "rich", "gmpy2", "joblib", "distributed", "ray")
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -218,15 +217,6 @@ def test_a_file_name_that_is_not_utf_8(since: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(since.parent) + b"/\xff.ltl"))
     path.write_bytes(since.read_bytes())
     process("check", path, "--max-n", 1, "--json", "-", env=environment()).exits(0, "\\udcff.ltl")
-
-
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"], ["check", "--max-n", "0"]])
-def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
-    program = (
-        "import sys; from hardsim.cli.app import run; run(sys.argv[1:]); "
-        f"print([name for name in {HEAVY} if name in sys.modules])"
-    )
-    assert ended(sys.executable, "-c", program, *arguments, env=environment()).out.splitlines()[-1] == "[]"
 
 
 def test_the_module_and_the_script_are_the_same_command() -> None:

@@ -199,13 +199,6 @@ def test_options_that_contradict_each_other_are_refused(hardsim: Any, arguments:
     assert said in " ".join(found.err.split())
 
 
-def test_props_auto_leaves_files_alone_that_declare_their_alphabet(hardsim: Any) -> None:
-    assert (
-        hardsim("words", "since", "--max-n", "2", "--props", "auto").out
-        == hardsim("words", "since", "--max-n", "2").out
-    )
-
-
 # ---- dialects ----
 
 

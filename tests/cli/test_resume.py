@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from hardsim.campaign.checkpoint import Checkpoint
-from tests.cli.conftest import COMMAND, SINCE, Cli, ended, interrupt, last_words
+from tests.cli.conftest import COMMAND, Cli, ended, interrupt, last_words
 from tests.support.clusters import words_done
 
 
@@ -114,13 +114,6 @@ def test_another_request_is_refused_by_name(since: Path, tmp_path: Path, hardsim
     refused = hardsim("check", since, "--max-n", "2", option, value, "--resume", path)
     refused.refused(f"belongs to another request: {option} ")
     assert path.read_bytes() == before
-
-
-def test_a_changed_input_is_refused(since: Path, tmp_path: Path, hardsim: Cli) -> None:
-    path = tmp_path / "run"
-    assert hardsim("check", since, "--max-n", "2", "--resume", path).code == 0
-    since.write_text(SINCE + "// changed\n", encoding="utf-8")
-    hardsim("check", since, "--max-n", "2", "--resume", path).exits(2).says("was changed since")
 
 
 def test_what_is_shown_and_who_runs_it_may_differ(since: Path, tmp_path: Path, hardsim: Cli) -> None:

@@ -20,24 +20,6 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("arguments", "printed"),
-    [
-        (["check", "since", "--max-n", "2"], "PROVED"),
-        (["check", "since.ltl", "--max-n", "2"], "PROVED"),
-        (["check", "ties", "since", "--max-n", "2"], "ties"),
-        (["prove", "since", "--max-n", "2"], "PROVED"),
-        (["eval", "since", "cba"], "accept"),
-        (["words", "since", "--max-n", "1"], "b\n"),
-        (["show", "ties"], "ties"),
-        (["compile", "since", "-o", "out.json"], "since -> out.json"),
-        (["bound", "since", "--max-n", "2"], "since"),
-    ],
-)
-def test_a_shipped_name_is_a_file(hardsim: Any, arguments: list[str], printed: str) -> None:
-    hardsim(*arguments, *["--quiet"] * (arguments[0] == "check")).clean(printed)
-
-
 def test_the_name_stands_in_the_document(hardsim: Any) -> None:
     document = hardsim("check", "since", "--max-n", "1", "--json", "-").json
     assert [one["name"] for one in document["inputs"]] == [document["results"][0]["input"]] == ["since"]
@@ -109,7 +91,3 @@ def test_python_opens_what_is_shipped() -> None:
     assert library.load("a S b", alphabet="a b").name == "<expression>"
     assert "did you mean since?" in raised(InputError, library.load, "sinc").hint
     assert "alphabet='a b'" in raised(InputError, library.load, "O a").hint  # the option as Python spells it
-
-
-def test_a_file_that_stands_for_a_command_is_answered(hardsim: Any) -> None:
-    hardsim("since").refused("write a command before the file: hardsim check since")

@@ -123,7 +123,3 @@ def test_a_name_is_shown_escaped_and_is_the_same_in_json(hardsim: Cli, tmp_path:
     assert hardsim("check", path, "--max-n", "1").out.splitlines()[0] == "PROVED  " + str(
         tmp_path / r"x\x1b\u202e\n.ltl"
     )
-
-
-def test_a_symbol_that_reorders_text_is_none(hardsim: Cli, tmp_path: Path) -> None:
-    hardsim("words", "-e", "true", "--alphabet", "a \u202eb", "--max-n", "1").refused("(U+202E)")

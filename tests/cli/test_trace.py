@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import warnings
@@ -24,15 +23,6 @@ from tests.support.mistakes import raised
 DATA = re.compile(r"const data = (.*);\n")
 
 
-def test_a_word_position_by_position(hardsim: Cli) -> None:
-    found = hardsim("trace", "since", "cbaa").clean()
-    rows = {line[:22].strip(): line[22:].split() for line in found.out.splitlines() if line.strip()}
-    assert rows["layer 1"] == ["c", "b", "a", "a"]
-    assert rows["head S4.read looks at"] == ["1", "2", "2", "2"]
-    assert rows["S4: [a] S [b]"] == ["0", "1", "1", "1"]
-    assert "yes    accept  accept  accept" in found.out
-
-
 def test_a_mismatch_ends_as_eval_does(hardsim: Cli) -> None:
     found = hardsim("trace", "since", "--regime", "none", "cbaa", "--json", "-")
     assert found.code == 1
@@ -40,15 +30,6 @@ def test_a_mismatch_ends_as_eval_does(hardsim: Cli) -> None:
     assert result["answers"]["agree"] is False
     assert [head["name"] for head in result["heads"]] == ["S4.read"]
     assert [read["keys"] for read in result["heads"][0]["reads"]] == [[1], [2], [2], [2]]
-
-
-def test_check_names_the_command_that_traces_the_word(hardsim: Cli) -> None:
-    found = hardsim("check", "since", "--regime", "none", "--max-n", "4")
-    assert found.code == 1
-    (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim trace ")]
-    again = hardsim(*shlex.split(line)[1:])
-    assert again.code == 1
-    assert "head S4.read looks at" in again.out
 
 
 def test_one_head_position_by_position(hardsim: Cli) -> None:
@@ -99,10 +80,6 @@ def test_a_picture_is_of_one_input(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("trace", tmp_path, "ab").clean("x.ltl", "y.ltl")
     hardsim("trace", tmp_path, "ab", "--plot", tmp_path / "x.html").refused("a picture shows one input")
     assert not (tmp_path / "x.html").exists()
-
-
-def test_help_names_all_that_is_drawn(hardsim: Cli) -> None:
-    hardsim("trace", "--help").clean(".svg, .png or .pdf, for `trace` also .html")
 
 
 # ---- pictures ----

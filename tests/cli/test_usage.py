@@ -13,7 +13,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from hardsim import __version__
 from tests.cli.conftest import interrupt, written
 
 COMMANDS = ("check", "eval", "words", "show", "compile", "examples")
@@ -41,6 +40,7 @@ COMMANDS = ("check", "eval", "words", "show", "compile", "examples")
         (["--beta", "1" * 1001], "more than 1000 characters"),
         (["--regime", "cold"], "unknown regime 'cold'"),
         (["--at", "middle"], "--at must be first or last, not 'middle'"),
+        (["--require", "observed"], "--require must be proved or certified, not 'observed'"),
         (["--engine", "abacus"], "The engines are: auto, float64, ball, mpmath."),
         (["--tau", "1/m"], "--tau:1:3: error: unknown name 'm'"),
         (["--tau", ""], "the expression is empty"),
@@ -70,15 +70,11 @@ def test_beta_is_any_positive_rational(hardsim: Any, since: Path, value: str) ->
     assert result["model"]["beta"]["exact"] == str(Fraction(value))
 
 
-@pytest.mark.parametrize("command", ["check", "words", "show", "eval"])
+@pytest.mark.parametrize("command", ["check", "words", "show", "eval", "bound"])
 def test_nothing_to_read_says_what_to_type(hardsim: Any, command: str) -> None:
     hardsim(command).refused("hardsim examples")
     words = ["a"] if command == "eval" else []
     hardsim(command, "-e", "a", *words).exits(2).says("Give all symbols with --alphabet")
-
-
-def test_an_unknown_judge_is_refused(hardsim: Any, since: Path) -> None:
-    hardsim("words", since, "--by", "guess").refused("'guess' is not one of")
 
 
 @pytest.mark.parametrize(
@@ -153,15 +149,6 @@ def test_the_manual_of_check_tells_of_the_prover(hardsim: Any) -> None:
 def test_errors_begin_alike(hardsim: Any, since: Path) -> None:
     for arguments in (["chekc"], ["check", since, "--beta", "x"], ["check", "nosuch.ltl"]):
         assert re.findall("(?im)^error: ", hardsim(*arguments).exits(2).err) == ["error: "]
-
-
-def test_the_application_itself(hardsim: Any) -> None:
-    assert hardsim("--version").out == f"hardsim {__version__}\n"
-    outcome = hardsim("--help").clean()
-    assert all(f"\n  {command} " in outcome.out for command in COMMANDS if command != "words")  # `words` is not listed
-    assert "..." not in outcome.out.split("Commands:")[1]  # descriptions of commands are not cut
-    assert hardsim().code == 2
-    assert hardsim("chekc").code == 2
 
 
 # ---- what must not be done ----

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.golden.running import ran
+from tests.support.documents import VALIDATOR
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 RECORD = Path(__file__).with_name("facts.json")
@@ -40,12 +41,13 @@ def label(case: Case) -> str:
 
 
 def command(*arguments: str | Path) -> Any:
-    """Run a command and return the JSON document that it writes.
+    """Run a command and return the JSON document that it writes, which must match the schema.
 
     The working directory does not matter, and nothing is printed.
     """
     found = ran(*arguments, "--json", "-")
     document = json.loads(found.out)
+    VALIDATOR.validate(document)
     assert document["exit_code"] == found.code
     return document
 

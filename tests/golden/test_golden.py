@@ -127,7 +127,9 @@ def test_a_formula_and_its_hard_model_agree(case: Case, tmp_path: Path) -> None:
     require_pair(given(case), command("check", *given(case), "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("beta", ["8", "4", "1/2"])
-def test_a_formula_and_its_hard_model_agree_at_any_beta(beta: str, tmp_path: Path) -> None:
-    source = ("-e", "a S b", "--alphabet", "a b c", "--beta", beta)
+@pytest.mark.parametrize("text", ["a S b", "O (a & Y b)", "#L[a] > #L[b]", "!(a S b)"])
+def test_a_formula_and_its_hard_model_agree_at_any_beta(text: str, beta: str, tmp_path: Path) -> None:
+    source = ("-e", text, "--alphabet", "a b c", "--beta", beta)
     require_pair(source, command("check", *source, "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
