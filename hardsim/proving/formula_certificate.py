@@ -24,7 +24,7 @@ from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import AttentionHead, Matrix, Transformer
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY
-from hardsim.proof.formulas.account import Account, account_of
+from hardsim.proof.formulas.account import account_of
 from hardsim.proof.formulas.every_length import GeneralFacts
 from hardsim.proof.formulas.facts import Facts, TooLarge
 from hardsim.proof.formulas.network import sites_up_to
@@ -44,22 +44,29 @@ Literal = list[Any]
 """A literal in JSON: `[node, negated]`."""
 
 
-def certificate(subject: Subject, max_n: int | None, min_n: int = 1) -> dict[str, Any]:
+def certificate(
+    subject: Subject, max_n: int | None, min_n: int = 1, literals: Mapping[str, Lit] | None = None
+) -> dict[str, Any]:
     """Return the certificate of a subject that was proved for words of length `min_n` to `max_n` (None: of every
     length), after the checker has accepted it. For a hard-attention model it states that the network computes the
-    formula that it was compiled from. Raises Undecided if the checker does not accept the certificate (it knows fewer
-    constructions than the prover)."""
+    formula that it was compiled from. `literals` are those of the proof that the heads equal the formula; without them
+    that is proved here. Raises Undecided if the checker does not accept the certificate (it knows fewer constructions
+    than the prover)."""
     claim = subject.prover()
     assert isinstance(claim, HeadsClaim)
     file = claim.formula
-    core, users = desugar(file), own_predicates(file)
-    if max_n is None:
-        facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
-    else:
-        facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
+    core = desugar(file)
+
+    def proved() -> Mapping[str, Lit]:
+        users = own_predicates(file)
+        if max_n is None:
+            facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
+        else:
+            facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
+        return account_of(facts, subject.program, core).literals()
 
     def made() -> dict[str, Any]:
-        claims = _Claims(claim, core, account_of(facts, subject.program, core))
+        claims = _Claims(claim, core, proved() if literals is None else literals)
         return {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
@@ -228,7 +235,7 @@ class _Claims:
     """The claims of a certificate: its nodes, and the meaning of coordinates and heads in the prover's account of the
     program."""
 
-    def __init__(self, claim: HeadsClaim, core: Core, account: Account) -> None:
+    def __init__(self, claim: HeadsClaim, core: Core, literals: Mapping[str, Lit]) -> None:
         self.core = core
         program: Program = claim.target.program
         self.heads: dict[str, dict[str, Any]] = {}
@@ -241,11 +248,7 @@ class _Claims:
         # Reversed: of several clips that read a head, the first one names the coordinate.
         units = [unit for layer in program.layers for unit in layer.units]
         self.readers = {name: unit.out for unit in reversed(units) for name, _ in unit.pre.terms}
-        names = [*(encoding.name for encoding in program.encodings), *(unit.out for unit in units)]
-        found = {name: account.literal(name) for name in names if name != ONE}
-        self.coordinates: dict[str, Literal] = {
-            name: [lit.node, lit.negated] for name, lit in found.items() if lit is not None
-        }
+        self.coordinates: dict[str, Literal] = {name: [lit.node, lit.negated] for name, lit in literals.items()}
         self.coordinates |= {letter.name: self._letters(letter.symbols) for letter in program.letters}
         for head in program.heads:
             self._head(head)

@@ -61,9 +61,13 @@ def _by_heads(subject: Subject, request: Request, result: ProofResult) -> dict[s
     """Return the certificate for every length if the checker follows that proof: it is short, fast to check, and
     claims more than was asked for. Else return one for the lengths that were asked for, unless that would claim less
     than was proved."""
+    bounded, general = (
+        None if proof is None or proof.meaning is None else proof.meaning.literals
+        for proof in (result.proof, result.all_n)
+    )
     try:
-        return certificate(subject, None)
+        return certificate(subject, None, literals=general)
     except Undecided:
         if result.every_length:
             raise
-    return certificate(subject, request.max_n, request.min_n)
+    return certificate(subject, request.max_n, request.min_n, bounded)

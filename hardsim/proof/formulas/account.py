@@ -12,6 +12,7 @@ from typing import assert_never
 
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
 from hardsim.lang.valuations import everything
+from hardsim.network.numbers import ONE
 from hardsim.program.hard_attention import Program
 from hardsim.proof.formulas.cuts import Cuts
 from hardsim.proof.formulas.facts import Column, Count, CountPredicate, Facts, TooLarge
@@ -103,10 +104,18 @@ class Account:
         for number in core.live:
             self._nodes.setdefault(self.core.known[number], []).append(number)
 
+    def literals(self) -> dict[str, Lit]:
+        """Return the literals that equal coordinates of the program, encodings and clips, at every site, by name."""
+        program = self.program.program
+        units = [unit.out for layer in program.layers for unit in layer.units]
+        names = dict.fromkeys([*(encoding.name for encoding in program.encodings), *units])
+        found = {name: self.literal(name) for name in names if name != ONE}
+        return {name: lit for name, lit in found.items() if lit is not None}
+
     def literal(self, name: str) -> Lit | None:
-        """Return the literal (a live node of the core or its negation) that equals a coordinate of the program at
-        every site; None if no node does, or the coordinate is no known Boolean. Nodes come before negations.
-        Among several nodes, prefer the largest number that ends the coordinate's name, then the first."""
+        """Return the literal (a live node of the core or its negation) that equals a coordinate; None if no node does,
+        or the coordinate is no known Boolean. Nodes come before negations. Among several nodes, prefer the largest
+        number that ends the coordinate's name, then the first."""
         column = self.program.columns.get(name)
         if column is None or not self.facts.boolean(column):
             return None

@@ -27,7 +27,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from hardsim.errors import InputError
-from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
+from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask, Rational, plain
@@ -106,10 +106,11 @@ def require_size(min_n: int, max_n: int) -> None:
         )
 
 
-def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
-    """Return a link of a proof after a call of `argue`: proved, or with the reason why it failed."""
+def linked(claim: str, argue: Callable[[], Mapping[str, Lit] | None]) -> LinkProof:
+    """Return a link of a proof after a call of `argue`: proved, with the literals that it returned, or with the reason
+    why it failed."""
     try:
-        argue()
+        literals = argue()
     except NotProved as failure:
         return LinkProof(claim, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
     except TooLarge as failure:
@@ -117,7 +118,7 @@ def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
         return LinkProof(claim, f"the formula's Boolean functions are too large for this prover{message}", limit=True)
     except OverflowError:
         return LinkProof(claim, "a weight or an encoding is too large for this prover", limit=True)
-    return LinkProof(claim)
+    return LinkProof(claim, literals=literals)
 
 
 def walked(
@@ -145,7 +146,7 @@ def walked(
 def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
     """Return the second link: a program's output at the last position equals the formula's truth there, for all
     words. The formula is the one in the file from which `core` was made; the core's nodes decide only where to cut."""
-    return linked(MEANING, lambda: account_of(facts, program, core))
+    return linked(MEANING, lambda: account_of(facts, program, core).literals())
 
 
 def looks_ahead(node: Node) -> bool:

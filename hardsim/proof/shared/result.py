@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
+from hardsim.lang.core import Lit
 from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, at_most, short, written
 
 Position: TypeAlias = Annotated[Positive, "A position, from 1."]
@@ -155,6 +157,8 @@ class LinkProof(Record):
     """True if the prover gave up at a limit on size, named by the reason; no error was found then."""
     rounded: bool = False
     """True if float64 cannot tell the logits of that head apart."""
+    literals: Unwritten[Mapping[str, Lit] | None] = field(default=None, compare=False)
+    """In a proof that the heads equal the formula, the literals that equal coordinates of the program, by name."""
 
     @property
     @written
