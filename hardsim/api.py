@@ -46,8 +46,6 @@ from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.failures import evaluated_apart
 from hardsim.campaign.judges import NetworkJudge
-from hardsim.campaign.option_values import plain_text
-from hardsim.campaign.options import OPTIONS, Request, require_one_regime, unknown
 from hardsim.campaign.result import CheckResult, EvalResult, Verdict, WordsResult
 from hardsim.campaign.workers import crews
 from hardsim.errors import (
@@ -92,6 +90,8 @@ from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
 from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.network.dense import JudgedAt
+from hardsim.options.table import OPTIONS, Request, require_one_regime, signed, unknown
+from hardsim.options.values import plain_text
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import check_with_proof
@@ -209,8 +209,7 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
     raised unchanged, and a partial result is raised. Its signature and documentation list the keywords of its command.
     """
     command = method.__name__
-    taken = signature(method)
-    own = [one for one in taken.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    own = [one for one in signature(method).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
     types = globals()[method.__annotations__["keywords"][len("Unpack[") : -1]].__annotations__
     keyword = partial(Parameter, kind=Parameter.KEYWORD_ONLY)
     added = [
@@ -238,9 +237,8 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
         raise error
 
     lines = [f"{name}: {spoken(OPTIONS[name].help_of(command, brief=True))}" for name in types]
-    answer.__signature__ = taken.replace(parameters=[*own, *added])  # type: ignore[attr-defined]  # functions take attributes
     answer.__doc__ = "\n            ".join([f"{method.__doc__}\n        Options:", *lines])
-    return answer
+    return signed(answer, [*own, *added])
 
 
 @dataclass(frozen=True, repr=False, eq=False)

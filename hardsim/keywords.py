@@ -1,5 +1,5 @@
 """The keywords of the methods of `hardsim.Model`, and their types. (`make docs` writes this file from the
-table of options, `hardsim.campaign.options`.)
+table of options, `hardsim.options.table`.)
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
-from hardsim.campaign.options import Judge
 from hardsim.compiling.from_ltl.lower import Method
+from hardsim.options.table import Judge
 from hardsim.targets.base import At
 
 Number: TypeAlias = int | float | Fraction | Decimal | str

@@ -23,12 +23,12 @@ import pytest
 import hardsim
 from hardsim import api
 from hardsim.api import Model, spoken
-from hardsim.campaign.options import OPTIONS
 from hardsim.campaign.result import Evaluation
 from hardsim.cli.app import run
-from hardsim.cli.options import options_of
+from hardsim.cli.typer_options import options_of
 from hardsim.errors import Interrupted, Remark
 from hardsim.network.dense import JudgedAt
+from hardsim.options.table import OPTIONS
 from tests.cli.conftest import interrupt, written
 from tests.reading.folders import DATA
 from tests.support.check import CheckResult

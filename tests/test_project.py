@@ -25,7 +25,7 @@ from tests.support.mistakes import raised
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "errors", "verify", "lang", "theory", "network", "program", "hard", "compiling", "reading", "writing", "run",
-    "sharpening", "proof", "targets", "campaign", "proving", "measuring", "precision", "report", "cli",
+    "sharpening", "proof", "targets", "options", "campaign", "proving", "measuring", "precision", "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = ("version", "visible", "files", "examples", "records", "kept")
@@ -34,7 +34,6 @@ OUTSIDE = dict.fromkeys(TOOLS, "errors") | {
     "api": "report",
     "": "report",
     "__main__": "cli",
-    "targets": "campaign",
 }
 # The engines that decide words share no code: for each, the modules that none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")

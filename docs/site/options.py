@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import fill
 
-from hardsim.campaign.options import OPTIONS, Option
 from hardsim.measuring.critical import REFUSED, UNUSED
+from hardsim.options.table import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, KEYWORDS = ROOT / "docs" / "options.md", ROOT / "hardsim" / "keywords.py"
@@ -25,7 +25,7 @@ METHODS = ("check", "prove", "eval", "words", "equiv", "bound", "compile", "expo
 BASES = {"Model": ("beta", "what is compiled"), "Arithmetic": ("engine", "the arithmetic of the softmax network")}
 """Groups of keywords: the name of their class, one of them, whose methods take them all, and what they are about."""
 TYPES = '''"""The keywords of the methods of `hardsim.Model`, and their types. (`make docs` writes this file from the
-table of options, `hardsim.campaign.options`.)
+table of options, `hardsim.options.table`.)
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
-from hardsim.campaign.options import Judge
 from hardsim.compiling.from_ltl.lower import Method
+from hardsim.options.table import Judge
 from hardsim.targets.base import At
 
 Number: TypeAlias = int | float | Fraction | Decimal | str

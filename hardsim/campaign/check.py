@@ -23,7 +23,6 @@ from hardsim.campaign.engines import (
 from hardsim.campaign.failures import given_up
 from hardsim.campaign.growth import growth
 from hardsim.campaign.interrupts import interruptible, to_the_report, uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.campaign.preparation import (
     LengthPlan,
     Preparation,
@@ -40,6 +39,7 @@ from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWord
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
 from hardsim.errors import InputError
 from hardsim.lang.words import count_words
+from hardsim.options.table import Request
 from hardsim.targets.base import Target
 from hardsim.targets.result import AUTO, ENGINES, FLOAT64, MPMATH, Answer, Word, WordError, settled
 from hardsim.targets.subject import Subject

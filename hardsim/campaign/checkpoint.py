@@ -18,13 +18,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
-from hardsim.campaign.options import DECIDING, Request
 from hardsim.campaign.result import CheckResult
 from hardsim.campaign.tally import Tally
 from hardsim.errors import InputError, InvariantError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Draft, FileLock, read_bytes, refusal, refusing, same_file, target_of
 from hardsim.lang.valuations import alphabet_lines
+from hardsim.options.table import DECIDING, Request
 from hardsim.version import __version__
 
 SMALL = 2**53

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count, takewhile
 
-from hardsim.campaign.option_values import LARGEST_LENGTH
 from hardsim.campaign.result import (
     CERTIFY,
     OBSERVED_MISMATCH,
@@ -18,6 +17,7 @@ from hardsim.campaign.result import (
     WordCounts,
     no_answer,
 )
+from hardsim.options.values import LARGEST_LENGTH
 from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, plural
 
 NO_ANSWER = "hard attention itself gives no answer on a word: its outputs do not select exactly one symbol"

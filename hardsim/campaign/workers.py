@@ -31,8 +31,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import Request, unknown
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
+from hardsim.options.table import Request, unknown
 from hardsim.run.float_trust import hear, reasons
 from hardsim.targets.result import Word
 from hardsim.version import __version__, install_hint

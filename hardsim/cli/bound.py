@@ -8,7 +8,6 @@ from functools import partial
 
 from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli.estimate import bar, cost_of
@@ -19,6 +18,7 @@ from hardsim.files import Sink
 from hardsim.measuring import bound as bounds
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
+from hardsim.options.table import Request
 from hardsim.report.bound import (
     gaps_counted,
     print_bound,

@@ -10,7 +10,6 @@ from functools import partial
 from hardsim.campaign.check import CheckOptions, check_options_of, default_workers
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import ALL, Request
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli.estimate import bar, cost_of
@@ -19,6 +18,7 @@ from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
+from hardsim.options.table import ALL, Request
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.report.check import Listing, print_check, print_list, print_unproved, print_verdict
 from hardsim.report.screen import Screen

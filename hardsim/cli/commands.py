@@ -13,14 +13,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from hardsim.campaign.options import Request
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import all_options, flag, plainly, renamed, signed, taking
 from hardsim.cli.streams import LostOutput, say, warn
+from hardsim.cli.typer_options import all_options, flag, plainly, renamed, taking
 from hardsim.errors import InputError, did_you_mean
 from hardsim.examples import located
+from hardsim.options.table import Request, signed
 from hardsim.version import __version__
 from hardsim.visible import visible
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.evaluate import compiled_document
-from hardsim.campaign.options import Request, require_one_regime
 from hardsim.campaign.result import CompileResult
 from hardsim.cli.estimate import patient
 from hardsim.cli.session import check_source, session
 from hardsim.errors import InputError
 from hardsim.files import Sink, is_directory
+from hardsim.options.table import Request, require_one_regime
 from hardsim.reading.tensors import is_network_folder
 from hardsim.report.check import model_line
 from hardsim.targets.base import digest

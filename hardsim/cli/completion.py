@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from glob import escape, glob
 from typing import Any
 
-from hardsim.campaign.options import OPTIONS
 from hardsim.examples import SUFFIXES, example_names
+from hardsim.options.table import OPTIONS
 
 FILES = frozenset({"files", "file", "words", "formula", "against"})
 """Fields of a request that name a file (or a shipped file), or begin with one."""

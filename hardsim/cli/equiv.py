@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.measuring.equiv import compare
+from hardsim.options.table import Request
 from hardsim.report.equiv import print_equiv, print_equiv_verdict
 from hardsim.report.unused_options import equiv_unused
 from hardsim.targets.semantics import Semantics

@@ -11,7 +11,6 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate, evaluate_together
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.judges import NetworkJudge
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import EvalResult, Evaluation, OracleAnswer, OracleResult
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, check_source, session
@@ -19,6 +18,7 @@ from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
+from hardsim.options.table import Request
 from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, print_evaluations, print_oracle_words
 from hardsim.report.network import print_outputs
 from hardsim.targets.base import Target

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hardsim.campaign.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.examples import ExampleResult, example_file, example_files, example_name, example_path
+from hardsim.options.table import Request
 from hardsim.report.notices import InputRead
 from hardsim.report.screen import Field, columns
 from hardsim.targets.inputs.base import Input

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import Request, require_one_regime, unknown
 from hardsim.cli.estimate import patient
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
@@ -27,6 +26,7 @@ from hardsim.measuring.export import (
     fill_file,
     fill_folder,
 )
+from hardsim.options.table import Request, require_one_regime, unknown
 from hardsim.reading.tensors import CONFIGS, WHOLE, is_network_folder
 from hardsim.records import at_most
 from hardsim.report.check import model_line

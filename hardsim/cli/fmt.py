@@ -9,7 +9,6 @@ from itertools import zip_longest
 from pathlib import Path
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import FormatResult
 from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.errors import InputError
@@ -18,6 +17,7 @@ from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, rewr
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
 from hardsim.lang.unread_files import naming
 from hardsim.lang.words import unprintable
+from hardsim.options.table import Request
 from hardsim.report.difference import difference, print_difference
 from hardsim.report.notices import InputRead
 from hardsim.report.screen import Screen

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hardsim.campaign.check import tried_of
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import Session, session
 from hardsim.measuring.head_patterns import heads_of, network_alone
+from hardsim.options.table import Request
 from hardsim.report.head_tables import print_heads
 from hardsim.targets.external import External
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from os.path import basename
 
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import Mismatch
 from hardsim.cli.session import Session
 from hardsim.errors import InputError
@@ -17,6 +16,7 @@ from hardsim.lang.ast import Example, MapExample, ProgramExample
 from hardsim.lang.corpus import line_of
 from hardsim.lang.pin import example_line, read_file, with_example
 from hardsim.lang.valuations import MENTIONED
+from hardsim.options.table import Request
 from hardsim.targets.base import digest
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.paths import expand_paths

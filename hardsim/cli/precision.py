@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import ALL, Request
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, session
 from hardsim.measuring.export import export_of
+from hardsim.options.table import ALL, Request
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.program.regimes import PROVEN
 from hardsim.report.precision import print_precision

@@ -9,7 +9,6 @@ from functools import partial
 
 from hardsim.campaign.check import check_options_of
 from hardsim.campaign.interrupts import interruptible, uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import Verdict
 from hardsim.cli.check import result_text
 from hardsim.cli.estimate import LONG, bar, cost_of, patient
@@ -17,6 +16,7 @@ from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
+from hardsim.options.table import Request
 from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.proof_files import WRITTEN, written_down

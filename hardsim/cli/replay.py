@@ -12,7 +12,6 @@ from typing import Any
 
 import typer
 
-from hardsim.campaign.options import OPTIONS, Request
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.report import (
     COMMAND,
@@ -29,6 +28,7 @@ from hardsim.cli.session import check_source, path_of
 from hardsim.errors import InputError
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.network.reader import Decimal, Reader, read_json
+from hardsim.options.table import OPTIONS, Request
 from hardsim.report.screen import Screen
 from hardsim.targets.result import plural
 

@@ -20,20 +20,20 @@ import typer
 
 from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.campaign.options import ALL, OPTIONS, Request
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.check import Work
 from hardsim.cli.estimate import bar
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
-from hardsim.cli.options import options_of
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
+from hardsim.cli.typer_options import options_of
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.options.table import ALL, OPTIONS, Request
 from hardsim.program.file import definitions
 from hardsim.proving.prove import ProofResult, confirmed, plan_proof
 from hardsim.report import latex, page

@@ -15,7 +15,6 @@ from typing import Any, cast
 import typer
 
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
-from hardsim.campaign.options import ALL, JSON, OPTIONS, TEXT, Request
 from hardsim.campaign.result import Verdict
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.estimate import patient
@@ -28,6 +27,7 @@ from hardsim.lang.ltl_parser import TAKEN_HINT
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import shown_word
+from hardsim.options.table import ALL, JSON, OPTIONS, TEXT, Request
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen

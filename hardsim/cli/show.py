@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from hardsim.campaign.options import Request
 from hardsim.cli.session import Session, session
+from hardsim.options.table import Request
 from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model_report import describe, print_model
 from hardsim.report.network import describe_network, print_network

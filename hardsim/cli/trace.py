@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from functools import partial
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
-from hardsim.campaign.options import Request, require_one_regime
 from hardsim.cli.eval import network_words, words_of_request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
@@ -14,6 +13,7 @@ from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
 from hardsim.measuring.trace import trace_target
+from hardsim.options.table import Request, require_one_regime
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
 from hardsim.targets.external import External

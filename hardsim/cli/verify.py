@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from hardsim.campaign.options import Request
 from hardsim.cli.session import ResultText, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
+from hardsim.options.table import Request
 from hardsim.proving.verify import CertifiedTarget, VerifyResult, verified
 from hardsim.report.verify import print_verified, print_verified_verdict, reach
 from hardsim.targets.opening import read_expression, read_input

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from functools import partial
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
-from hardsim.campaign.options import ALL, Request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.lang.words import written_word
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
+from hardsim.options.table import ALL, Request
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.result import ModelFacts, Word
 from hardsim.targets.subject import Subject

@@ -27,7 +27,6 @@ from math import log
 
 from hardsim.campaign.engines import AFTER, Hard, HardRunner, SoftEngine
 from hardsim.campaign.interrupts import to_the_report
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import Length, Partial, input_summary, word_summary
 from hardsim.campaign.words import enumerate_words, sample_words
 from hardsim.errors import InputError
@@ -36,6 +35,7 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.words import count_words
 from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, Transformer
+from hardsim.options.table import Request
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Kind, Program
 from hardsim.proof.formulas.every_length import prove_general

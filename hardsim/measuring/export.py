@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import compiled_text, evaluate
-from hardsim.campaign.options import Request
 from hardsim.campaign.words import drawn
 from hardsim.errors import HardsimError, Undecided
 from hardsim.network.transformer import LengthTable
+from hardsim.options.table import Request
 from hardsim.proof.shared.result import NoProof
 from hardsim.reading.network_json import network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE

@@ -30,7 +30,6 @@ import numpy as np
 
 from hardsim.campaign.check import CheckOptions, Deciding, Progress, Report, lengths_of, plan_of, requested
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import (
     InputDigest,
     LayerNumber,
@@ -45,6 +44,7 @@ from hardsim.errors import InputError, Undecided
 from hardsim.lang.reals import Real
 from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
+from hardsim.options.table import Request
 from hardsim.records import Lower, Natural, Record, one_of, short, written
 from hardsim.run.dense_float import FLOOR, DenseFloat, visible
 from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamma, growth, outward

@@ -8,13 +8,13 @@ from itertools import chain, islice
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import accepted_words
-from hardsim.campaign.option_values import LARGEST_COUNT
-from hardsim.campaign.options import Request
 from hardsim.campaign.result import WordsResult
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import InputError
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
+from hardsim.options.table import Request
+from hardsim.options.values import LARGEST_COUNT
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.result import MPMATH, ModelFacts, Word, count, plural
 from hardsim.targets.semantics import Members

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.campaign.check import Deciding
-from hardsim.campaign.options import Request, unknown
 from hardsim.campaign.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
 from hardsim.measuring.export import Export
+from hardsim.options.table import Request, unknown
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.evaluated import COMPUTED, LayoutValues
 from hardsim.precision.formats import DOUBLE, FORMATS, Floats, NumberFormat

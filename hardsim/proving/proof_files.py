@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hardsim.campaign.options import Request
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
+from hardsim.options.table import Request
 from hardsim.program.assemble import assemble
 from hardsim.proof.formulas.smt import smt_text, writer
 from hardsim.proof.programs.smt import program_text, program_writer

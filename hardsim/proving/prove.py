@@ -21,7 +21,6 @@ from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.explanation import parting_of, shown_words
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.obstacles import Obstacles, hard_undecided, known_ties, merged_ties, obstacles
-from hardsim.campaign.options import Request, require_one_regime
 from hardsim.campaign.preparation import plan_length, prepare_words, tied
 from hardsim.campaign.result import (
     FirstUndecided,
@@ -44,6 +43,7 @@ from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
 from hardsim.network.transformer import Transformer
+from hardsim.options.table import Request, require_one_regime
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
 from hardsim.proof.formulas.every_length import prove_general

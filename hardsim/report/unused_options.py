@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hardsim.campaign.options import ASKING, COMPILED, TRYING, Request
 from hardsim.errors import HardsimError, InputError
+from hardsim.options.table import ASKING, COMPILED, TRYING, Request
 from hardsim.proving.proof_files import WRITTEN
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares

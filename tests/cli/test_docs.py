@@ -29,9 +29,9 @@ import pytest
 import yaml
 
 from docs.site import hooks, notebook, options
-from hardsim.campaign.options import FORMATS, OPTIONS
 from hardsim.cli.manual import COMMANDS
 from hardsim.lang.vocabulary import FORMULAS
+from hardsim.options.table import FORMATS, OPTIONS
 from hardsim.targets.result import ENGINES
 from tests.cli.conftest import Cli, Outcome, ended, process, written
 from tests.support.check import Verdict

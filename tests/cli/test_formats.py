@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hardsim.cli.options import options_of
+from hardsim.cli.typer_options import options_of
 from hardsim.report import github, junit, sarif
 from hardsim.report.outcome import Ending, Finished, Outcome
 from hardsim.visible import visible_lines

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from hardsim import __version__
-from hardsim.campaign.options import OPTIONS, Option
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS, Manual
-from hardsim.cli.options import options_of
+from hardsim.cli.typer_options import options_of
 from hardsim.errors import did_you_mean, nearest
+from hardsim.options.table import OPTIONS, Option
 from tests.cli.conftest import Outcome, ended, process, written
 from tests.support.language import formulas_directory
 

@@ -8,14 +8,14 @@ from typing import Any, get_args
 import pytest
 
 from docs.site import options as pages
-from hardsim.campaign.option_values import COUNT
-from hardsim.campaign.options import ALL, FORMATS, OPTIONS, Request, option, table
 from hardsim.campaign.workers import BACKENDS
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import options_of
+from hardsim.cli.typer_options import options_of
 from hardsim.lang.vocabulary import DIALECTS
 from hardsim.measuring.export import GOALS
+from hardsim.options.table import ALL, FORMATS, OPTIONS, Request, option, table
+from hardsim.options.values import COUNT
 from hardsim.precision.safe_lengths import ARITHS
 from hardsim.targets.base import At
 from hardsim.targets.result import ENGINES
@@ -43,7 +43,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Add an option to the table, and return the list of the requests that commands get."""
     found: list[Any] = []
     monkeypatch.setitem(OPTIONS, "turns", table(LongerRequest)["turns"])
-    monkeypatch.setattr("hardsim.cli.options.Request", LongerRequest)
+    monkeypatch.setattr("hardsim.cli.typer_options.Request", LongerRequest)
     monkeypatch.setattr("hardsim.cli.check.command", found.append)
     monkeypatch.setenv("COLUMNS", "80")
     return found

@@ -13,7 +13,7 @@ import pytest
 
 from hardsim.api import Model, load
 from hardsim.campaign.evaluate import compiled_text
-from hardsim.campaign.options import Request
+from hardsim.options.table import Request
 from hardsim.proving.formula_certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.proof_files import written_down

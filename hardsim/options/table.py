@@ -13,16 +13,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args
 
-from hardsim.campaign import option_values as kinds
-from hardsim.campaign.option_values import LARGEST_LENGTH, ValueKind, one_of
 from hardsim.errors import InputError, did_you_mean
+from hardsim.options import values as kinds
+from hardsim.options.values import LARGEST_LENGTH, ValueKind, one_of
 
 if TYPE_CHECKING:
     from hardsim.targets.base import ModelOptions
     from hardsim.targets.inputs.base import Input
 
+F = TypeVar("F", bound=Callable[..., Any])
 ALL = "all"
 ENGINES = ("auto", "float64", "ball", "mpmath")
 TEXT, JSON = "text", "json"
@@ -447,6 +449,12 @@ def require_one_regime(request: Request, why: str) -> None:
 def table(request: type[Request]) -> dict[str, Option]:
     """Return the entry of each field."""
     return {one.name: replace(one.metadata["option"], type=one.type) for one in fields(request) if one.metadata}
+
+
+def signed(function: F, parameters: Sequence[Parameter]) -> F:
+    """Give a function the signature with these parameters, which help and typer read. Return the function."""
+    function.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]  # functions take attributes
+    return function
 
 
 OPTIONS = table(Request)

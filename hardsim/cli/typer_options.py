@@ -1,19 +1,19 @@
-"""The parameters that typer makes of the table of options (`hardsim.campaign.options`)."""
+"""The parameters that typer makes of the table of options (`hardsim.options.table`)."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from functools import partial
-from inspect import Parameter, Signature
+from inspect import Parameter
 from typing import Annotated, Any
 
 import typer
 
-from hardsim.campaign.options import OPTIONS, Request
 from hardsim.cli import streams
 from hardsim.cli.completion import Completion
 from hardsim.errors import InputError
+from hardsim.options.table import OPTIONS, Request, signed
 
 HELP_ALL = "help_all"
 
@@ -103,13 +103,6 @@ def renamed(arguments: list[str], command: str) -> list[str]:
             streams.warn(f"{name} is now called {present[name]}")
             arguments = [*arguments[:place], f"{present[name]}{equals}{value}", *arguments[place + 1 :]]
     return arguments
-
-
-def signed(function: Callable[..., None], taken: list[Parameter]) -> Callable[..., None]:
-    """Give a function the signature with these parameters, which inspect, and so typer, reads. Return the function."""
-    function.__signature__ = Signature(taken)  # type: ignore[attr-defined]  # functions take attributes
-    function.__annotations__ = {one.name: one.annotation for one in taken}
-    return function
 
 
 def taking(
