@@ -17,30 +17,16 @@ from tests.support.strategies import all_words, formulas
 from tests.support.subjects import agree
 
 
-def agree_at_6(regime: str, data: st.DataObject) -> None:
-    """Assert that all engines agree on a random formula of depth 4, at either end, with one head a layer or
-    several.
-    """
+@pytest.mark.sweep
+@pytest.mark.parametrize("regime", PROVEN)
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> None:
+    """All engines agree on a random formula of depth 4, at either end, with one head a layer or several."""
     formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
     file = ast.FormulaFile(("a", "b"), formula, at=data.draw(st.sampled_from(["first", "last"])))
     subject = compile_formula(file, ModelOptions(regime, single_head=data.draw(st.booleans())))
     agree(subject, all_words("ab", 6))
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("regime", PROVEN)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> None:
-    agree_at_6(regime, data)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("regime", PROVEN)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_many_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> None:
-    agree_at_6(regime, data)
 
 
 # ---- formulas that count ----

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -13,8 +13,8 @@ from hardsim.campaign.check import count_requested, default_workers, effort
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort
 from hardsim.targets.result import ENGINES
-from tests.support.check import CheckOptions, ModelOptions, Progress, Subject, Verdict, check_subject, compile_formula
-from tests.support.language import InputError, SourceError, parse_arith, parse_text
+from tests.support.check import CheckOptions, Progress, Subject, Verdict, check_subject
+from tests.support.language import InputError, parse_arith
 from tests.support.model import PROVEN, Affine
 from tests.support.strategies import all_words
 from tests.support.subjects import compiled, evaluations, known
@@ -173,15 +173,6 @@ def test_an_interrupted_check_is_partial_and_says_what_it_did(
     assert result.verdict is verdict
 
 
-def test_nothing_tried_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("hardsim.campaign.check.words_of", interrupt)
-    result = check_subject(since(), CheckOptions(max_n=2))
-    assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [(CheckOptions(max_n=0), "at least 1"), (CheckOptions(engine="abacus"), "unknown engine 'abacus'")],
@@ -240,8 +231,3 @@ def test_conjunctions_take_the_least_and_disjunctions_the_largest_unrounded_valu
         assert all_of.unrounded == pytest.approx(min(values))
         assert any_of.unrounded == pytest.approx(max(values))
         assert none_of.unrounded == pytest.approx(1 - max(values))
-
-
-def test_a_wrong_example_is_found_before_anything_else() -> None:
-    with pytest.raises(SourceError, match="'ba'"):
-        compile_formula(parse_text("alphabet: a b\naccept: ab\nreject: ba\na S b\n"), ModelOptions())

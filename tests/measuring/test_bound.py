@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import log
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ from tests.support.attention_models import Document, critical, some_a, with_head
 from tests.support.check import CheckOptions, Progress, Subject, Verdict
 from tests.support.language import parse_arith
 from tests.support.model import assemble
-from tests.support.subjects import at_temperature, compiled, known, subject_of
+from tests.support.subjects import compiled, known, subject_of
 
 OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")
 
@@ -151,16 +151,6 @@ def test_without_a_search(tmp_path: Path) -> None:
     result = report(subject_of(tmp_path, some_a()), 2, BoundOptions(search=False))
     assert (result.lengths[1].right, result.lengths[1].wrong) == (None, None)
     assert result.lengths[1].error > 0
-
-
-def test_errors_at_a_temperature_of_ones_own(tmp_path: Path) -> None:
-    for length in report(at_temperature(subject_of(tmp_path, some_a()), "1/4"), 3).lengths[1:]:
-        q = (length.n - 1) * exp(-4)
-        assert length.temperature == Fraction(1, 4)
-        assert float(length.error) == pytest.approx(q / (1 + q), rel=1e-9)
-        assert float(length.bound) == pytest.approx(q, rel=1e-9)
-        assert length.heads[0].logit_range == 4
-        assert known(length.right) < critical(length.n)
 
 
 def test_growth_is_fitted_without_its_logarithm(tmp_path: Path) -> None:

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 
 import hardsim
-from hardsim.errors import Interrupted
 from hardsim.lang.ast import Formula
-from hardsim.lang.regex import automaton as automata
 from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.semantics import Semantics
 from tests.cli.conftest import interrupt, written
 from tests.support.check import CheckOptions, Verdict, read_input
-from tests.support.language import FormulaFile, InputError, SourceError, parse_expression
+from tests.support.language import FormulaFile, InputError, parse_expression
 from tests.support.strategies import formulas
 
 
@@ -42,12 +40,6 @@ def tried(result: EquivResult) -> list[tuple[int, int, bool]]:
 # ---- automata ----
 
 
-def test_two_expressions_are_the_same_at_every_length(tmp_path: Path) -> None:
-    result = compare(regex(tmp_path, "(a|b)*"), regex(tmp_path, "!([^ab])", "b a"), CheckOptions(max_n=1))
-    assert (result.verdict, result.word, result.same, result.lengths) == (Verdict.PROVED, None, True, ())
-    assert "every word of every length" in result.reach
-
-
 def test_the_empty_word_makes_no_difference(tmp_path: Path) -> None:
     assert compare(regex(tmp_path, "a*"), regex(tmp_path, "a+"), CheckOptions()).verdict is Verdict.PROVED
 
@@ -58,13 +50,6 @@ def test_two_expressions_differ_first_where_they_do(tmp_path: Path) -> None:
     assert (result.verdict, result.word) == (Verdict.REFUTED, ("a",) * 30)
     assert (result.answer, result.other_answer) == (True, False)
     assert result.reach == "they differ on a word of length 30, the shortest"
-
-
-def test_too_large_a_product_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automata, "MAX_PAIRS", 10)
-    result = compare(regex(tmp_path, "a{40}", "a"), regex(tmp_path, "a{41}", "a"), CheckOptions())
-    assert (result.verdict, result.word) == (Verdict.UNDECIDED, None)
-    assert "agree up to length 10" in result.reach
 
 
 # ---- words ----
@@ -85,15 +70,6 @@ def test_the_order_of_the_alphabets_does_not_matter() -> None:
     """The first difference follows the order of the first file's alphabet."""
     assert compare(formula("O (first & b)"), formula("O (first & b)", "b a"), CheckOptions()).same
     assert compare(formula("a", "b a"), formula("b", "a b"), CheckOptions()).word == ("b",)
-
-
-def test_a_program_and_a_formula_are_compared() -> None:
-    """The program has examples of 6 and 8 symbols, which are tried too."""
-    left, right = hardsim.load("ab_plus"), hardsim.load("ab_plus.srasp")
-    result = left.equiv(right, max_n=5)
-    assert (result.kind, result.other_kind, result.same) == ("ltl", "srasp", True)
-    assert tried(result)[:5] == [(n, 2**n, True) for n in range(1, 6)]
-    assert [one.accepted for one in result.lengths[:5]] == [0, 1, 0, 1, 0]
 
 
 def test_every_word_is_tried_as_far_as_they_are_few() -> None:
@@ -150,42 +126,16 @@ def test_the_words_depend_on_the_seed_alone() -> None:
 # ---- refusals and interruptions ----
 
 
-def test_alphabets_are_the_same_set(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="different alphabets: a b; a b c"):
-        compare(formula("b"), regex(tmp_path, "b", "a b c"), CheckOptions())
-
-
 def test_a_long_alphabet_is_shortened() -> None:
     left, right = formula("true", " ".join(f"s{k}" for k in range(30))), formula("true")
     with pytest.raises(InputError, match=r"s19 \.\.\. \(30 symbols\); a b\n"):
         compare(left, right, CheckOptions())
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("flipflop.ahat.json", "is a hard-attention model"), ("sort.srasp", "maps words to words")]
-)
-def test_what_says_nothing_of_words_is_refused(name: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_input(name).semantics()
-
-
 def test_a_compiled_formula_is_refused(tmp_path: Path) -> None:
     hardsim.load("since").compile().save(tmp_path / "since.model.json")
     with pytest.raises(InputError, match="is compiled already"):
         read_input(str(tmp_path / "since.model.json")).semantics()
-
-
-def test_wrong_examples_of_a_formula_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="the formula rejects 'a'"):
-        text_of(tmp_path, "x.ltl", "alphabet: a b\naccept: a\nb\n")
-
-
-def test_an_interruption_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.targets.semantics.Accepts.many", after=5)  # two calls for each length
-    with pytest.raises(Interrupted) as caught:
-        hardsim.load("ab_plus").equiv("ab_plus.ltl")
-    result = caught.value.result
-    assert (result.partial, tried(result)) == (True, [(1, 2, True), (2, 4, True)])
 
 
 def test_nothing_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:

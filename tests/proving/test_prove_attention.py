@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardsim
-from hardsim.campaign.engines import HardRunner
 from hardsim.proving.prove import ProofResult, prove_every_length
 from hardsim.targets.result import Answer
 from tests.campaign.test_preparation import check
@@ -114,16 +113,6 @@ def test_a_softmax_file_is_judged_with_the_weights_that_it_has(
     assert sum(length.soft_mismatches for length in checked.lengths) == len(wrong)
 
 
-def test_added_weights_are_reported(tmp_path: Path) -> None:
-    subject = subject_of(tmp_path, sided("rightmost"))
-    # The row of ab: b, at position 2, is the last of two letters; a row of one letter alone has one value.
-    said = "head some a ties: on `ab` the tied positions carry 1 and 0, so no temperature helps; weights were added"
-    assert said in prove(subject, 2).reach
-    assert said in check(subject, 2).reach
-    tieless = subject_of(tmp_path, some_a())
-    assert "added" not in prove(tieless, 2).reach + check(tieless, 2).reach
-
-
 def test_an_epsilon_beyond_the_distance_proves_nothing(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, some_a())
     proof = prove_attention(at_temperature(subject, epsilon=Fraction(1, 2)), 2)
@@ -202,19 +191,6 @@ def test_too_many_words(tmp_path: Path) -> None:
 
 
 # ---- refuted ----
-
-
-def test_too_high_a_temperature_is_refuted_by_a_word(tmp_path: Path) -> None:
-    subject = subject_of(tmp_path, some_a())
-    proof = prove(subject, 4, "1")
-    assert (proof.verdict, len(proof.lengths)) == (Verdict.REFUTED, 2)
-    assert proof.reach == "soft/hard disagree on a word of length 2"
-    assert proof.mismatch is not None
-    # 1 / (1 + e^(-1)) = 0.73 < 3/4.
-    assert sorted(proof.mismatch.word) == ["a", "b"]
-    (answer,) = HardRunner(subject).answers([proof.mismatch.word])
-    assert (answer, proof.mismatch.soft) == (True, False)
-    assert prove(subject, 4, "1", search=1).verdict is Verdict.UNDECIDED  # the search may try no word
 
 
 def test_a_structural_program_is_refuted_at_too_high_a_temperature() -> None:

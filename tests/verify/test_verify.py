@@ -226,8 +226,21 @@ def test_a_wide_conjunction_is_followed() -> None:
     assert verify(document) is None
 
 
-def check_random_certificate(formula: ast.Formula, options: ModelOptions) -> None:
-    """Assert that the certificate of a formula is valid, true, and about that formula and network."""
+OPTIONS = st.builds(
+    ModelOptions,
+    regime=st.sampled_from(["temperature", "position"]),
+    at=st.sampled_from(["first", "last"]),
+    single_head=st.booleans(),
+    counting=st.sampled_from([None, "sign"]),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(formulas("ab", 4), counting_formulas("ab")), OPTIONS)
+@example(ast.Not(ast.Truth(True)), ModelOptions())
+@example(ast.Truth(True), ModelOptions())
+def test_certificates_of_random_formulas_are_valid_and_true(formula: ast.Formula, options: ModelOptions) -> None:
+    """The certificate of a formula is valid, true, and about that formula and network."""
     written = ast.FormulaFile(("a", "b"), formula, at=options.at or "last")
     try:
         subject = compile_formula(parse_text(format_file(written), "random"), options)
@@ -239,27 +252,3 @@ def check_random_certificate(formula: ast.Formula, options: ModelOptions) -> Non
     check_formula(document, subject.file, "file")
     check_model(document, subject, "model")
     assert false_on(document, 3) == []
-
-
-OPTIONS = st.builds(
-    ModelOptions,
-    regime=st.sampled_from(["temperature", "position"]),
-    at=st.sampled_from(["first", "last"]),
-    single_head=st.booleans(),
-    counting=st.sampled_from([None, "sign"]),
-)
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.one_of(formulas("ab", 3), counting_formulas("ab")), OPTIONS)
-@example(ast.Not(ast.Truth(True)), ModelOptions())
-@example(ast.Truth(True), ModelOptions())
-def test_certificates_of_random_formulas_are_valid_and_true(formula: ast.Formula, options: ModelOptions) -> None:
-    check_random_certificate(formula, options)
-
-
-@pytest.mark.slow
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.one_of(formulas("ab", 4), counting_formulas("ab")), OPTIONS)
-def test_certificates_of_many_random_formulas_are_valid_and_true(formula: ast.Formula, options: ModelOptions) -> None:
-    check_random_certificate(formula, options)
