@@ -19,7 +19,6 @@ from hardsim.campaign.workers import Answer, DaskCrew, Job, Shard, unreachable
 from hardsim.errors import WorkerFailure
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
 from tests.support.clusters import PATIENCE, Cluster, awaited, gone, living, local_cluster, words_done, workers_of
-from tests.support.language import InputError
 from tests.support.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
@@ -100,12 +99,6 @@ def test_ray_gives_the_same_document_and_nothing_else(inputs: list[Path], alone:
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     options = ("--backend", "ray", "--workers", "2", "--json", "-")
     same(process("check", *inputs, *WORDS, *options, env=environment), alone)
-
-
-@pytest.mark.slow
-def test_bound_reports_of_a_cluster_are_the_same(hardsim: Cli, inputs: list[Path], cluster: Cluster) -> None:
-    arguments = ("bound", inputs[-1], "--max-n", "4", "--json", "-")
-    same(process(*arguments, *backend_of(cluster)), hardsim(*arguments).json)
 
 
 # ---- lost workers ----
@@ -218,12 +211,6 @@ def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pyte
         done = process("check", since, "--backend", "dask", "--scheduler", address)
         assert unreachable(address) is None
     assert done.refused("the server there is not a dask scheduler").err.count("\n") == 2, done.err
-
-
-@pytest.mark.slow
-def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "__version__", "9.9.9")
-    raised(InputError, DaskCrew, cluster.address, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d")
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from hardsim.campaign.checkpoint import Checkpoint
-from tests.cli.conftest import COMMAND, Cli, ended, interrupt, last_words
+from tests.cli.conftest import COMMAND, Cli, ended, interrupt
 from tests.support.clusters import words_done
 
 
@@ -182,19 +182,6 @@ def test_a_file_that_another_process_holds_stops_this_run_alone(
         assert holder.poll() is None
         holder.kill()  # a lock ends with its process
     hardsim(*arguments).exits(0).prints("PROVED")
-
-
-def test_two_runs_at_once_are_one_run_and_a_refusal(since: Path, tmp_path: Path) -> None:
-    arguments = [*COMMAND, "check", str(since), "--max-n", "3", "--resume", str(tmp_path / "run"), "--json", "-"]
-    both = [
-        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
-        for _ in range(2)
-    ]
-    ends = sorted((last_words(one) for one in both), key=lambda one: one.code)
-    assert [one.code for one in ends] in ([0, 2], [0, 0])  # one run may have ended before the other began
-    if ends[1].code == 2:
-        ends[1].refused("another process is using this file")
-    assert ended(*arguments).exits(0).json == ends[0].json
 
 
 @pytest.mark.parametrize("code", [1, 2])

@@ -15,14 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardsim
-from hardsim.campaign.explanation import LONGEST_TRACED
 from hardsim.errors import Remark
 from hardsim.lang import ast
 from hardsim.measuring.trace import TraceHead, TraceResult, trace_of
 from tests.support.check import ModelOptions, compile_formula
 from tests.support.external import falling, mean_of_a, model_of
 from tests.support.hard_runs import hard_run
-from tests.support.language import InputError
 from tests.support.strategies import formulas
 from tests.support.subjects import shipped
 
@@ -244,15 +242,6 @@ def test_a_notebook_shows_positions_apart_from_their_symbols_and_what_belongs_to
 
 
 # ---- what is refused ----
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match=f"at most {LONGEST_TRACED} positions, not 300"):
-        SINCE.trace("a" * 300)
-    with pytest.raises(InputError, match="in balls or in mpmath"):
-        SINCE.trace("a", engine="float64")
-    with pytest.raises(InputError, match=r"has no head 'S4\.raed'; did you mean"):
-        SINCE.trace("a").chosen(["S4.raed"])
 
 
 def test_mpmath_gives_the_same_numbers() -> None:
