@@ -49,8 +49,9 @@ from hardsim.report.schema import text as schema_text
 from hardsim.visible import OBEYED
 from tests.support.check import Mismatch, Subject
 from tests.support.documents import SCHEMA, VALIDATOR, exact, valid
+from tests.support.language import Arith, parse_arith
 from tests.support.mistakes import raised
-from tests.support.model import Transformer
+from tests.support.model import LengthTable, Transformer
 from tests.support.pages import Page
 from tests.support.subjects import shipped
 
@@ -354,7 +355,7 @@ def test_words_are_described_in_one_line() -> None:
     assert HeadTie(("a", "b"), 2, (0, 1)).summary == "ab at 2: 0, 1"
     assert TemperatureRange(Fraction(1, 8), Fraction(1, 4)).summary == "0.125 to 0.25"
     assert TemperatureRange(Fraction(1, 8), Fraction(1, 8)).summary == "0.125"
-    assert ProgramArgument("1/n").summary == "proved at temperature 1/n"
+    assert ProgramArgument(parse_arith("1/n")).summary == "proved at temperature 1/n"
     assert ProgramArgument(None, reason="no rate").summary == "not proved: no rate"
     assert Parting(1, "h", "", 2, Fraction(0), Fraction(1, 4), None).reads == "it reads 0.25 instead of 0, off by 0.25"
 
@@ -411,6 +412,8 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     Subject: st.sampled_from([shipped("since.ltl"), shipped("ties.ahat.json"), shipped("dyck1.srasp")]),
     NoProof: st.none(),
     Transformer: st.none(),
+    Arith: st.sampled_from([parse_arith("1/(8*n^4)"), parse_arith("1/log(n+1)")]),
+    LengthTable: st.just(LengthTable((Fraction(1, 2),))),
     Mapping: st.just({}),
     dict: st.none(),
 }

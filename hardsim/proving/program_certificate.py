@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from hardsim.errors import Undecided
-from hardsim.lang.arith import Arith, in_python, parse_arith
+from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import BOS, UserPredicate
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
@@ -55,8 +55,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
 
     def made() -> dict[str, Any]:
         # The matrices do not depend on the temperature, so any serves where it varies with the length.
-        any_tau = Arith.of(1) if argument is None else parse_arith(argument.temperature or "1")
-        model = program_json(assemble(subject.program, any_tau), subject.program, subject.defined)
+        model = program_json(assemble(subject.program, Arith.of(1)), subject.program, subject.defined)
         return {
             "format": FORMAT,
             "schema_version": PROGRAM_VERSION,
@@ -81,8 +80,8 @@ def _temperature(
     subject: Subject, argument: ProgramArgument | None, lengths: Iterable[Fraction | None]
 ) -> str | list[str]:
     """Return the temperature that is proved: an expression with Python's operators, or one for each length."""
-    if argument is not None and argument.temperature is not None:
-        return in_python(argument.temperature)
+    if argument is not None:
+        return in_python(str(argument.tau))
     if not subject.given_temperature:
         return [str(tau) for tau in lengths]
     require(isinstance(subject.schedule, Arith), f"the temperature {subject.schedule} is no expression")

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 from hardsim.errors import Undecided
-from hardsim.lang.arith import parse_arith
 from hardsim.options.table import Request
 from hardsim.program.assemble import assemble
 from hardsim.proof.formulas.smt import smt_text, writer
@@ -50,9 +49,9 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
 def _of_program(result: ProofResult) -> str:
     """Return the SMT queries for the proof of a program or hard-attention model."""
     subject, argument = result.subject, result.argument
-    if argument is None or argument.temperature is None or isinstance(subject.law, NoProof):
+    if argument is None or argument.tau is None or isinstance(subject.law, NoProof):
         raise NotProved("it is not proved by structure")
-    model = assemble(subject.program, parse_arith(argument.temperature))
+    model = assemble(subject.program, argument.tau)
     made = program_writer(model, subject.program, subject.law, argument, subject.exact)
     return program_text(made, subject.name)
 

@@ -37,7 +37,7 @@ from hardsim.campaign.result import (
 from hardsim.campaign.verdict import NO_ANSWER
 from hardsim.campaign.words import count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
@@ -501,7 +501,7 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
             subject, min_n, max_n, Verdict.UNDECIDED, reach, tried, argument=argument,
             hard_undecided=found.undecided, ties=found.ties,
         )  # fmt: skip
-    sharp = replace(subject, schedule=parse_arith(argument.temperature or "1"))
+    sharp = replace(subject, schedule=argument.tau)
     start = argument.start or 1
     lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
     ties = known_ties(subject)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.batch_hard import BatchHard
 from hardsim.hard.exact import ExactModel, HardTrace
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
@@ -288,9 +288,7 @@ class Subject(Target):
         if isinstance(claim, NoProof):
             return ProgramArgument(None, reason=claim.reason)
         if tau is not None and not isinstance(tau, Arith):
-            return ProgramArgument(
-                str(tau), reason=f"its temperature is a {tau}, which is not defined for longer words"
-            )
+            return ProgramArgument(tau, reason=f"its temperature is a {tau}, which is not defined for longer words")
         return argue(claim, tau)
 
     @property
@@ -319,7 +317,7 @@ class Subject(Target):
         if self.schedule is not None or self.sharpness is not None or self.epsilon is not None:
             return self.schedule
         found = self.argument
-        return parse_arith(found.temperature) if found.proved and found.temperature is not None else None
+        return found.tau if found.proved else None
 
     @property
     def by_theorem(self) -> bool:
@@ -372,7 +370,7 @@ class Subject(Target):
         budget, program = self.sharpness, self.program
         found = self.temperature if budget is None else budget.temperature
         # The sizes do not depend on the temperature.
-        network = self.stored or assemble(program, found or parse_arith("1"))
+        network = self.stored or assemble(program, found or Arith.of(1))
         return ModelFacts(
             layers=len(network.layers),
             heads=len(network.heads),

@@ -34,12 +34,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import floor
+from operator import mul
 
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
+from hardsim.network.transformer import Schedule
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.programs.lattice import times
 from hardsim.proof.programs.law import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
@@ -47,7 +49,7 @@ from hardsim.proof.programs.places import A, N
 from hardsim.proof.shared.monotone import colder, hotter, rounded
 from hardsim.proof.shared.ratios import LARGEST_DEGREE, LOG, NoRatio, Ratio, Value, lower, ratio_of, simplest, upper
 from hardsim.proof.shared.result import NotProved
-from hardsim.records import Exact, Natural, Positive, Record, Upper, written
+from hardsim.records import Exact, Natural, Positive, Record, Unwritten, Upper, written
 from hardsim.sharpening.theorem26 import error_bounds
 from hardsim.theory.outward import exp_above, round_up
 
@@ -129,7 +131,7 @@ class LayerDecay(Record):
 class ProgramArgument(Record):
     """Argument for every length of a program, or the reason why there is none."""
 
-    temperature: str | None
+    tau: Unwritten[Schedule | None]
     """Temperature as a function of n, the length with its padding; None if no temperature was tried."""
     start: Positive | None = None
     """Length N0 from which on the functions bound the error; shorter lengths were checked one by one."""
@@ -152,6 +154,12 @@ class ProgramArgument(Record):
     def proved(self) -> bool:
         """True if every length is proved."""
         return self.reason is None
+
+    @property
+    @written
+    def temperature(self) -> str | None:
+        """Temperature as a function of n, the length with its padding; None if no temperature was tried."""
+        return None if self.tau is None else str(self.tau)
 
     @property
     def summary(self) -> str:
@@ -609,13 +617,13 @@ class DecayClaim:
             found.require("the error of the output against its distance", off, fading, known.factor / 2)
         return found
 
-    def argument(self, sharp: InverseTemperature, temperature: str) -> ProgramArgument:
+    def argument(self, sharp: InverseTemperature, tau: Arith) -> ProgramArgument:
         """Return the argument at one temperature, or the reason why there is none."""
         reason = ""
         try:
             size = largest_size(self.law)
         except NotProved as failure:
-            return ProgramArgument(temperature, reason=f"a coordinate is not bounded: {failure.reason}")
+            return ProgramArgument(tau, reason=f"a coordinate is not bounded: {failure.reason}")
         shown = f"{size.factor} n^{size.power}" if size.power else str(size.factor)
         for start in STARTS:
             try:
@@ -629,9 +637,9 @@ class DecayClaim:
                 reason = f"at length {wrong} the error bound of the output is not below its distance from the threshold"
                 break
             return ProgramArgument(
-                temperature, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks), sharp.ends
+                tau, start, shown, tuple(found.heads), tuple(found.layers), tuple(found.checks), sharp.ends
             )
-        return ProgramArgument(temperature, reason=f"at the temperature {temperature}: {reason}")
+        return ProgramArgument(tau, reason=f"at the temperature {tau}: {reason}")
 
 
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
@@ -645,8 +653,8 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     except NotProved as failure:
         return ProgramArgument(None, reason=failure.reason)
     if gap is None:
-        return claim.argument(InverseTemperature.known(1), "1")
-    return _searched(claim, 1 - gap.power, "")[1]
+        return claim.argument(InverseTemperature.known(1), Arith.of(1))
+    return _searched(claim, 1 - gap.power)[1]
 
 
 def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArgument]:
@@ -658,21 +666,20 @@ def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArg
         return None, ProgramArgument(None, reason=failure.reason)
     if gap is None:
         return None, ProgramArgument(None, reason="no row has two different scores")
-    return _searched(claim, -gap.power, "log(n+1)")
+    return _searched(claim, -gap.power, parse_arith("log(n+1)"))
 
 
-def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None, ProgramArgument]:
+def _searched(claim: DecayClaim, power: int, *more: Arith) -> tuple[Fraction | None, ProgramArgument]:
     """Return the argument at `1/(C n^power more)`, and the first C of `GRID` at which it goes through (None if none
     does)."""
-    found = ProgramArgument(None, reason="no temperature was tried")
+    found, n = ProgramArgument(None, reason="no temperature was tried"), parse_arith("n")
     for constant in GRID:
-        factors = [str(constant)] * (constant != 1) + ["n" if power == 1 else f"n^{power}"] * (power > 0)
-        text = "*".join([*factors, *([more] if more else [])])
-        tau = parse_arith(f"1/({text})" if "*" in text else f"1/{text or 1}")
+        factors = [Arith.of(constant)] * (constant != 1) + [n if power == 1 else n**power] * (power > 0)
+        tau = 1 / reduce(mul, [*factors, *more] or [Arith.of(1)])
         sharp = InverseTemperature.of(tau)
         # A temperature that fails at a short length is not worth the induction.
-        if all(claim.holds(sharp, n) for n in claim.lengths(4)):
-            found = claim.argument(sharp, str(tau))
+        if all(claim.holds(sharp, short) for short in claim.lengths(4)):
+            found = claim.argument(sharp, tau)
             if found.proved:
                 return constant, found
     return None, found
@@ -681,16 +688,16 @@ def _searched(claim: DecayClaim, power: int, more: str) -> tuple[Fraction | None
 def _given(claim: DecayClaim, tau: Arith) -> ProgramArgument:
     """Return the argument at a given temperature, a function of n, or the reason why there is none."""
     if "i" in tau.variables:
-        return ProgramArgument(str(tau), reason=f"the temperature {tau} is not a function of n alone")
+        return ProgramArgument(tau, reason=f"the temperature {tau} is not a function of n alone")
     try:
         sharp = InverseTemperature.of(tau)
         if not tau.irrational and (below(sharp.least) is None or tau.evaluate(n=1) <= 0):
-            return ProgramArgument(str(tau), reason=f"the temperature {tau} is not known to be positive")
-        return claim.argument(sharp, str(tau))
+            return ProgramArgument(tau, reason=f"the temperature {tau} is not known to be positive")
+        return claim.argument(sharp, tau)
     except NoRatio as failure:
-        return ProgramArgument(str(tau), reason=f"the temperature {tau} has no bounds at every length: {failure}")
+        return ProgramArgument(tau, reason=f"the temperature {tau} has no bounds at every length: {failure}")
     except NotProved as failure:
-        return ProgramArgument(str(tau), reason=failure.reason)
+        return ProgramArgument(tau, reason=failure.reason)
 
 
 def least_gap(law: ProgramLaw) -> PowerBound | None:

@@ -37,7 +37,7 @@ Change = Callable[[ProgramWriter], ProgramWriter]
 
 def of_subject(subject: Subject) -> ProgramWriter:
     assert isinstance(subject.law, ProgramLaw)
-    model = assemble(subject.program, parse_arith(known(subject.argument.temperature)))
+    model = assemble(subject.program, known(subject.argument.tau))
     return program_writer(model, subject.program, subject.law, subject.argument, subject.exact)
 
 
@@ -50,7 +50,7 @@ def of_program(program: Program) -> ProgramWriter | None:
     argument = argue(claim)
     if not argument.proved:
         return None
-    model = assemble(program, parse_arith(known(argument.temperature)))
+    model = assemble(program, known(argument.tau))
     return program_writer(model, program, claim.law, argument, claim.exact)
 
 
