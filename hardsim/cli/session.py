@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from itertools import chain, combinations
 from time import perf_counter
@@ -260,20 +260,22 @@ class Session:
         if request.alphabet is not None or request.props not in (None, MENTIONED):
             return None
         try:
-            if self._declares(other):
-                return self._read(other, request.props).alphabet
-            if request.props is None and not self.expressions:
-                return None
-            both = [self._read(one, MENTIONED).alphabet for one in names]
+            return self._read(other, request.props).alphabet if self._declares(other) else self._of_both
         except HardsimError:  # reported when that input is read itself
             return None
+
+    @cached_property
+    def _of_both(self) -> Alphabet | None:
+        """The propositions or symbols that two inputs mention, of which neither declares an alphabet."""
+        auto = self.request.props is not None
+        both = [self._read(one, MENTIONED).alphabet for one in self.names] if auto or self.expressions else []
         found = [one.props for one in both if isinstance(one, Valuations)]
         mentioned = tuple(dict.fromkeys(chain.from_iterable(found)))
-        if len(found) != 2 or (request.props is None and len(mentioned) < 2):
+        if len(found) != 2 or not (auto or len(mentioned) > 1):
             return None
-        if request.props is not None:
+        if auto:
             return Valuations(mentioned)
-        self._once(None, f"{TAKEN_OF_BOTH}: {joined_names(mentioned)}; {TAKEN_HINT}", warn)
+        self.remark(None, None, f"{TAKEN_OF_BOTH}: {joined_names(mentioned)}; {TAKEN_HINT}")
         return mentioned
 
     def _limited(self, given: Input, against: Reference | None) -> Input:
