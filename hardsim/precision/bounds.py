@@ -42,7 +42,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
 from math import exp, inf, isfinite
 from typing import Any, TypeAlias
@@ -164,10 +164,7 @@ class StructureBounds:
     """Enclosures of a structure's network in a format, length by length."""
 
     structure: Structure
-    form: NumberFormat
-    accumulate: NumberFormat | None = None
-    in_order: bool = False
-    """True if sums are taken from the left only; False: in any order."""
+    arithmetic: Enclosed
     queries: int = 1
     """Number of different queries of a head at the length that was checked last."""
     cells: int = 0
@@ -176,10 +173,8 @@ class StructureBounds:
     _likes: dict[str, Any] = field(default_factory=dict)
     _groups: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
 
-    @cached_property
-    def arithmetic(self) -> Enclosed:
-        """The arithmetic of enclosures in the format."""
-        return Enclosed(self.form, self.accumulate, self.in_order)
+    def __post_init__(self) -> None:
+        self.form = self.arithmetic.form
 
     def require_exact(self) -> None:
         """Require that the format represents the numbers and sums that must be exact. Raises NotEnclosed, naming one
@@ -239,7 +234,7 @@ class StructureBounds:
             own = head.mask, head.rightmost, head.types, head.places, forms
             lengths = structure.model.temperature, structure.causal
             queries = tuple(self._alike_at(head.out))
-            self._likes[head.name] = self.form, self.accumulate, self.in_order, queries, own, lengths
+            self._likes[head.name] = self.arithmetic, queries, own, lengths
         return self._likes[head.name]
 
     # ---- values that are the same for every word ----
@@ -272,8 +267,7 @@ class StructureBounds:
             columns[:, :, number] = length.columns[coordinate]
             weights[number, 0] = nearest_float(weight)
         columns[:, :, place] = np.array(varying)[:, None] if varying else 0.0
-        found = self.arithmetic.matmul(Enclosures(columns, columns), self.arithmetic.number(weights))
-        return Enclosures(found.low[:, :, 0], found.high[:, :, 0])
+        return self.arithmetic.matmul(Enclosures.of(columns), self.arithmetic.number(weights)).rows((..., 0))
 
     # ---- heads ----
 
@@ -291,17 +285,15 @@ class StructureBounds:
         there, side = self._there(head, length), slice(None, None, 1 if head.rightmost else -1)
         ends_here = head.mask is (Mask.FUTURE if head.rightmost else Mask.PAST)
         free = there[np.array([not one.selected for one in head.types])].any(axis=0)[side]
-        rows = Enclosures(np.stack([k.low for k in keys], -2), np.stack([k.high for k in keys], -2))
+        rows = Enclosures.stacked(keys, -2)
         worst: dict[tuple[int, ...], _Worst] = {}
         groups = list(self._rows(queries, length))
         self.queries = max(1, len(groups))
         for places in groups:
             i = int(places[-1])
-            terms = [Enclosures(query.low[:, i : i + 1], query.high[:, i : i + 1]) for query in queries]
-            stacked = Enclosures(np.stack([q.low for q in terms], -1), np.stack([q.high for q in terms], -1))
-            scores = arithmetic.matmul(stacked, rows)
-            scale = arithmetic.rows(length.scale, slice(i, i + 1))
-            logits = arithmetic.multiply(Enclosures(scores.low[:, 0], scores.high[:, 0]), scale)
+            terms = [query.rows((slice(None), slice(i, i + 1))) for query in queries]
+            scores = arithmetic.matmul(Enclosures.stacked(terms, -1), rows)
+            logits = arithmetic.multiply(scores.rows((slice(None), 0)), length.scale.rows(slice(i, i + 1)))
             for sites in self._alike_at(head.out):
                 own = places[np.logical_or.reduce([length.masks[site][places] for site in sites])]
                 if len(own):
@@ -383,7 +375,7 @@ class StructureBounds:
             wrong = self._terms(places, top, limit, most(before), most(beyond))
             every = self._terms(places, top, limit, most(others), most(after))
             found = self._reading(bit, wrong, every)
-            if self.in_order and chosen and bit and found[0] < ENOUGH:
+            if self.arithmetic.in_order and chosen and bit and found[0] < ENOUGH:
                 found = self._of_equals(head, low, high, here, places, limit) or found
             worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
 
@@ -422,7 +414,7 @@ class StructureBounds:
             rest = int(sizes[gone : max(gone, number - 1)].sum())
             beside = int(sizes[number - 1]) if near > -inf else 0
             equals = int(ends[mine].max() - first[number])
-            found.append(_of_levels(self.form, self.accumulate, (equals, beside, rest), (near, far), head.rightmost))
+            found.append(_of_levels(self.arithmetic, (equals, beside, rest), (near, far), head.rightmost))
         ends = np.array(found)
         return (float(ends[:, 0].min()), float(ends[:, 1].max())) if np.isfinite(ends).all() else None
 
@@ -474,7 +466,7 @@ class StructureBounds:
         """Return the least and the largest value read, over all winners. Where a wrong position may have a larger
         logit than the winner, each term relative to the largest of all is at most the term relative to the winner's,
         and at most 1."""
-        u, inner = self.form.unit, (self.accumulate or self.form).unit
+        u, inner = self.form.unit, self.arithmetic.inner.unit
         steps = every.large * inner
         grown = every.small * np.exp(np.minimum(2 * every.count * inner, 700.0)) * (1 + 2 * u) * SLACK
         room = np.where(steps < 1, 1 - steps, np.nan)
@@ -495,8 +487,8 @@ class StructureBounds:
             high = share * most + (steps * share * most + grown * most) / room + lost
             # If every position with a weight is read as 0, so is the sum, provided the denominator is a number: from
             # the left it is at most 2^p, to which 1 or less adds nothing.
-            held = np.minimum(every.count + 1, 2.0 ** (self.accumulate or self.form).digits) <= self.form.largest
-            nothing = (wrong.total == 0) & (np.isfinite(off) | (self.in_order & held))
+            held = np.minimum(every.count + 1, 2.0**self.arithmetic.inner.digits) <= self.form.largest
+            nothing = (wrong.total == 0) & (np.isfinite(off) | (self.arithmetic.in_order & held))
             low, high = np.zeros_like(high), np.where(alone | nothing, 0.0, high)
         high = np.where(np.isnan(high), inf, high)
         return float(low.min()) / SLACK - 1e-15, float(high.max()) * SLACK
@@ -514,9 +506,9 @@ class StructureBounds:
     def _means_in_order(self, mean: MeanStructure, n: int) -> tuple[Floats, Floats]:
         """Return the means that sums from the left give, by number of visible positions."""
         by_parity = {one.even_i: value for one, value in zip(self.structure.classes.classes, mean.values, strict=True)}
-        inner, counts, top = self.accumulate or self.form, np.arange(n), 2 ** max(6, (n - 1).bit_length())
+        counts, top = np.arange(n), 2 ** max(6, (n - 1).bit_length())
         found = [
-            _alternating(self.form, inner, float(by_parity[start]), float(by_parity[not start]), top)[:n]
+            _alternating(self.arithmetic, float(by_parity[start]), float(by_parity[not start]), top)[:n]
             for start in (False, True)
         ]
         # Under the past mask the first visible position is the query itself.
@@ -527,7 +519,7 @@ class StructureBounds:
     def _means_in_any_order(self, order: Floats, sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Return lower and upper bounds of means with sums in any order, by number of visible positions."""
         positive, negative = np.cumsum(np.maximum(order, 0)), np.cumsum(np.maximum(-order, 0))
-        inner, u = self.accumulate or self.form, (self.accumulate or self.form).unit
+        inner, u = self.arithmetic.inner, self.arithmetic.inner.unit
         # The denominator: ones, whose partial sums are numbers of the format up to 2^p.
         grown = np.where(sizes <= 2.0**inner.digits, 1.0, (1 - u) ** -sizes)
         grown = np.where(sizes <= 2.0**self.form.digits, grown, grown / (1 - self.form.unit))
@@ -546,7 +538,9 @@ class StructureBounds:
         values, n = length.by_class(mean.values), length.n
         order = values[::-1] if mean.mask is Mask.PAST else values
         sums, sizes = np.cumsum(order), np.arange(1.0, n + 1)
-        low, high = self._means_in_order(mean, n) if self.in_order else self._means_in_any_order(order, sums, sizes)
+        low, high = (
+            self._means_in_order(mean, n) if self.arithmetic.in_order else self._means_in_any_order(order, sums, sizes)
+        )
         factor, added = float(self.form.round(np.array(nearest_float(weight)))), nearest_float(bias)
         ends = factor * low, factor * high
         z_low = self.form.round(self.form.round(np.minimum(*ends)) + self.form.round(np.array(added)))
@@ -559,9 +553,9 @@ class StructureBounds:
 
 
 @lru_cache(maxsize=64)
-def _alternating(form: NumberFormat, inner: NumberFormat, first: float, second: float, top: int) -> Floats:
+def _alternating(arithmetic: Enclosed, first: float, second: float, top: int) -> Floats:
     """Return the mean of two numbers that alternate, with softmax and sums from the left, by number of positions."""
-    ones, found = np.zeros(top), np.zeros(top)
+    form, inner, ones, found = arithmetic.form, arithmetic.inner, np.zeros(top), np.zeros(top)
     for k in range(top):
         ones[k:] = inner.round(ones[k:] + 1.0)
     share = form.round(1 / form.round(ones))
@@ -572,20 +566,16 @@ def _alternating(form: NumberFormat, inner: NumberFormat, first: float, second: 
 
 @lru_cache(maxsize=4096)
 def _of_levels(
-    form: NumberFormat,
-    accumulate: NumberFormat | None,
-    counts: tuple[int, int, int],
-    apart: tuple[float, float],
-    ascending: bool,
+    arithmetic: Enclosed, counts: tuple[int, int, int], apart: tuple[float, float], ascending: bool
 ) -> tuple[float, float]:
     """Return bounds of the total weight, with sums from the left, of some of the positions that have the largest
     logit (at least one), some of those that have the next, and some of those whose logits are at most a third one.
     The order is from the least to the largest logit if `ascending`, else the reverse. Sums are computed for every
     choice of the first two, if these are few, each within the error of the exponentials and the possible contribution
     of the others."""
-    inner = accumulate or form
-    row = np.array([[0.0, *apart]])
-    powers = Enclosed(form).powers(Enclosures(row, row), Enclosures(row[:, :1], row[:, :1]))
+    form, inner = arithmetic.form, arithmetic.inner
+    row = Enclosures.of(np.array([[0.0, *apart]]))
+    powers = arithmetic.powers(row, row.rows((..., slice(1))))
     equals, beside, rest = counts
     chosen = beside if equals * (beside + 1) <= MOST_CHOICES else 0
     many, few = (grid.ravel() for grid in np.meshgrid(np.arange(1, equals + 1), np.arange(chosen + 1)))
@@ -673,12 +663,10 @@ def _power_of_two(value: Fraction) -> bool:
 # ---- all lengths to some N at once ----
 
 
-def require_to(
-    structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool = False
-) -> None:
+def require_to(structure: Structure, arithmetic: Enclosed, last: int) -> None:
     """Require that every evaluation is right on every word of every length up to `last`, from sizes alone. Raises
     NotEnclosed if this does not follow from sizes; a check of each length may still succeed."""
-    bounds = StructureBounds(structure, form, accumulate, in_order)
+    bounds, form = StructureBounds(structure, arithmetic), arithmetic.form
     bounds.require_exact()
     if structure.reads or structure.units:
         raise NotEnclosed("counts are examined length by length")
@@ -774,26 +762,24 @@ def _largest_value(structure: Structure, function: Any, last: int, inverse: bool
 
 def safe_to(
     structure: Structure,
-    form: NumberFormat,
-    accumulate: NumberFormat | None,
+    arithmetic: Enclosed,
     limit: int,
     report: Callable[[int], None] | None = None,
-    in_order: bool = False,
     known: int = 0,
 ) -> tuple[int, NotEnclosed | None]:
     """Return the greatest length, at most `limit`, such that every evaluation is right on every word up to it; and the
     error for the next length (None at the limit). Lengths up to `known` are proved already. `report` is called with
     each proved length."""
     low, high = known, max(1, 2 * known)
-    while high <= limit and _holds(structure, form, accumulate, high, in_order):
+    while high <= limit and _holds(structure, arithmetic, high):
         low, high = high, 2 * high
     high = min(high, limit + 1)
     while high - low > 1:
         # `require_to` proves all shorter lengths at once, so doubling and bisection find its end; single lengths go on
         # from there.
         middle = (low + high) // 2
-        low, high = (middle, high) if _holds(structure, form, accumulate, middle, in_order) else (low, middle)
-    bounds, left = StructureBounds(structure, form, accumulate, in_order), WORK
+        low, high = (middle, high) if _holds(structure, arithmetic, middle) else (low, middle)
+    bounds, left = StructureBounds(structure, arithmetic), WORK
     try:
         bounds.require_exact()
         for n in range(low + 1, limit + 1):
@@ -809,11 +795,9 @@ def safe_to(
     return low, None
 
 
-def _holds(
-    structure: Structure, form: NumberFormat, accumulate: NumberFormat | None, last: int, in_order: bool
-) -> bool:
+def _holds(structure: Structure, arithmetic: Enclosed, last: int) -> bool:
     try:
-        require_to(structure, form, accumulate, last, in_order)
+        require_to(structure, arithmetic, last)
     except NotEnclosed:
         return False
     return True

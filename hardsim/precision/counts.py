@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Terms
-from hardsim.precision.formats import Floats, NumberFormat
+from hardsim.precision.formats import Floats
 from hardsim.precision.lengths import NotEnclosed, OfLength, Runs
 from hardsim.precision.passes import SLACK, Enclosed, Enclosures
 from hardsim.precision.structure import CountMean, CountRead, CountUnit, Structure, Vectors
@@ -71,10 +71,10 @@ def cases(i: Integers, sizes: Integers, vectors: Vectors) -> Cases:
 
 
 @lru_cache(maxsize=2)
-def _means(form: NumberFormat, inner: NumberFormat, top: int) -> Floats:
+def _means(arithmetic: Enclosed, top: int) -> Floats:
     """Return the mean of a Boolean, with sums from the left, as an array by number of positions and by number of
     true ones."""
-    ones, found = np.zeros(top + 1), np.zeros((top + 1, top + 1))
+    form, inner, ones, found = arithmetic.form, arithmetic.inner, np.zeros(top + 1), np.zeros((top + 1, top + 1))
     for k in range(1, top + 1):
         ones[k:] = inner.round(ones[k:] + 1.0)
     share = form.round(1 / form.round(np.maximum(ones, 1.0)))
@@ -130,12 +130,12 @@ class CountBounds:
 
     def _mean(self, mean: CountMean, i: Integers, counts: Integers) -> tuple[Enclosures, Floats]:
         """Return a mean as enclosed in the format, and over the real numbers."""
-        sizes, form, inner = self._sizes(mean.mask, i), self.arithmetic.form, self.arithmetic.accumulate
+        sizes, form = self._sizes(mean.mask, i), self.arithmetic.form
         exact = counts / sizes
         if self.arithmetic.in_order:
-            found = _means(form, inner or form, 2 ** max(6, (self.length.n - 1).bit_length()))[sizes, counts]
+            found = _means(self.arithmetic, 2 ** max(6, (self.length.n - 1).bit_length()))[sizes, counts]
             return self.arithmetic.number(found), exact
-        steps = np.maximum(counts - 1, 0) * (inner or form).unit
+        steps = np.maximum(counts - 1, 0) * self.arithmetic.inner.unit
         # Ones add up exactly to 2^p; beyond that nothing is claimed.
         known = (sizes <= 2.0**form.digits) & (steps < 1)
         share = form.round(1 / sizes)
@@ -167,10 +167,8 @@ class CountBounds:
             counts = where.counts[:, means.index(read.means[0])]
             found = self._numbers(read)
             slots = np.searchsorted(self._asking(read.outs), where.i)
-            exact = self._exactly(read.value)[np.maximum(counts, 1) - 1]
-            return Enclosures(found.low[slots, counts], found.high[slots, counts]), exact
-        column = self.length.columns[coordinate][where.i - 1]
-        return Enclosures(column, column), self.length.exact[coordinate][where.i - 1]
+            return found.rows((slots, counts)), self._exactly(read.value)[np.maximum(counts, 1) - 1]
+        return Enclosures.of(self.length.columns[coordinate][where.i - 1]), self.length.exact[coordinate][where.i - 1]
 
     def _exactly(self, form: Terms) -> Floats:
         """Evaluate a form of values that are the same for every word, over the real numbers, by position."""
@@ -205,34 +203,30 @@ class CountBounds:
         everywhere = Cases(np.arange(1, n + 1), np.zeros((n, 0), dtype=np.int64))
         keys = [self._form(key, everywhere, ()) for key in read.keys]
         values = self._form(read.value, everywhere, ())
-        rows = Enclosures(np.stack([key.low for key in keys]), np.stack([key.high for key in keys]))
+        rows = Enclosures.stacked(keys, 0)
         size = max(1, CELLS // n)
         for part in (order[start : start + size] for start in range(0, len(order), size)):
             some = Cases(where.i[part], where.counts[part])
-            queries = [self._form(query, some, read.means) for query in read.queries]
-            stacked = Enclosures(np.stack([q.low for q in queries], -1), np.stack([q.high for q in queries], -1))
-            scale = Enclosures(self.length.scale.low[some.i - 1, None], self.length.scale.high[some.i - 1, None])
-            logits = arithmetic.multiply(arithmetic.matmul(stacked, rows), scale)
+            queries = Enclosures.stacked([self._form(query, some, read.means) for query in read.queries], -1)
+            scale = self.length.scale.rows((some.i - 1, None))
+            logits = arithmetic.multiply(arithmetic.matmul(queries, rows), scale)
             if read.mask is not Mask.NONE:
                 j = np.arange(1, n + 1)
                 seen = j <= some.i[:, None] if read.mask is Mask.FUTURE else j >= some.i[:, None]
                 logits = arithmetic.masked(logits, seen)
             powers = arithmetic.powers(logits, arithmetic.largest(logits))
             some_weight = np.flatnonzero(~((powers.low == 0) & (powers.high == 0)).all(axis=0))
-            powers = Enclosures(powers.low[:, some_weight], powers.high[:, some_weight])
+            powers = powers.rows((slice(None), some_weight))
             weights = arithmetic.divide(powers, arithmetic.total(powers))
-            column = Enclosures(values.low[some_weight, None], values.high[some_weight, None])
-            total = arithmetic.matmul(weights, column)
+            total = arithmetic.matmul(weights, values.rows((some_weight, None)))
             found.low[part], found.high[part] = total.low[:, 0], total.high[:, 0]
         return found
 
     def _form(self, form: Terms, where: Cases, means: Sequence[int]) -> Enclosures:
         """Return the product of a row of weights and the values of coordinates."""
-        held = [self._limited(place, where, means)[0] for place, _ in form]
-        row = Enclosures(np.stack([one.low for one in held], -1), np.stack([one.high for one in held], -1))
+        row = Enclosures.stacked([self._limited(place, where, means)[0] for place, _ in form], -1)
         weights = self.arithmetic.number(np.array([[nearest_float(weight)] for _, weight in form]))
-        found = self.arithmetic.matmul(row, weights)
-        return Enclosures(found.low[:, 0], found.high[:, 0])
+        return self.arithmetic.matmul(row, weights).rows((slice(None), 0))
 
     def _ends(self, read: CountRead) -> dict[int, tuple[Any, int]]:
         """Return, by class, the values that a head reads where it should read 0, and where it should read 1."""

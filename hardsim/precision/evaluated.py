@@ -63,6 +63,9 @@ class FloatEnds:
         """True if the two bounds are equal, so that the float is known."""
         return self.low == self.high
 
+    def __neg__(self) -> FloatEnds:
+        return FloatEnds(-self.high, -self.low)
+
     @property
     def nonzero(self) -> bool:
         """True if the number is certainly not 0."""
@@ -109,10 +112,12 @@ _FUNCTIONS: Final[Mapping[str, Callable[[Any], float]]] = {"log": math.log, "exp
 
 
 @dataclass(frozen=True, slots=True)
-class _Python:
-    """An evaluation of an expression with Python's own numbers, as model.py computes it on this machine."""
+class _Evaluation:
+    """An evaluation of expressions as model.py computes them, with Python's own numbers: on this machine, or `bounded`
+    on every machine under the assumptions of the module, where floats are `FloatEnds`."""
 
     names: Mapping[str, Fraction]
+    bounded: bool
 
     def sum(self, functions: Sequence[Function]) -> Number:
         """Return the sum of functions, added from the left."""
@@ -142,13 +147,13 @@ class _Python:
             case ast.Name(name):
                 return self.names[name]
             case ast.UnaryOp(ast.USub(), arg):
-                return self.negative(self.number(arg))
+                return -self.number(arg)
             case ast.BinOp(left, op, right):
                 return self.operation(_OPERATORS[type(op)], self.number(left), self.number(right))
             case ast.List([condition]):
                 return Fraction(self.truth(condition))
             case ast.Call(ast.Name(name), [arg]):
-                return self.function(name, self.number(arg))
+                return _function(name, self.number(arg)) if self.bounded else _FUNCTIONS[name](self.number(arg))
         raise TypeError(f"no expression of model.py: {ast.unparse(node)}")
 
     def truth(self, node: ast.expr) -> bool:
@@ -161,43 +166,17 @@ class _Python:
             case ast.UnaryOp(ast.Not(), arg):
                 return not self.truth(arg)
             case ast.Compare(left, [op], [right]):
-                return self.comparison(_COMPARISONS[type(op)], self.number(left), self.number(right))
+                compare, pair = _COMPARISONS[type(op)], (self.number(left), self.number(right))
+                return _comparison(compare, *pair) if self.bounded else compare(*pair)
             case ast.Call(ast.Name(name), [arg]):
                 return BUILT_IN[name](int(cast(Fraction, self.number(arg))), ())
         raise TypeError(f"no condition of model.py: {ast.unparse(node)}")
 
-    def negative(self, value: Any) -> Number:
-        """Return the number with the opposite sign."""
-        found: Number = -value
-        return found
-
     def operation(self, operate: Callable[[Any, Any], Any], left: Number, right: Number) -> Number:
-        """Apply an arithmetic operation to two numbers."""
-        found: Number = operate(left, right)
-        return found
-
-    def function(self, name: str, value: Number) -> Number:
-        """Apply log, exp or sqrt."""
-        return _FUNCTIONS[name](value)
-
-    def comparison(self, compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
-        """Compare two numbers exactly, as Python does."""
-        return compare(left, right)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bounded(_Python):
-    """An evaluation that covers every machine under the assumptions of the module: floats are `FloatEnds`."""
-
-    def negative(self, value: Any) -> Number:
-        """Return the number with the opposite sign."""
-        return FloatEnds(-value.high, -value.low) if isinstance(value, FloatEnds) else -value
-
-    def operation(self, operate: Callable[[Any, Any], Any], left: Number, right: Number) -> Number:
-        """Apply an arithmetic operation: to rationals exactly, to floats by their bounds."""
+        """Apply an arithmetic operation: to rationals exactly, to floats, if `bounded`, by their bounds."""
         if not isinstance(left, FloatEnds) and not isinstance(right, FloatEnds):
             found: Number = operate(left, right)
-            if not isinstance(found, float):
+            if not (self.bounded and isinstance(found, float)):
                 return found
             # Integers that `//` gave: a quotient is rounded once, a negative power is one of floats.
             return (
@@ -212,30 +191,32 @@ class _Bounded(_Python):
             return UNKNOWN
         return _between(operate(a, b) for a in (x.low, x.high) for b in (y.low, y.high))
 
-    def function(self, name: str, value: Number) -> Number:
-        """Bound log, exp or sqrt by its values at both bounds."""
-        x = FloatEnds.of(value)
-        least = {"log": x.low > 0, "sqrt": x.low >= 0, "exp": math.isfinite(x.low)}[name]
-        if not least or not math.isfinite(x.high):
-            return UNKNOWN
-        if name == "sqrt":
-            return FloatEnds(math.sqrt(x.low), math.sqrt(x.high))
-        if x.point and (name, x.low) in (("log", 1.0), ("exp", 0.0)):
-            return FloatEnds.of(x.low == 0)
-        ends = [Fraction(x.low), Fraction(x.high)]
-        return _between(map(float, (*_near(name, ends[0]), *_near(name, ends[1]))))
 
-    def comparison(self, compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
-        """Compare two numbers. Raises _Unknown if the result depends on the machine."""
-        ends = [(x.low, x.high) if isinstance(x, FloatEnds) else (x, x) for x in (left, right)]
-        if any(isinstance(end, float) and math.isnan(end) for pair in ends for end in pair):
-            raise _Unknown
-        (a, b), (c, d) = ends
-        inside = compare in (operator.eq, operator.ne) and not (b < c or d < a) and not a == b == c == d
-        ways = {compare(x, y) for x in (a, b) for y in (c, d)}
-        if inside or len(ways) > 1:
-            raise _Unknown
-        return ways.pop()
+def _function(name: str, value: Number) -> Number:
+    """Bound log, exp or sqrt by its values at both bounds."""
+    x = FloatEnds.of(value)
+    least = {"log": x.low > 0, "sqrt": x.low >= 0, "exp": math.isfinite(x.low)}[name]
+    if not least or not math.isfinite(x.high):
+        return UNKNOWN
+    if name == "sqrt":
+        return FloatEnds(math.sqrt(x.low), math.sqrt(x.high))
+    if x.point and (name, x.low) in (("log", 1.0), ("exp", 0.0)):
+        return FloatEnds.of(x.low == 0)
+    ends = [Fraction(x.low), Fraction(x.high)]
+    return _between(map(float, (*_near(name, ends[0]), *_near(name, ends[1]))))
+
+
+def _comparison(compare: Callable[[Any, Any], bool], left: Number, right: Number) -> bool:
+    """Compare two numbers. Raises _Unknown if the result depends on the machine."""
+    ends = [(x.low, x.high) if isinstance(x, FloatEnds) else (x, x) for x in (left, right)]
+    if any(isinstance(end, float) and math.isnan(end) for pair in ends for end in pair):
+        raise _Unknown
+    (a, b), (c, d) = ends
+    inside = compare in (operator.eq, operator.ne) and not (b < c or d < a) and not a == b == c == d
+    ways = {compare(x, y) for x in (a, b) for y in (c, d)}
+    if inside or len(ways) > 1:
+        raise _Unknown
+    return ways.pop()
 
 
 def _between(ends: Any) -> FloatEnds:
@@ -313,11 +294,11 @@ def _at(functions: tuple[Function, ...], i: int, n: int) -> tuple[float, float, 
     """Return the values on this machine, and bounds for every machine."""
     names, ends = {"i": Fraction(i), "n": Fraction(n)}, UNKNOWN
     try:
-        found = float(cast(Any, _Python(names).sum(functions)))
+        found = float(cast(Any, _Evaluation(names, False).sum(functions)))
     except (ArithmeticError, ValueError, TypeError):  # TypeError: a root of a negative number is complex
         return math.nan, math.nan, math.nan
     with suppress(ArithmeticError, ValueError, TypeError, _Unknown):
-        ends = FloatEnds.of(_Bounded(names).sum(functions))
+        ends = FloatEnds.of(_Evaluation(names, True).sum(functions))
     return found, ends.low, ends.high
 
 

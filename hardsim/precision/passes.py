@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, starmap
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ from hardsim.precision.formats import FORMATS, Floats, NumberFormat
 from hardsim.run.float_rows import Views
 from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
 
-T = TypeVar("T")
 CAP = "mlp.cap"
 """Name of the array with the upper limits of hidden units: 1 or infinity, which every format represents."""
 ROOT = math.sqrt(0.5)
@@ -58,157 +57,32 @@ SLACK = 1 + 2.0**-40
 """A factor for bounds that are computed in float64: it covers the rounding of a few thousand operations."""
 
 
-class FormatArithmetic(Protocol[T]):
-    """The operations that a pass needs; arrays have axes (words, rows, columns) or fewer."""
-
-    def number(self, exact: Floats) -> T:
-        """Round float64 numbers to the format, once."""
-
-    def computed(self, values: Values) -> T:
-        """Round numbers that model.py computes in float64 to the format, once."""
-
-    def scalar(self, exact: float) -> T:
-        """Return a Python number, which is rounded with the number that it is added to, or before."""
-
-    def add(self, x: T, y: T) -> T:
-        """Return the sum x + y, rounded."""
-
-    def multiply(self, x: T, y: T) -> T:
-        """Return the product of x and y, element by element, rounded."""
-
-    def divide(self, x: T, y: T) -> T:
-        """Return the quotient x / y, rounded."""
-
-    def matmul(self, x: T, y: T) -> T:
-        """Return the product of matrices, over the last axis of x and the last but one of y."""
-
-    def total(self, x: T) -> T:
-        """Return the sum over the last axis, which is kept with length 1."""
-
-    def monotone(self, function: Callable[[Floats], Floats], x: T, units: int) -> T:
-        """Apply an increasing function that is computed to `units` units in the last place."""
-
-    def largest(self, x: T) -> T:
-        """Return the maximum over the last axis, which is kept with length 1."""
-
-    def powers(self, x: T, top: T) -> T:
-        """Return exp(x - top), the difference rounded, where top is the largest of the row."""
-
-    def hidden(self, z: T, cap: Floats) -> T:
-        """Return min(max(z, 0), cap)."""
-
-    def activated(self, kind: str, z: T) -> T:
-        """Apply gelu, gelu_new or silu."""
-
-    def square(self, x: T) -> T:
-        """Return the square of x, rounded."""
-
-    def masked(self, x: T, seen: NDArray[np.bool_]) -> T:
-        """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
-
-    def rows(self, x: T, index: Any) -> T:
-        """Return some rows of x, selected by a NumPy index."""
-
-    def swapped(self, x: T) -> T:
-        """Return x with its last two axes swapped."""
-
-
-@dataclass(frozen=True)
-class Emulated:
-    """The arithmetic of numbers of the format: each operation is rounded."""
-
-    form: NumberFormat
-    accumulate: NumberFormat | None = None
-
-    def number(self, exact: Floats) -> Floats:
-        """Round float64 numbers to the format, once."""
-        return self.form.round(exact)
-
-    def computed(self, values: Values) -> Floats:
-        """Round numbers that model.py computes in float64 on this machine to the format, once."""
-        return self.form.round(values.found)
-
-    def scalar(self, exact: float) -> Floats:
-        """Return a Python number, not rounded before it is added."""
-        return np.array([exact])
-
-    def add(self, x: Floats, y: Floats) -> Floats:
-        """Return the sum x + y, rounded."""
-        return self.form.round(x + y)
-
-    def multiply(self, x: Floats, y: Floats) -> Floats:
-        """Return the product of x and y, element by element, rounded."""
-        return self.form.round(x * y)
-
-    def divide(self, x: Floats, y: Floats) -> Floats:
-        """Return the quotient x / y, rounded."""
-        return self.form.round(x / y)
-
-    def matmul(self, x: Floats, y: Floats) -> Floats:
-        """Return the product of matrices, summed from the left."""
-        inner = self.accumulate or self.form
-        found = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
-        for k in range(x.shape[-1]):
-            column, row = x[..., :, k, None], y[..., None, k, :]
-            # A zero term adds nothing, unless its other factor is infinite or NaN.
-            if (row.any() and column.any()) or not (np.isfinite(row).all() and np.isfinite(column).all()):
-                found = inner.round(found + inner.round(column * row))
-        return self.form.round(found)
-
-    def total(self, x: Floats) -> Floats:
-        """Return the sum over the last axis, from the left."""
-        inner = self.accumulate or self.form
-        found = np.zeros(x.shape[:-1])
-        for k in range(x.shape[-1]):
-            found = inner.round(found + x[..., k])
-        return self.form.round(found)[..., None]
-
-    def monotone(self, function: Callable[[Floats], Floats], x: Floats, units: int) -> Floats:
-        """Apply a function and round to nearest."""
-        return self.form.round(function(x))
-
-    def largest(self, x: Floats) -> Floats:
-        """Return the maximum over the last axis."""
-        found: Floats = x.max(axis=-1, keepdims=True)
-        return found
-
-    def powers(self, x: Floats, top: Floats) -> Floats:
-        """Return exp(x - top), difference and exponential rounded."""
-        apart = np.where(np.isneginf(x), x, self.form.round(np.where(np.isneginf(x), 0.0, x) - top))
-        return self.form.round(np.exp(apart))
-
-    def hidden(self, z: Floats, cap: Floats) -> Floats:
-        """Return min(max(z, 0), cap)."""
-        return np.minimum(np.maximum(z, 0), cap)
-
-    def activated(self, kind: str, z: Floats) -> Floats:
-        """Apply gelu, gelu_new or silu, rounded to nearest."""
-        return self.form.round(ACTIVATIONS[kind](z))
-
-    def square(self, x: Floats) -> Floats:
-        """Return the square of x, rounded."""
-        return self.form.round(x * x)
-
-    def masked(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
-        """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
-        return np.where(seen, x, -np.inf)
-
-    def rows(self, x: Floats, index: Any) -> Floats:
-        """Return some rows of x, selected by a NumPy index."""
-        found: Floats = x[index]
-        return found
-
-    def swapped(self, x: Floats) -> Floats:
-        """Return x with its last two axes swapped."""
-        return np.swapaxes(x, -1, -2)
-
-
 @dataclass(frozen=True)
 class Enclosures:
-    """Arrays of lower and upper ends of enclosures; NaN: nothing is known."""
+    """Arrays of lower and upper ends of enclosures, with axes (words, rows, columns) or fewer; NaN: nothing is known.
+    Of numbers that are known, both ends are one array, with which operations compute once."""
 
     low: Floats
     high: Floats
+
+    @staticmethod
+    def of(exact: Floats) -> Enclosures:
+        """Return the enclosures of known numbers."""
+        return Enclosures(exact, exact)
+
+    @staticmethod
+    def stacked(parts: Sequence[Enclosures], axis: int) -> Enclosures:
+        """Return enclosures of the same shape along a new axis."""
+        return Enclosures(*(np.stack(ends, axis) for ends in zip(*((one.low, one.high) for one in parts), strict=True)))
+
+    def each(self, function: Callable[[Floats], Floats]) -> Enclosures:
+        """Apply a function that does not decrease to both ends."""
+        low = function(self.low)
+        return Enclosures(low, low if self.high is self.low else function(self.high))
+
+    def rows(self, index: Any) -> Enclosures:
+        """Return a part, selected by a NumPy index."""
+        return self.each(lambda ends: ends[index])
 
     @property
     def size(self) -> Floats:
@@ -230,6 +104,11 @@ class Enclosed:
     accumulate: NumberFormat | None = None
     in_order: bool = False
     """True if sums are taken from the left only; False: in any order."""
+
+    @property
+    def inner(self) -> NumberFormat:
+        """The format in which sums are accumulated."""
+        return self.accumulate or self.form
 
     def _ends(self, low: Floats, high: Floats) -> Enclosures:
         """Round both ends to the format, which is monotone; unknown (NaN) where one is beyond it."""
@@ -269,10 +148,8 @@ class Enclosed:
         """Return the product of matrices."""
         shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
         terms = (
-            (Enclosures(x.low[..., :, k, None], x.high[..., :, k, None]),
-             Enclosures(y.low[..., None, k, :], y.high[..., None, k, :]))
-            for k in range(x.low.shape[-1])
-        )  # fmt: skip
+            (x.rows((..., slice(None), k, None)), y.rows((..., None, k, slice(None)))) for k in range(x.low.shape[-1])
+        )
         # A zero term adds nothing, unless its other factor is unknown.
         some = (
             (one, other)
@@ -283,15 +160,17 @@ class Enclosed:
 
     def _from_left(self, terms: Iterable[tuple[Floats, Floats]], shape: tuple[int, ...]) -> Enclosures:
         """Return sums from the left of terms between two ends, each term rounded first."""
-        inner = self.accumulate or self.form
-        low, high = np.zeros(shape), np.zeros(shape)
+        inner = self.inner
+        low = high = np.zeros(shape)
         for least, most in terms:
-            low, high = inner.round(low + inner.round(least)), inner.round(high + inner.round(most))
+            same = low is high and least is most
+            low = inner.round(low + inner.round(least))
+            high = low if same else inner.round(high + inner.round(most))
         return self._ends(low, high)
 
     def _in_any_order(self, terms: Iterable[tuple[Enclosures, Enclosures]], shape: tuple[int, ...]) -> Enclosures:
         """Return sums of products in any order, the products rounded or not."""
-        low, high, inner = np.zeros(shape), np.zeros(shape), self.accumulate or self.form
+        low, high, inner = np.zeros(shape), np.zeros(shape), self.inner
         quantum, rounds = np.full(shape, np.inf), np.zeros(shape, dtype=np.bool_)
         tiny, parts, products = np.zeros(shape), list[Floats](), list[tuple[Floats, Floats]]()
         for one, other in terms:
@@ -330,8 +209,8 @@ class Enclosed:
     def total(self, x: Enclosures) -> Enclosures:
         """Return the sum over the last axis."""
         if self.in_order:
-            ends = ((x.low[..., k, None], x.high[..., k, None]) for k in range(x.low.shape[-1]))
-            return self._from_left(ends, (*x.low.shape[:-1], 1))
+            each = (x.rows((..., k, None)) for k in range(x.low.shape[-1]))
+            return self._from_left(((one.low, one.high) for one in each), (*x.low.shape[:-1], 1))
         size = x.size
         exact = x.low == x.high
         quantum = np.where(size == 0, np.inf, np.where(exact, _quantum(x.high), 0.0)).min(axis=-1, keepdims=True)
@@ -359,7 +238,7 @@ class Enclosed:
         of which the format represents the sum of their sizes, every partial sum in every order is a number of the
         format. Where the sum of their sizes is beyond the format some order may be beyond it too, whatever the sum.
         """
-        inner = self.accumulate or self.form
+        inner = self.inner
         sizes: Floats = sum(parts, np.zeros(low.shape))
         terms: Floats = sum(((part > 0).astype(np.float64) for part in parts), np.zeros(low.shape))
         whole = (sizes <= quantum * 2.0**inner.digits) & (sizes <= inner.largest) & (quantum >= inner.least)
@@ -386,7 +265,7 @@ class Enclosed:
     def _apart(self, parts: Sequence[Floats], sizes: Floats, terms: Floats, rounds: NDArray[np.bool_]) -> Floats:
         """Bound the error of sums of which few terms are large: see `bounds`, whose argument applies to terms of both
         signs, since it is about the sizes of partial sums. Take the least bound over the number of large terms."""
-        inner = self.accumulate or self.form
+        inner = self.inner
         if len(parts) * sizes.size > MOST_SORTED or not parts:
             return np.full(sizes.shape, np.nan)
         stacked = -np.sort(-np.stack(np.broadcast_arrays(*parts)), axis=0)
@@ -405,7 +284,7 @@ class Enclosed:
 
     def largest(self, x: Enclosures) -> Enclosures:
         """Return the maximum over the last axis."""
-        return Enclosures(x.low.max(axis=-1, keepdims=True), x.high.max(axis=-1, keepdims=True))
+        return x.each(lambda ends: ends.max(axis=-1, keepdims=True))
 
     def powers(self, x: Enclosures, top: Enclosures) -> Enclosures:
         """Return exp(x - top); the difference of a row's largest entry and itself is certainly 0."""
@@ -430,7 +309,7 @@ class Enclosed:
 
     def hidden(self, z: Enclosures, cap: Floats) -> Enclosures:
         """Return min(max(z, 0), cap)."""
-        return Enclosures(np.minimum(np.maximum(z.low, 0), cap), np.minimum(np.maximum(z.high, 0), cap))
+        return z.each(lambda ends: np.minimum(np.maximum(ends, 0), cap))
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
         """Apply gelu, gelu_new or silu, which decrease to a minimum below 0 and increase from there on, computed
@@ -449,19 +328,49 @@ class Enclosed:
 
     def masked(self, x: Enclosures, seen: NDArray[np.bool_]) -> Enclosures:
         """Return x where a key is visible (`seen`), and minus infinity elsewhere."""
-        return Enclosures(np.where(seen, x.low, -np.inf), np.where(seen, x.high, -np.inf))
+        return x.each(lambda ends: np.where(seen, ends, -np.inf))
 
-    def rows(self, x: Enclosures, index: Any) -> Enclosures:
-        """Return some rows of x, selected by a NumPy index."""
-        return Enclosures(x.low[index], x.high[index])
 
-    def swapped(self, x: Enclosures) -> Enclosures:
-        """Return x with its last two axes swapped."""
-        return Enclosures(np.swapaxes(x.low, -1, -2), np.swapaxes(x.high, -1, -2))
+@dataclass(frozen=True)
+class Emulated(Enclosed):
+    """The arithmetic of one evaluation: each operation is rounded once, to nearest, with sums from the left. The two
+    ends of its numbers are the same."""
+
+    in_order: bool = field(default=True, init=False)
+
+    def _ends(self, low: Floats, high: Floats) -> Enclosures:
+        return Enclosures.of(self.form.round(low))
+
+    def computed(self, values: Values) -> Enclosures:
+        """Round numbers that model.py computes in float64 on this machine to the format, once."""
+        return self.number(values.found)
+
+    def scalar(self, exact: float) -> Enclosures:
+        """Return a Python number, not rounded before it is added."""
+        return Enclosures.of(np.array([exact]))
+
+    def divide(self, x: Enclosures, y: Enclosures) -> Enclosures:
+        """Return the quotient x / y, rounded."""
+        return self.number(x.low / y.low)
+
+    def monotone(self, function: Callable[[Floats], Floats], x: Enclosures, units: int) -> Enclosures:
+        """Apply a function and round to nearest."""
+        return self.number(function(x.low))
+
+    def powers(self, x: Enclosures, top: Enclosures) -> Enclosures:
+        """Return exp(x - top), difference and exponential rounded."""
+        left_out = np.isneginf(x.low)
+        return self.number(np.exp(np.where(left_out, x.low, self.form.round(np.where(left_out, 0.0, x.low) - top.low))))
+
+    def activated(self, kind: str, z: Enclosures) -> Enclosures:
+        """Apply gelu, gelu_new or silu, rounded to nearest."""
+        return self.number(ACTIVATIONS[kind](z.low))
 
 
 def _corners(x: Enclosures, y: Enclosures) -> tuple[Floats, Floats]:
     """Return the least and the largest product, not rounded."""
+    if x.low is x.high and y.low is y.high:
+        return (found := x.low * y.low), found
     corners = np.broadcast_arrays(x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high)
     return np.minimum.reduce(corners), np.maximum.reduce(corners)
 
@@ -496,13 +405,13 @@ def _quantum(x: Floats) -> Floats:
 
 
 @dataclass
-class FormatPass(Generic[T]):
+class FormatPass:
     """A layout ready to be evaluated in an arithmetic. The data of one length are kept until another length is
     evaluated."""
 
     layout: ExportLayout
-    arithmetic: FormatArithmetic[T]
-    watch: Callable[[T], object] | None = None
+    arithmetic: Enclosed
+    watch: Callable[[Enclosures], object] | None = None
     """A function that receives what each head reads, head by head."""
 
     def __post_init__(self) -> None:
@@ -528,7 +437,7 @@ class FormatPass(Generic[T]):
         self._seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
         self._length = n
 
-    def outputs(self, tokens: NDArray[Any]) -> T:
+    def outputs(self, tokens: NDArray[Any]) -> Enclosures:
         """Return the outputs of words of one length, as an array (words, tokens that are read, outputs). `tokens` has
         the words as the network reads them."""
         layout, description = self.layout, self.layout.description
@@ -543,25 +452,25 @@ class FormatPass(Generic[T]):
             x = self._norm(description.get("final_norm"), "final_norm.", x)
             return self._plus(self.arithmetic.matmul(x, self._arrays[UNEMBEDDING]), UNEMBEDDING_BIAS)
 
-    def _embedded(self, tokens: NDArray[Any]) -> T:
+    def _embedded(self, tokens: NDArray[Any]) -> Enclosures:
         arithmetic, embedding = self.arithmetic, self._arrays[EMBEDDING]
         if "propositions" in self.layout.description:
             held = arithmetic.number(tokens.astype(np.float64))
-            always = arithmetic.rows(embedding, slice(-1, None))
-            x = arithmetic.add(arithmetic.matmul(held, arithmetic.rows(embedding, slice(0, -1))), always)
+            always = embedding.rows(slice(-1, None))
+            x = arithmetic.add(arithmetic.matmul(held, embedding.rows(slice(0, -1))), always)
         else:
-            x = arithmetic.rows(embedding, tokens)
+            x = embedding.rows(tokens)
         if POSITIONS in self._arrays:
-            x = arithmetic.add(x, arithmetic.rows(self._arrays[POSITIONS], slice(0, tokens.shape[1])))
+            x = arithmetic.add(x, self._arrays[POSITIONS].rows(slice(0, tokens.shape[1])))
         return x if self._encoding is None else arithmetic.add(x, self._encoding)
 
-    def _plus(self, x: T, bias: str) -> T:
+    def _plus(self, x: Enclosures, bias: str) -> Enclosures:
         return self.arithmetic.add(x, self._arrays[bias]) if bias in self._arrays else x
 
-    def _product(self, x: T, weight: str, bias: str) -> T:
+    def _product(self, x: Enclosures, weight: str, bias: str) -> Enclosures:
         return self._plus(self.arithmetic.matmul(x, self._arrays[weight]), bias)
 
-    def _layer(self, prefix: str, description: dict[str, Any], x: T, head: int) -> T:
+    def _layer(self, prefix: str, description: dict[str, Any], x: Enclosures, head: int) -> Enclosures:
         after, arithmetic = description["norms"] == "after", self.arithmetic
         if description["heads"] or f"{prefix}b_o" in self._arrays:
             norm = description.get("norm_1"), f"{prefix}norm_1."
@@ -582,10 +491,10 @@ class FormatPass(Generic[T]):
             x = self._norm(*norm, x) if after else x
         return x
 
-    def _head(self, prefix: str, mask: str, y: T, number: int) -> T:
+    def _head(self, prefix: str, mask: str, y: Enclosures, number: int) -> Enclosures:
         arithmetic = self.arithmetic
         q, k, v = (self._product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
-        scores = arithmetic.matmul(q, arithmetic.swapped(k))
+        scores = arithmetic.matmul(q, k.each(lambda ends: np.swapaxes(ends, -1, -2)))
         logits = arithmetic.masked(arithmetic.multiply(scores, self._scales[number]), self._seen[mask])
         powers = arithmetic.powers(logits, arithmetic.largest(logits))
         weights = arithmetic.divide(powers, arithmetic.total(powers))
@@ -594,7 +503,7 @@ class FormatPass(Generic[T]):
             self.watch(read)
         return arithmetic.matmul(read, self._arrays[f"{prefix}w_o"])
 
-    def _norm(self, description: dict[str, Any] | None, prefix: str, x: T) -> T:
+    def _norm(self, description: dict[str, Any] | None, prefix: str, x: Enclosures) -> Enclosures:
         if description is None:
             return x
         arithmetic = self.arithmetic

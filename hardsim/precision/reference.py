@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from random import Random
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,146 +33,13 @@ SAMPLES = 40
 """The number of random words of a language to try at each length."""
 
 
-class WordReference(Protocol):
-    """A reference: the source of the expected answers for the words of a network."""
-
-    @property
-    def name(self) -> Named:
-        """The name of the reference in reports."""
-
-    def size(self, n: int) -> int:
-        """Count the words of a length that may be judged."""
-
-    def words(self, n: int) -> Iterable[Word]:
-        """Return all words of a length that may be judged."""
-
-    def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
-        """Yield words of a length that may be judged, similar to the given words."""
-
-    def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
-        """Return the words (of one length) that are judged, each with its expected answer."""
-
-    def right(self, judged: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
-        """Return for each word True if all outputs between two bounds are certainly right. The bounds are arrays
-        (words, tokens that are read, outputs)."""
-
-    def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
-        """Return the expected answer and the answer of wrong outputs, both as text."""
-
-    def exactly(self, judged: JudgedWord) -> bool:
-        """Return True if the exact network answers a word wrongly."""
-
-
-def reference_of(made: Export) -> WordReference:
-    """Return the reference for a network's words: its formula or its specification if it has one, and else the exact
-    network."""
-    return Specified(made, made.target) if isinstance(made, NetworkExport) and made.target.searches else Answers(made)
-
-
-# ---- specifications ----
-
-
-@dataclass
-class Specified:
-    """The specification of an external network as the reference, at the positions that it judges."""
-
-    made: Export
-    target: External
-
-    @property
-    def name(self) -> Named:
-        """The name of the reference in reports."""
-        return "specification"
-
-    @cached_property
-    def _engine(self) -> NetworkEngine:
-        return NetworkEngine(self.target.network)
-
-    def size(self, n: int) -> int:
-        """Count the words of a length that may be judged."""
-        return self.target.possible(n)
-
-    def words(self, n: int) -> Iterable[Word]:
-        """Return all words of a length that may be judged."""
-        domain = self.target.domain
-        return enumerate_words(self.made.alphabet, n) if domain is None else LanguageWords(domain, n, self.size(n))
-
-    def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
-        """Yield words of a length that may be judged, similar to the given words."""
-        domain = self.target.domain
-        if domain is None:
-            yield from words
-        elif self.size(n):
-            yield from (domain.nearest_word(word, n, rng) for word in words)
-            yield from domain.samples(n, SAMPLES, rng)
-
-    def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
-        """Return the words (of one length) that are judged, each with its expected answer."""
-        raws = self.target.answers(words) or []
-        return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
-
-    def right(self, judged_words: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
-        """Return for each word True if all outputs between two bounds are certainly right where they are judged. The
-        bounds are arrays (words, tokens that are read, outputs)."""
-        found = [False] * len(judged_words)
-        # Answers by position and answers for a whole word are compared at different positions, so each kind has its
-        # own batch.
-        for listed in (False, True):
-            chosen = [number for number, (_, raw) in enumerate(judged_words) if by_position(raw) is listed]
-            if chosen:
-                places, expected = self._expected([judged_words[number] for number in chosen], listed)
-                judged = self._compared(low[chosen][:, places], high[chosen][:, places], expected)
-                for number, right in zip(chosen, judged.right.tolist(), strict=True):
-                    found[number] = right
-        return found
-
-    def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
-        """Return the expected answer and the answer of wrong outputs, at the first position where they differ."""
-        raw, rule = judged[1], self.target.rule
-        listed = by_position(raw)
-        places, expected = self._expected([judged], listed)
-        for number, (place, one) in enumerate(zip(places, raw if listed else [raw], strict=True)):
-            row, here = outputs[place], slice(number, number + 1)
-            part = ExpectedOutputs(expected.judged[:, here], expected.numbers[:, here])
-            if not self._compared(row[None, None], row[None, None], part).right[0]:
-                position = number + self.target.shortest
-                where = f" at position {position}" if position else " before the first symbol"
-                return f"{rule.text_of(one)}{where * listed}", rule.answer(row, row) or "no answer"
-        return "nothing else", "that"
-
-    def exactly(self, judged: JudgedWord) -> bool:
-        """Return True if the exact network answers a word wrongly."""
-        word, raw = judged
-        places, expected = self._expected([judged], by_position(raw))
-        # Float64 with error bounds settles most words; only the others need higher precision.
-        ends = self._engine.enclosures([word], places)
-        if ends is not None:
-            found = self._compared(*ends, expected)
-            if found.right[0] or found.wrong[0]:
-                return bool(found.wrong[0])
-
-        def settled(low: Ends, high: Ends) -> bool:
-            compared = self._compared(low, high, expected)
-            return bool(compared.right[0] or compared.wrong[0])
-
-        alone = self._engine.alone(word, places, settled)
-        return alone is not None and bool(self._compared(alone.low, alone.high, expected).wrong[0])
-
-    def _expected(self, judged: Sequence[JudgedWord], listed: bool) -> tuple[list[int], ExpectedOutputs]:
-        words, raws = [word for word, _ in judged], [raw for _, raw in judged]
-        return list(self.target.places(len(words[0]), listed)), self.target.expected(words, raws, listed)
-
-    def _compared(self, low: Any, high: Any, expected: ExpectedOutputs) -> Judgement:
-        with np.errstate(all="ignore"):  # NaN and infinities of the format
-            return self.target.rule.compare(low, high, expected)
-
-
 # ---- formulas, and exact networks ----
 
 
 @dataclass
 class Answers:
-    """A formula, or else the exact network, as the reference: it judges every word at each position that is read."""
+    """A formula, or else the exact network, as the reference, the source of the expected answers for words: it judges
+    every word at each position that is read."""
 
     made: Export
 
@@ -292,3 +159,106 @@ def _text_of(answer: Any) -> str:
     if isinstance(answer, bool):
         return "accepted" if answer else "rejected"
     return " ".join(map(str, answer)) if isinstance(answer, tuple) else str(answer)
+
+
+# ---- specifications ----
+
+
+@dataclass
+class Specified(Answers):
+    """The specification of an external network as the reference, at the positions that it judges."""
+
+    target: External
+
+    @property
+    def name(self) -> Named:
+        """The name of the reference in reports."""
+        return "specification"
+
+    @cached_property
+    def _engine(self) -> NetworkEngine:
+        return NetworkEngine(self.target.network)
+
+    def size(self, n: int) -> int:
+        """Count the words of a length that may be judged."""
+        return self.target.possible(n)
+
+    def words(self, n: int) -> Iterable[Word]:
+        """Return all words of a length that may be judged."""
+        domain = self.target.domain
+        return enumerate_words(self.made.alphabet, n) if domain is None else LanguageWords(domain, n, self.size(n))
+
+    def fitted(self, words: Iterable[Word], n: int, rng: Random) -> Iterator[Word]:
+        """Yield words of a length that may be judged, similar to the given words."""
+        domain = self.target.domain
+        if domain is None:
+            yield from words
+        elif self.size(n):
+            yield from (domain.nearest_word(word, n, rng) for word in words)
+            yield from domain.samples(n, SAMPLES, rng)
+
+    def judged(self, words: Sequence[Word]) -> list[JudgedWord]:
+        """Return the words (of one length) that are judged, each with its expected answer."""
+        raws = self.target.answers(words) or []
+        return [(word, raw) for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
+
+    def right(self, judged_words: Sequence[JudgedWord], low: Any, high: Any) -> list[bool]:
+        """Return for each word True if all outputs between two bounds are certainly right where they are judged. The
+        bounds are arrays (words, tokens that are read, outputs)."""
+        found = [False] * len(judged_words)
+        # Answers by position and answers for a whole word are compared at different positions, so each kind has its
+        # own batch.
+        for listed in (False, True):
+            chosen = [number for number, (_, raw) in enumerate(judged_words) if by_position(raw) is listed]
+            if chosen:
+                places, expected = self._expected([judged_words[number] for number in chosen], listed)
+                judged = self._compared(low[chosen][:, places], high[chosen][:, places], expected)
+                for number, right in zip(chosen, judged.right.tolist(), strict=True):
+                    found[number] = right
+        return found
+
+    def text_of(self, judged: JudgedWord, outputs: Any) -> tuple[str, str]:
+        """Return the expected answer and the answer of wrong outputs, at the first position where they differ."""
+        raw, rule = judged[1], self.target.rule
+        listed = by_position(raw)
+        places, expected = self._expected([judged], listed)
+        for number, (place, one) in enumerate(zip(places, raw if listed else [raw], strict=True)):
+            row, here = outputs[place], slice(number, number + 1)
+            part = ExpectedOutputs(expected.judged[:, here], expected.numbers[:, here])
+            if not self._compared(row[None, None], row[None, None], part).right[0]:
+                position = number + self.target.shortest
+                where = f" at position {position}" if position else " before the first symbol"
+                return f"{rule.text_of(one)}{where * listed}", rule.answer(row, row) or "no answer"
+        return "nothing else", "that"
+
+    def exactly(self, judged: JudgedWord) -> bool:
+        """Return True if the exact network answers a word wrongly."""
+        word, raw = judged
+        places, expected = self._expected([judged], by_position(raw))
+        # Float64 with error bounds settles most words; only the others need higher precision.
+        ends = self._engine.enclosures([word], places)
+        if ends is not None:
+            found = self._compared(*ends, expected)
+            if found.right[0] or found.wrong[0]:
+                return bool(found.wrong[0])
+
+        def settled(low: Ends, high: Ends) -> bool:
+            compared = self._compared(low, high, expected)
+            return bool(compared.right[0] or compared.wrong[0])
+
+        alone = self._engine.alone(word, places, settled)
+        return alone is not None and bool(self._compared(alone.low, alone.high, expected).wrong[0])
+
+    def _expected(self, judged: Sequence[JudgedWord], listed: bool) -> tuple[list[int], ExpectedOutputs]:
+        words, raws = [word for word, _ in judged], [raw for _, raw in judged]
+        return list(self.target.places(len(words[0]), listed)), self.target.expected(words, raws, listed)
+
+    def _compared(self, low: Any, high: Any, expected: ExpectedOutputs) -> Judgement:
+        with np.errstate(all="ignore"):  # NaN and infinities of the format
+            return self.target.rule.compare(low, high, expected)
+
+
+def reference_of(made: Export) -> Answers:
+    """Return the reference for a network's words: its formula or its specification if it has one, and else the exact
+    network."""
+    return Specified(made, made.target) if isinstance(made, NetworkExport) and made.target.searches else Answers(made)

@@ -27,10 +27,10 @@ from hardsim.measuring.export import Export
 from hardsim.options.table import Request, unknown
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.evaluated import COMPUTED, LayoutValues
-from hardsim.precision.formats import DOUBLE, FORMATS, Floats, NumberFormat
+from hardsim.precision.formats import DOUBLE, FORMATS, NumberFormat
 from hardsim.precision.lengths import NotEnclosed
-from hardsim.precision.passes import Emulated, Enclosed, FormatPass
-from hardsim.precision.reference import NAMES, WordReference, reference_of
+from hardsim.precision.passes import Emulated, Enclosed, Enclosures, FormatPass
+from hardsim.precision.reference import NAMES, Answers, reference_of
 from hardsim.precision.structure import Structure, structure_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Natural, Positive, Record, one_of
@@ -201,7 +201,7 @@ class _InFormat:
     """A function that returns the network compiled with a multiple of its inverse-temperature constant, given the
     factor."""
     work: float = WORK
-    reference: WordReference = field(init=False)
+    reference: Answers = field(init=False)
     judged: dict[int, int] = field(default_factory=dict)
     """The number of judged words by length, if all words of the length were enclosed one by one."""
     doubtful: list[Word] = field(default_factory=list)
@@ -211,8 +211,7 @@ class _InFormat:
 
     def __post_init__(self) -> None:
         self.reference = reference_of(self.made)
-        arithmetic = Emulated(self.form, self.accumulate)
-        self.emulated: FormatPass[Floats] = FormatPass(self.made.layout, arithmetic)
+        self.emulated = FormatPass(self.made.layout, Emulated(self.form, self.accumulate))
         longest = self.made.longest
         self.last = self.max_n if longest is None else min(self.max_n, longest)
 
@@ -250,6 +249,9 @@ class _InFormat:
             mends=() if in_order == self.last else tuple(self._mends(in_order + 1, wrong)),
         )
 
+    def _enclosed(self, in_order: bool) -> Enclosed:
+        return Enclosed(self.form, self.accumulate, in_order)
+
     def _tokens(self, words: Sequence[Word]) -> NDArray[Any]:
         return np.array([encoded_word(self.made.layout, word, np.dtype(np.float64)) for word in words])
 
@@ -269,8 +271,8 @@ class _InFormat:
             # Word by word, only answers are enclosed. In a causal structure the proof of a length assumes that every
             # position is right at the shorter lengths, so it starts from the length proved at once (`safe_length`).
             start = self.safe_length if self.structure.causal else known
-            given = self.structure, self.form, self.accumulate, self.last, self.report
-            self.safe_length, failure = safe_to(*given, in_order, start)
+            arithmetic = self._enclosed(in_order)
+            self.safe_length, failure = safe_to(self.structure, arithmetic, self.last, self.report, start)
             safe, by = max(known, self.safe_length), "words" if self.safe_length < known else "structure"
         more, why = self._safe_by_words(safe, in_order, self.last, ENCLOSED * max(1, self.exhaustive / 2**16))
         if more > safe:
@@ -301,7 +303,7 @@ class _InFormat:
         """Return the length up to which every word is enclosed with the right answer, at most `last`, given that
         lengths up to `safe` are safe; and the reason why the next is not. `left` is the work that there is time for,
         in pairs of positions."""
-        enclosed = FormatPass(self.made.layout, Enclosed(self.form, self.accumulate, in_order))
+        enclosed = FormatPass(self.made.layout, self._enclosed(in_order))
         for n in range(safe + 1, last + 1):
             words = self.reference.size(n)  # may be beyond any float
             if words > self.exhaustive:
@@ -316,7 +318,7 @@ class _InFormat:
                 self.report(n)
         return last, ""
 
-    def _not_enclosed(self, enclosed: FormatPass[Any], n: int) -> list[Word]:
+    def _not_enclosed(self, enclosed: FormatPass, n: int) -> list[Word]:
         """Return words of a length whose enclosure does not settle the right answer: those of the first batch that
         has any; none if every word is settled."""
         words, judged = iter(self.reference.words(n)), 0
@@ -380,7 +382,7 @@ class _InFormat:
                 return None
             self.work -= cost * len(judged)
             left -= len(judged)
-            outputs = self.emulated.outputs(self._tokens([word for word, _ in judged]))
+            outputs = self.emulated.outputs(self._tokens([word for word, _ in judged])).low
             for one, right, row in zip(judged, self.reference.right(judged, outputs, outputs), outputs, strict=True):
                 if not right:
                     return _Wrong(*one, *self.reference.text_of(one, row))
@@ -391,7 +393,7 @@ class _InFormat:
         or if no step may be wrong, None."""
         if isinstance(self.structure, Structure):
             try:
-                StructureBounds(self.structure, self.form, self.accumulate, True).require(n)
+                StructureBounds(self.structure, self._enclosed(True)).require(n)
             except NotEnclosed as failure:
                 return failure
         return None
@@ -435,16 +437,15 @@ class _InFormat:
     def _first_off(self, word: Word) -> tuple[int | None, str | None]:
         """Return the layer, from 1, and the name of the first head whose reading differs from the one in float64
         by more than a quarter of what it reads there; (None, None) if no head does."""
-        reads: list[list[Floats]] = [[], []]
+        reads: list[list[Enclosures]] = [[], []]
         for number, form in enumerate((self.form, DOUBLE)):
-            one: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, self.accumulate))
-            one.watch = reads[number].append
+            one = FormatPass(self.made.layout, Emulated(form, self.accumulate), reads[number].append)
             one.outputs(self._tokens([word]))
         layers = self.made.layout.description["layers"]
         names = [(k, head["name"]) for k, layer in enumerate(layers, start=1) for head in layer["heads"]]
         for (layer, name), narrow, wide in zip(names, *reads, strict=True):
             with np.errstate(all="ignore"):
-                if not (np.abs(narrow - wide).max() <= 0.25 * np.abs(wide).max()):
+                if not (np.abs(narrow.low - wide.low).max() <= 0.25 * np.abs(wide.low).max()):
                     return layer, name
         return None, None
 
@@ -478,13 +479,14 @@ class _InFormat:
         if not isinstance(structure, Structure):
             if wrong is None:
                 return False
-            emulated: FormatPass[Floats] = FormatPass(self.made.layout, Emulated(form, accumulate))
-            outputs = emulated.outputs(self._tokens([wrong.word]))
+            emulated = FormatPass(self.made.layout, Emulated(form, accumulate))
+            outputs = emulated.outputs(self._tokens([wrong.word])).low
             return self.reference.right([(wrong.word, wrong.right)], outputs, outputs)[0]
         try:
+            arithmetic = Enclosed(form, accumulate, True)
             if structure.causal:  # a length is held given that the shorter ones are
-                return safe_to(structure, form, accumulate, n, in_order=True)[0] == n
-            bounds = StructureBounds(structure, form, accumulate, True)
+                return safe_to(structure, arithmetic, n)[0] == n
+            bounds = StructureBounds(structure, arithmetic)
             bounds.require_exact()
             bounds.require(n)
         except NotEnclosed:

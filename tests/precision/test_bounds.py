@@ -21,7 +21,7 @@ from hardsim.measuring.export import folder_files
 from hardsim.precision.bounds import LARGE, StructureBounds, _alternating, _of_levels, _Seen, _Terms, require_to
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed, OfLength, members
-from hardsim.precision.passes import Emulated
+from hardsim.precision.passes import Emulated, Enclosed, Enclosures
 from hardsim.precision.reference import reference_of
 from hardsim.precision.safe_lengths import FormatRow, precision_of, structure_known
 from hardsim.precision.structure import ExactSum, Structure
@@ -235,7 +235,7 @@ def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: st
 
 def test_sums_of_weights_may_be_beyond_e4m3() -> None:
     """Ones added in float32 are rounded to e4m3 at the end, where 465 is no number."""
-    bounds = StructureBounds(structure("since.ltl"), FORMATS["float8_e4m3"], FORMATS["float32"])
+    bounds = StructureBounds(structure("since.ltl"), Enclosed(FORMATS["float8_e4m3"], FORMATS["float32"]))
     many, none = np.array([470.0]), np.array([0.0])
     with np.errstate(all="ignore"):
         never = none > 0
@@ -402,7 +402,7 @@ def test_what_a_head_reads_is_within_its_bounds(name: str, apart: list[float], d
         total, few, large, count = (np.array([float(number)]) for number in numbers)
         return _Terms(total, few, large, count, np.array([False]))
 
-    bounds = StructureBounds(structure("since.ltl"), form)
+    bounds = StructureBounds(structure("since.ltl"), Enclosed(form))
     with np.errstate(all="ignore"):
         for bit in (0, 1):
             low, high = bounds._reading(bit, terms(~rights), terms(np.full(len(t), True)))
@@ -444,7 +444,10 @@ def test_keys_from_the_left_are_summed_in_the_order_of_the_coordinates(name: str
     assert isinstance(found, Structure)
     head = next(head for head in found.heads if head.name.startswith("U"))
     assert head.places == (2,)  # after '1' and 'i/n'
-    bounds, half = StructureBounds(found, FORMATS[name], None, True), nearest(np.arange(1, n + 1) / n, name) / 2
+    bounds, half = (
+        StructureBounds(found, Enclosed(FORMATS[name], None, True)),
+        nearest(np.arange(1, n + 1) / n, name) / 2,
+    )
     length = OfLength.of(found, bounds.arithmetic, n)
     for place, others in ((2, nearest(1 - half, name) - 1), (1, -half)):
         keys = bounds._dot(length, head.keys[0], [-1.0, 0.0], place)
@@ -456,11 +459,12 @@ def test_keys_from_the_left_are_summed_in_the_order_of_the_coordinates(name: str
 @pytest.mark.parametrize("ends", [(-1, 1), (0, 1), (1, 0)])
 def test_means_from_the_left_are_those_of_softmax(name: str, ends: tuple[int, int]) -> None:
     form = FORMATS[name]
-    found, arithmetic = _alternating(form, form, *map(float, ends), 64), Emulated(form)
+    found, arithmetic = _alternating(Enclosed(form), *map(float, ends), 64), Emulated(form)
     for count in range(1, 65):
         values = np.array([float(ends[k % 2]) for k in range(count)])
-        weights = arithmetic.divide(np.ones((1, count)), arithmetic.total(np.ones((1, count))))
-        assert arithmetic.matmul(weights, values[:, None]).item() == found[count - 1]
+        ones = Enclosures.of(np.ones((1, count)))
+        weights = arithmetic.divide(ones, arithmetic.total(ones))
+        assert arithmetic.matmul(weights, Enclosures.of(values[:, None])).low.item() == found[count - 1]
 
 
 @given(st.sampled_from(NAMES), st.lists(st.integers(-90, 3), min_size=2, max_size=90), st.data())
@@ -470,7 +474,7 @@ def test_terms_on_both_sides_are_bounded(name: str, logits: list[int], data: Any
     place = data.draw(st.integers(0, n - 1))
     limit = data.draw(st.integers(place, n - 1))
     before, after = (np.array(logits, dtype=np.float64) / data.draw(st.sampled_from([1, 4, 50])) for _ in range(2))
-    bounds = StructureBounds(structure("since.ltl"), form)
+    bounds = StructureBounds(structure("since.ltl"), Enclosed(form))
     found = bounds._terms(np.array([place]), np.array([0.0]), np.array([limit]), before, after)
     apart = np.concatenate([before[:place], after[place + 1 : limit + 1]])
     terms, least = np.minimum(np.exp(form.round(apart)), 1.0), LARGE * form.unit
@@ -499,7 +503,7 @@ def test_any_number_of_equals_is_bounded(
     form, rng = FORMATS[name], Random(seed)
     near = float(form.round(np.array(-steps[0])))
     far = float(form.round(np.array(near - steps[1])))
-    low, high = _of_levels(form, None, counts, (near, far), ascending)
+    low, high = _of_levels(Enclosed(form), counts, (near, far), ascending)
     one = FromLeft(NOTHING, name, None, rng)
     for _ in range(6):
         sizes = [rng.randint(0, counts[2]), rng.randint(0, counts[1]), rng.randint(1, counts[0])]
@@ -537,13 +541,13 @@ def test_what_no_format_holds_is_not_safe() -> None:
     found = structure("since.ltl")
     for number in (Fraction(2**20), Fraction(1, 2**30), Fraction(1, 3), Fraction(2**40 + 1)):
         other = replace(found, numbers={**found.numbers, number: "a weight"})
-        bounds = StructureBounds(other, FORMATS["float16"])
+        bounds = StructureBounds(other, Enclosed(FORMATS["float16"]))
         with pytest.raises(NotEnclosed, match="a weight is no number"):
             bounds.require_exact()
-    StructureBounds(found, FORMATS["float16"]).require_exact()
+    StructureBounds(found, Enclosed(FORMATS["float16"])).require_exact()
     large = replace(found, sums=[ExactSum("a sum", Fraction(4097), Fraction(2))])
     with pytest.raises(NotEnclosed, match="a sum"):
-        StructureBounds(large, FORMATS["float16"]).require_exact()
+        StructureBounds(large, Enclosed(FORMATS["float16"])).require_exact()
 
 
 def test_classes_are_those_of_the_positions() -> None:
@@ -559,11 +563,11 @@ def test_all_lengths_at_once_say_no_more_than_each(name: str, regime: str) -> No
     last = 0
     for n in range(1, 60):
         try:
-            require_to(found, form, None, n)
+            require_to(found, Enclosed(form), n)
         except NotEnclosed:
             break
         last = n
-    bounds = StructureBounds(found, form)
+    bounds = StructureBounds(found, Enclosed(form))
     for n in range(1, last + 1):
         bounds.require(n)
 
@@ -572,7 +576,7 @@ def test_a_head_that_reads_nothing_else_is_exact() -> None:
     found = structure("tomita_1.ltl", "causal-position")
     assert found.causal
     for name in NAMES:
-        StructureBounds(found, FORMATS[name]).require(1)
+        StructureBounds(found, Enclosed(FORMATS[name])).require(1)
 
 
 def test_the_structure_is_that_of_the_network() -> None:

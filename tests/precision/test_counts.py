@@ -12,6 +12,7 @@ from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.counts import _means, cases
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed
+from hardsim.precision.passes import Enclosed
 from hardsim.precision.safe_lengths import _counted, precision_of, structure_known
 from hardsim.precision.structure import COUNTS, Structure
 from hardsim.proof.shared.result import NoProof
@@ -100,7 +101,7 @@ def test_more_cases_than_can_be_looked_at_are_refused_before_they_are_made() -> 
         cases(i, i, dict.fromkeys([(0, 0), (0, 1), (1, 0)]))
     _, structure = opened("shuffle_dyck", "temperature")
     with pytest.raises(NotEnclosed, match="too many"):
-        StructureBounds(structure, FORMATS["float32"], None, True).require(1024)
+        StructureBounds(structure, Enclosed(FORMATS["float32"], None, True)).require(1024)
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
@@ -108,7 +109,7 @@ def test_means_are_those_of_a_word(name: str) -> None:
     """The mean does not depend on where the ones are: 1/m added from the left, as a word's softmax and sum compute
     it.
     """
-    table, rng = _means(FORMATS[name], FORMATS[name], 64), Random(1)
+    table, rng = _means(Enclosed(FORMATS[name]), 64), Random(1)
     for m in (1, 2, 3, 7, 20, 64):
         bits = [rng.randrange(2) for _ in range(m)]
         total = found = np.zeros(1)
@@ -133,7 +134,7 @@ def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, fo
     made, structure = opened(name, regime)
     rng, alphabet = Random(0), tuple(made.alphabet)
     for in_order, kinds in ((True, (FromLeft, Plainly)), (False, (RandomEvaluation,))):
-        safe, _ = safe_to(structure, FORMATS[form], None, 24, in_order=in_order)
+        safe, _ = safe_to(structure, Enclosed(FORMATS[form], None, in_order), 24)
         for n in {1, 2, 3, safe // 2, safe - 1, safe}:
             if 1 <= n <= safe:
                 words = words_of(alphabet, n, rng, 12)
@@ -157,7 +158,7 @@ def test_where_it_ends_a_word_is_wrong(name: str, regime: str, form: str) -> Non
     (row,) = precision_of(made, name, [form], 64, 64, False).rows
     assert row.closed
     assert row.word is not None
-    assert row.safe_in_order == safe_to(structure, FORMATS[form], None, 64, in_order=True)[0] == len(row.word) - 1
+    assert row.safe_in_order == safe_to(structure, Enclosed(FORMATS[form], None, True), 64)[0] == len(row.word) - 1
     assert wrong_words(made, Plainly(made.layout, form), [row.word]) == [row.word]
 
 
@@ -177,7 +178,7 @@ def test_look_ups_that_are_alike_may_matter_at_different_positions() -> None:
         assert isinstance(structure, Structure)
         ends = [read.outs <= structure.at_the_end for read in structure.reads.values()]
         assert sorted(ends) == [False, True]
-        safe, _ = safe_to(structure, FORMATS["bfloat16"], None, 12, in_order=True)
+        safe, _ = safe_to(structure, Enclosed(FORMATS["bfloat16"], None, True), 12)
         assert safe >= 6
         for n in range(1, 7):
             words = list(product("ab", repeat=n))
@@ -200,7 +201,7 @@ def test_a_look_up_of_what_is_the_same_for_every_word_is_left_to_words() -> None
 def test_a_length_with_a_wrong_word_names_counts() -> None:
     """In float16 the 26 opened brackets are read as another number: see `test_where_it_ends_a_word_is_wrong`."""
     _, structure = opened("dyck1", "causal-temperature")
-    bounds = StructureBounds(structure, FORMATS["float16"], None, True)
+    bounds = StructureBounds(structure, Enclosed(FORMATS["float16"], None, True))
     with pytest.raises(NotEnclosed, match="the clip that writes 'count3' may be other than 1") as failure:
         bounds.require(26)
     assert (failure.value.head, failure.value.runs) == ("#L[)].read", (("(", 26),))

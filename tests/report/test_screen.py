@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import pytest
 
+from hardsim.campaign.result import answer_text, output_text
 from hardsim.lang.words import written_word
-from hardsim.records import exact_text, number_text
-from hardsim.report import numbers
+from hardsim.records import exact_text, number_text, short
 from hardsim.report.screen import Field, Screen
+from hardsim.targets.result import count, plural
 
 
 @pytest.mark.parametrize(
@@ -32,12 +33,12 @@ from hardsim.report.screen import Field, Screen
     ],
 )
 def test_short(value: Fraction | None, text: str) -> None:
-    assert numbers.short(value) == text
+    assert short(value) == text
 
 
 def test_an_output_next_to_0_or_1_never_looks_like_it() -> None:
     tiny = Fraction(1, 10**30)
-    found = [numbers.output_text(value) for value in (Fraction(1), 1 - tiny, 1 + tiny, tiny, Fraction(1, 2))]
+    found = [output_text(value) for value in (Fraction(1), 1 - tiny, 1 + tiny, tiny, Fraction(1, 2))]
     assert found == ["1", "1 - 1e-30", "1 + 1e-30", "1e-30", "0.5"]
 
 
@@ -48,17 +49,17 @@ def test_decimals_have_twenty_digits_and_rationals_are_exact() -> None:
 
 
 def test_counts() -> None:
-    found = [numbers.count(value) for value in (999_999_999, 10**9, 5**100_000)]
+    found = [count(value) for value in (999_999_999, 10**9, 5**100_000)]
     assert found == ["999,999,999", "about 10^9", "about 10^69897"]  # 100000 log10(5) = 69897.0004
-    assert [numbers.plural(count, "word") for count in (1, 0)] == ["1 word", "0 words"]
+    assert [plural(count, "word") for count in (1, 0)] == ["1 word", "0 words"]
 
 
 def test_words_and_answers() -> None:
     assert written_word(("a", "b"), ("a", "b")) == "ab"
     assert written_word(("a", "b"), ("a", "b", "cc")) == "a b"
-    answers = [numbers.answer_text(answer, "ab") for answer in (True, False, None, ("a", None, "b"), ())]
+    answers = [answer_text(answer, "ab") for answer in (True, False, None, ("a", None, "b"), ())]
     assert answers == ["accept", "reject", "undecided", "a?b", "(empty)"]
-    assert numbers.answer_text(("aa", "b"), ("aa", "b")) == "aa b"
+    assert answer_text(("aa", "b"), ("aa", "b")) == "aa b"
 
 
 # ---- the screen ----
