@@ -290,28 +290,22 @@ def at_beta(subject: Subject, beta: Fraction) -> Transformer:
 
 
 class _Search(ABC):
-    """The search for brackets of beta for one subject."""
+    """The search for brackets of beta for one subject. `used` is the largest beta of the heads of its network (1 for a
+    program or model), `scaled` the temperature that is divided by beta, as text (None for a formula)."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    longer: tuple[int, ...] = ()
+    """Factors of the longest length that give longer lengths, up to LARGEST_LENGTH."""
+
+    def __init__(self, subject: Subject, used: Fraction, scaled: str | None = None) -> None:
+        self.subject, self.used, self.scaled = subject, used, scaled
         self.alphabet = subject.alphabet
         self.hard = HardRunner(subject)
         self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
         self.best: Word = ()
 
-    @property
-    def scaled(self) -> str | None:
-        """The temperature that is divided by beta, as text; None for a formula."""
-        return None
-
-    @abstractmethod
     def lengths(self, max_n: int) -> list[int]:
-        """Return the lengths that get a bracket of their own."""
-
-    @property
-    @abstractmethod
-    def used(self) -> Fraction:
-        """The largest beta of the compiled network's heads; 1 for a program or model."""
+        """Return the lengths that get a bracket of their own: 1 to `max_n`, and some longer ones."""
+        return [*range(1, max_n + 1), *(factor * max_n for factor in self.longer if factor * max_n <= LARGEST_LENGTH)]
 
     @abstractmethod
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
@@ -374,21 +368,14 @@ class _Search(ABC):
 class _FormulaSearch(_Search):
     """The search for a formula, whose network is proved from its weights."""
 
+    longer = LONGER
+
     def __init__(self, subject: Subject) -> None:
-        super().__init__(subject)
+        super().__init__(subject, max(map(subject.budget.beta_of, subject.program.heads), default=Fraction(1)))
         self.core = desugar(subject.file)
         self.own = own_predicates(subject.file)
         self.inexact = False
         self.prefix = one_for_all(subject.model, subject.program, None)
-
-    def lengths(self, max_n: int) -> list[int]:
-        """Return 1 to `max_n`, and 2 and 4 times `max_n` if they are at most 64."""
-        return [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
-
-    @property
-    def used(self) -> Fraction:
-        """The largest beta of the heads."""
-        return max(map(self.subject.budget.beta_of, self.subject.program.heads), default=Fraction(1))
 
     # ---- proofs ----
 
@@ -543,23 +530,9 @@ class _ProgramSearch(_Search):
     of Theorem 26."""
 
     def __init__(self, subject: Subject, schedule: Arith) -> None:
-        super().__init__(subject)
+        super().__init__(subject, Fraction(1), str(schedule))
         self.schedule = schedule
         self.program: Program = subject.program
-
-    @property
-    def scaled(self) -> str | None:
-        """The schedule as text."""
-        return str(self.schedule)
-
-    def lengths(self, max_n: int) -> list[int]:
-        """Return 1 to `max_n`."""
-        return list(range(1, max_n + 1))
-
-    @property
-    def used(self) -> Fraction:
-        """One: the schedule is divided by beta, and is used as given."""
-        return Fraction(1)
 
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
         """Return the proof by the recursion as a function of beta, and SAMPLED random words, whatever beta is, as

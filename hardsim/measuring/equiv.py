@@ -23,6 +23,7 @@ from hardsim.campaign.result import (
 from hardsim.campaign.verdict import words_tried
 from hardsim.campaign.words import Effort, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
+from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Numbering
 from hardsim.lang.words import count_words
 from hardsim.records import Natural, Record
@@ -93,7 +94,10 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
     with a result that is marked partial. Raises InputError if their alphabets are different sets."""
     right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
-    work = _Automata(left, right) if _automata(left, right) else _Words(left, right, options, report)
+    if isinstance(left.oracle, Members) and isinstance(right.oracle, Members):
+        work: _Automata | _Words = _Automata(left.oracle.automaton, right.oracle.automaton)
+    else:
+        work = _Words(left, right, options, report)
 
     def result(partial: bool) -> EquivResult:
         verdict, reach = work.verdict()
@@ -120,17 +124,11 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
     return to_the_report(work.run, result)
 
 
-def _automata(left: Semantics, right: Semantics) -> bool:
-    return isinstance(left.oracle, Members) and isinstance(right.oracle, Members)
-
-
 class _Automata:
     """The comparison of two automata, which covers every length."""
 
-    def __init__(self, left: Semantics, right: Semantics) -> None:
-        assert isinstance(left.oracle, Members)
-        assert isinstance(right.oracle, Members)
-        self.left, self.right = left.oracle.automaton, right.oracle.automaton
+    def __init__(self, left: Automaton, right: Automaton) -> None:
+        self.left, self.right = left, right
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
         self.reason: str | None = "nothing was compared"

@@ -112,6 +112,8 @@ class Export(ABC):
     """The alphabet of the words that the export is run on."""
     given: Input
     """The input that has the network, or that it was compiled from."""
+    longest: int | None
+    """The largest length that has a temperature, or for which a table of positions has room; None: no limit."""
 
     def result(
         self, goal: Goal, output: str, files: Iterable[str], data: bytes, max_n: int | None, runs: Iterable[ExportRun]
@@ -125,11 +127,6 @@ class Export(ABC):
         network has no beta, or does not compile with that one."""
         return None
 
-    @property
-    @abstractmethod
-    def longest(self) -> int | None:
-        """The largest length that the network is for; None: no limit."""
-
     def require_room(self, n: int) -> None:  # noqa: B027
         """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
 
@@ -141,6 +138,8 @@ class Export(ABC):
     @property
     def source(self) -> FormulaTarget | NoProof:
         """The formula that the network was compiled from; or the reason why words are enclosed one by one."""
+        if isinstance(self.target, FormulaTarget):
+            return self.target
         return NoProof("it is no formula, so words are enclosed one by one")
 
     @abstractmethod
@@ -159,11 +158,6 @@ class NetworkExport(Export):
     """An external network to export."""
 
     target: External
-
-    @property
-    def longest(self) -> int | None:
-        """The largest length that the table of positions has room for; None: no limit."""
-        return self.target.longest
 
     def require_room(self, n: int) -> None:
         """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
@@ -212,12 +206,6 @@ class CompiledExport(Export):
         except HardsimError:
             return None
 
-    @property
-    def longest(self) -> int | None:
-        """The largest length that has a temperature; None: no limit."""
-        temperature = transformer_of(self.target).temperature
-        return len(temperature.values) if isinstance(temperature, LengthTable) else None
-
     def exact_runner(self) -> Runner:
         """Return the function from a word to its exact outputs (positions, outputs)."""
         target = self.target
@@ -233,11 +221,6 @@ class CompiledExport(Export):
             return np.array(columns).T
 
         return run
-
-    @property
-    def source(self) -> FormulaTarget | NoProof:
-        """The formula that the network was compiled from; or the reason why words are enclosed one by one."""
-        return self.target if isinstance(self.target, FormulaTarget) else super().source
 
     def answers(self, words: Sequence[Word], read: Reader) -> list[Any]:
         """Return the answers on words of one length, from the formula or else from the exact network; None for a word
@@ -258,12 +241,14 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     beyond float64; Undecided as `compiled_text`."""
     if given.is_network:
         external = given.network(options)
-        return NetworkExport(external, network_json(external.network), layout_of(external), external.alphabet, given)
+        document, alphabet = network_json(external.network), external.alphabet
+        return NetworkExport(external, document, layout_of(external), alphabet, given, external.longest)
     # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
     subject = of_document(text.encode("utf-8", "surrogatepass"), given.name).as_read()
-    alphabet = transformer_of(subject).alphabet
-    return CompiledExport(subject, json.loads(text), layout_of(subject), alphabet, given, options)
+    model = transformer_of(subject)
+    longest = len(model.temperature.values) if isinstance(model.temperature, LengthTable) else None
+    return CompiledExport(subject, json.loads(text), layout_of(subject), model.alphabet, given, longest, options)
 
 
 def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:

@@ -454,7 +454,7 @@ class LengthTally:
 
     queries: int = 0
     ties: int = 0
-    gap: float = np.inf
+    gap: Fraction | None = None
 
 
 @dataclass
@@ -469,8 +469,8 @@ class HeadTally:
     lengths: dict[int, LengthTally] = field(default_factory=dict)
     pattern_counts: dict[str, int] = field(default_factory=dict)
     exact: int = 0
-    gap: tuple[float, Word, int] | None = None
-    weight: tuple[float, Word, int] | None = None
+    gap: HeadLeast | None = None
+    weight: HeadLeast | None = None
     tie: HeadTie | None = None
     seen: dict[str, Integers] = field(default_factory=dict)
     """Evidence for classes, by pattern: for each token, how often it was attended less how often it was passed
@@ -512,10 +512,10 @@ class HeadTally:
         sure = found.certain & counted
         gap = least(np.where(sure, found.gap, np.inf), words)
         if gap is not None:
-            here.gap = min(here.gap, gap[0])
-            self.gap = gap if self.gap is None or gap[0] < self.gap[0] else self.gap
+            here.gap = gap.value if here.gap is None else min(here.gap, gap.value)
+            self.gap = gap if self.gap is None or gap.value < self.gap.value else self.gap
         weight = least(np.where(counted, found.weight, np.inf), words)
-        if weight is not None and (self.weight is None or weight[0] < self.weight[0]):
+        if weight is not None and (self.weight is None or weight.value < self.weight.value):
             self.weight = weight
         self.pattern_counts[UNIFORM] += int((found.even & counted).sum())
         loose = ~found.certain & counted
@@ -539,10 +539,7 @@ class HeadTally:
         chosen = None
         if pattern in NEAREST:
             chosen = tuple(token for token, member in zip(tokens, self.members[pattern], strict=True) if member)
-        rows = [
-            HeadLength(n, one.queries, one.ties, Fraction(one.gap) if np.isfinite(one.gap) else None)
-            for n, one in sorted(self.lengths.items())
-        ]
+        rows = [HeadLength(n, one.queries, one.ties, one.gap) for n, one in sorted(self.lengths.items())]
         return HeadPattern(
             layer=self.layer + 1,
             name=self.head.name,
@@ -551,8 +548,8 @@ class HeadTally:
             tokens=chosen,
             queries=queries,
             holds=holds,
-            gap=_least(self.gap),
-            weight=_least(self.weight),
+            gap=self.gap,
+            weight=self.weight,
             ties=sum(one.ties for one in self.lengths.values()),
             exact_ties=self.exact,
             tie=self.tie,
@@ -560,17 +557,13 @@ class HeadTally:
         )
 
 
-def _least(found: tuple[float, Word, int] | None) -> HeadLeast | None:
-    return None if found is None else HeadLeast(Fraction(found[0]), found[1], found[2])
-
-
-def least(values: Floats, words: Sequence[Word]) -> tuple[float, Word, int] | None:
+def least(values: Floats, words: Sequence[Word]) -> HeadLeast | None:
     """Return the least of the finite numbers in `values`, (words, m), with its word and position; None if there are
     none."""
     flat = int(values.argmin())
     word, query = divmod(flat, values.shape[1])
     value = float(values[word, query])
-    return (value, words[word], query) if np.isfinite(value) else None
+    return HeadLeast(Fraction(value), words[word], query) if np.isfinite(value) else None
 
 
 # ---- all heads ----

@@ -146,9 +146,7 @@ class CountBounds:
     def _counts_of(self, mean: CountMean, where: Cases, means: Sequence[int]) -> Integers:
         if mean.fixed is None:
             return where.counts[:, means.index(mean.out)]
-        values = np.zeros(self.length.n, dtype=np.int64)
-        for mask, value in zip(self.length.masks, mean.fixed, strict=True):
-            values[mask] = value
+        values = self.length.by_class(mean.fixed).astype(np.int64)
         totals = np.cumsum(values)
         if mean.mask is Mask.FUTURE:
             found: Integers = totals[where.i - 1]
@@ -264,31 +262,21 @@ class CountBounds:
         held = {place: self._limited(place, where, unit.means) for place in unit.numbers}
         for site, cases_here in enumerate(unit.cases):
             here = np.flatnonzero(self.length.masks[site][where.i - 1])
+            numbers = {place: (ends.rows(here), real[here]) for place, (ends, real) in held.items()}
             for case in cases_here if len(here) else ():
-                values = dict(zip(unit.others, map(float, case), strict=True))
-                self._require_case(unit, where, here, held, values)
+                others = (np.full(len(here), float(value)) for value in case)
+                fixed = {place: (Enclosures.of(one), one) for place, one in zip(unit.others, others, strict=True)}
+                self._require_case(unit, where, here, numbers | fixed)
 
     def _require_case(
-        self,
-        unit: CountUnit,
-        where: Cases,
-        here: Integers,
-        held: Mapping[int, tuple[Enclosures, Floats]],
-        values: Mapping[int, float],
+        self, unit: CountUnit, where: Cases, here: Integers, held: Mapping[int, tuple[Enclosures, Floats]]
     ) -> None:
-        low, high = (np.zeros((len(here), len(unit.form))) for _ in range(2))
-        exact = np.full(len(here), float(unit.bias))
-        for number, (place, weight) in enumerate(unit.form):
-            if place in held:
-                ends, real = held[place]
-                low[:, number], high[:, number] = ends.low[here], ends.high[here]
-                exact += float(weight) * real[here]
-            else:
-                low[:, number] = high[:, number] = values[place]
-                exact += float(weight) * values[place]
+        exact = sum(
+            (float(weight) * held[place][1] for place, weight in unit.form), np.full(len(here), float(unit.bias))
+        )
         arithmetic = self.arithmetic
         weights = arithmetic.number(np.array([[nearest_float(weight)] for _, weight in unit.form]))
-        entered = arithmetic.matmul(Enclosures(low, high), weights)
+        entered = arithmetic.matmul(Enclosures.stacked([held[place][0] for place, _ in unit.form], -1), weights)
         entered = arithmetic.add(entered, arithmetic.number(np.array([[nearest_float(unit.bias)]])))
         right = np.where(exact >= 1 - 1e-9, entered.low[:, 0] >= 1, (entered.high[:, 0] <= 0) & (exact <= 1e-9))
         if right.all():

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.network.columns import PredicateColumn
+from hardsim.network.numbers import Rational
 from hardsim.precision.evaluated import LayoutValues, Values, nearest
 from hardsim.precision.formats import Floats
 from hardsim.precision.functions import float_values
@@ -24,20 +24,16 @@ Runs: TypeAlias = tuple[tuple[str, int], ...]
 """The symbols, each with its number, that the visible positions consist of; () if these are not known."""
 
 
+@dataclass(eq=False)
 class NotEnclosed(Exception):
     """An error: some evaluation at a length may be wrong. It states the reason, the layer and head, the position or
     count that it is about, and the symbols that the query sees."""
 
-    def __init__(
-        self,
-        reason: str,
-        layer: int | None = None,
-        head: str | None = None,
-        place: int | None = None,
-        runs: Runs = (),
-    ) -> None:
-        super().__init__(reason)
-        self.reason, self.layer, self.head, self.place, self.runs = reason, layer, head, place, runs
+    reason: str
+    layer: int | None = None
+    head: str | None = None
+    place: int | None = None
+    runs: Runs = ()
 
 
 def members(one: SiteClass, n: int) -> NDArray[np.bool_]:
@@ -69,7 +65,7 @@ class OfLength:
         for place, real, computed in _encodings(structure, n):
             exact[place], columns[place] = real, arithmetic.form.round(computed)
         for place, numbers in structure.static.items():
-            exact[place] = _by_class(n, masks, numbers)
+            exact[place] = np.select(masks, list(map(float, numbers)))
             columns[place] = arithmetic.form.round(exact[place])
         scale = _scales(structure, arithmetic, n) if structure.model.heads else arithmetic.number(np.ones(n))
         # A number beyond the format makes every answer wrong: times 0 it is NaN.
@@ -80,16 +76,9 @@ class OfLength:
             raise NotEnclosed(f"a position encoding, or 1/temperature, {message}beyond the format")
         return OfLength(n, masks, exact, columns, scale)
 
-    def by_class(self, values: Sequence[Fraction]) -> Floats:
+    def by_class(self, values: Sequence[Rational]) -> Floats:
         """Return the number of each position, given a number for each class of positions."""
-        return _by_class(self.n, self.masks, values)
-
-
-def _by_class(n: int, masks: Sequence[NDArray[np.bool_]], values: Sequence[Fraction]) -> Floats:
-    found = np.zeros(n)
-    for mask, value in zip(masks, values, strict=True):
-        found[mask] = float(value)
-    return found
+        return np.select(self.masks, list(map(float, values)))
 
 
 def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floats]]:
@@ -115,8 +104,6 @@ def _encodings(structure: Structure, n: int) -> Iterator[tuple[int, Floats, Floa
 def _scales(structure: Structure, arithmetic: Enclosed, n: int) -> Enclosures:
     """Return 1/temperature by position."""
     scale = float_values(structure.model.temperature, np.arange(1, n + 1), n, inverse=True)
-    if scale is not None:
-        found = arithmetic.number(scale)
-    else:
-        found = arithmetic.computed(LayoutValues(structure.layout).scales(n)[0])
-    return Enclosures(np.broadcast_to(found.low, (n,)), np.broadcast_to(found.high, (n,)))
+    computed = LayoutValues(structure.layout)
+    found = arithmetic.computed(computed.scales(n)[0]) if scale is None else arithmetic.number(scale)
+    return found.each(lambda ends: np.broadcast_to(ends, (n,)))
