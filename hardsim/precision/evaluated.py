@@ -264,11 +264,6 @@ class Values:
     high: Floats
 
     @property
-    def known(self) -> bool:
-        """True if every machine computes the same numbers."""
-        return bool((self.low == self.high).all())
-
-    @property
     def column(self) -> Values:
         """These values as a column."""
         return Values(self.found[:, None], self.low[:, None], self.high[:, None])
