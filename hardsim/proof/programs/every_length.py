@@ -38,6 +38,7 @@ from functools import lru_cache, reduce
 from math import floor
 from operator import mul
 
+from hardsim.kept import Keeping, kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
@@ -583,7 +584,7 @@ def _reach(low: OfN, high: OfN) -> PowerBound:
 
 
 @dataclass(frozen=True)
-class DecayClaim:
+class DecayClaim(Keeping):
     """Claim about a program: every output is nearer to the hard output than that is to the threshold, or equal to
     it (`exact`). `lengths` gives the lengths below a given one that words can have, with their padding."""
 
@@ -592,6 +593,7 @@ class DecayClaim:
     exact: bool
     lengths: Callable[[int], Sequence[int]]
 
+    @kept
     def holds(self, sharp: InverseTemperature, n: int) -> bool:
         """Return True if the claim is proved for one length, by the recursion with numbers."""
         facts = self.law.facts(n)

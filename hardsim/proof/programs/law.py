@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TypeAlias
 
-from hardsim.kept import kept
+from hardsim.kept import Keeping, kept
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import ONE as CONSTANT
@@ -157,7 +157,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class ProgramLaw:
+class ProgramLaw(Keeping):
     """Facts of every length: of length 1 (`one`) and of the lengths from 2 on (`more`)."""
 
     one: Law
@@ -170,6 +170,7 @@ class ProgramLaw:
         rows = [row for layer in layers for row in layer.heads[head.name].rows.values()]
         return not all(row.one_value(head) for row in rows)
 
+    @kept
     def facts(self, n: int) -> LengthFacts:
         """Return the facts of one length as numbers."""
         return (self.one if n == 1 else self.more).facts(n)
