@@ -12,13 +12,14 @@ from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import Evaluation
 from hardsim.proof.formulas.every_length import prove_general
+from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import Proof
 from hardsim.targets.result import AUTO, MPMATH
 from hardsim.targets.semantics import Accepts
 from hardsim.targets.subject import own_predicates
 from tests.support.attention_models import Document, write
 from tests.support.check import CheckOptions, ModelOptions, Subject, Word, compile_formula, prove, read_input
-from tests.support.language import FormulaFile, Unsupported, desugar, parse_arith, parse_expression
+from tests.support.language import Arith, FormulaFile, Unsupported, desugar, parse_arith, parse_expression
 from tests.support.model import PROVEN, Transformer
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
@@ -29,6 +30,12 @@ def known(value: T | None) -> T:
     """Return a value that must not be None."""
     assert value is not None
     return value
+
+
+def tau_of(argument: ProgramArgument) -> Arith:
+    """Return the temperature of an argument for every length."""
+    assert isinstance(argument.tau, Arith)
+    return argument.tau
 
 
 def compiled(

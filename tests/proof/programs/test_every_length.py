@@ -22,7 +22,7 @@ from hardsim.sharpening.theorem26 import error_bounds
 from tests.support.check import NotProved, Subject, Verdict, law_of
 from tests.support.language import parse_arith
 from tests.support.model import Affine, Encoding, Head, Letter, Mask, Program, ProgramLayer, Weighting
-from tests.support.subjects import FORMULAS, known, program_of, shipped
+from tests.support.subjects import FORMULAS, known, program_of, shipped, tau_of
 
 QUICK = ("dyck2", "sort", "ab_plus", "parity", "flipflop")
 PROGRAMS = [
@@ -131,7 +131,7 @@ def test_the_functions_bound_what_the_recursion_finds(name: str, temperature: st
     """At each length from the start on, after each layer."""
     claim = claimed(two_tied_layers()) if name == "two tied layers" else claim_of(program(name))
     argument = argue(claim, None if temperature is None else parse_arith(temperature))
-    tau, start, exact = known(argument.tau), known(argument.start), True
+    tau, start, exact = tau_of(argument), known(argument.start), True
     for n in (start, start + 1, start + 5, 30, 200)[: 5 if name.endswith("json") else 4]:
         facts = claim.law.facts(n)
         gaps = {head: found.gaps for head, found in facts.heads.items()}
@@ -202,7 +202,7 @@ def test_an_integer_that_may_leave_its_range_has_no_proof(tmp_path: Path) -> Non
 def test_a_weaker_gap_needs_a_lower_temperature() -> None:
     """With a tie-break ten times weaker the argument at the old temperature fails, and another one is found."""
     subject = program("ab_plus.srasp")
-    old = known(subject.argument.tau)
+    old = tau_of(subject.argument)
     layers, tenth = [], Fraction(1, 10)
     for layer in subject.program.layers:
         heads = []
@@ -217,7 +217,7 @@ def test_a_weaker_gap_needs_a_lower_temperature() -> None:
     assert not argue(claim_of(weaker), old).proved
     found = argue(claim_of(weaker))
     assert found.proved
-    at = [1 / tau.evaluate(n=10) for tau in (old, known(found.tau))]
+    at = [1 / tau.evaluate(n=10) for tau in (old, tau_of(found))]
     assert at[1] > 2 * at[0]
 
 
@@ -228,7 +228,7 @@ def test_a_weaker_gap_needs_a_lower_temperature() -> None:
 def test_the_constant_is_the_least_of_the_grid(name: str, constant: str, k: int) -> None:
     claim = claimed(two_tied_layers()) if name == "two tied layers" else claim_of(program(name))
     found, least = argue(claim), Fraction(constant)
-    assert 1 / known(found.tau).evaluate(n=7) == least * 7**k
+    assert 1 / tau_of(found).evaluate(n=7) == least * 7**k
     assert found.temperature in (f"1/({constant}*n{f'^{k}' if k > 1 else ''})", "1/n")
     for less in GRID[: GRID.index(least)]:
         assert not argue(claim, parse_arith(f"1/({less}*n^{k})")).proved

@@ -25,7 +25,7 @@ from tests.support.mistakes import raised
 from tests.support.model import Matrix, Program, Relus, assemble
 from tests.support.simulations import random_model
 from tests.support.solver import answers, by_kind
-from tests.support.subjects import FORMULAS, known, program_of, shipped
+from tests.support.subjects import FORMULAS, known, program_of, shipped, tau_of
 
 BY_STRUCTURE = [*sorted(path.name for path in FORMULAS.glob("*.srasp")),
                 "flipflop.ahat.json", "no_repeats.ahat.json", "same_ends.ahat.json"]  # fmt: skip
@@ -37,7 +37,7 @@ Change = Callable[[ProgramWriter], ProgramWriter]
 
 def of_subject(subject: Subject) -> ProgramWriter:
     assert isinstance(subject.law, ProgramLaw)
-    model = assemble(subject.program, known(subject.argument.tau))
+    model = assemble(subject.program, tau_of(subject.argument))
     return program_writer(model, subject.program, subject.law, subject.argument, subject.exact)
 
 
@@ -50,7 +50,7 @@ def of_program(program: Program) -> ProgramWriter | None:
     argument = argue(claim)
     if not argument.proved:
         return None
-    model = assemble(program, known(argument.tau))
+    model = assemble(program, tau_of(argument))
     return program_writer(model, program, claim.law, argument, claim.exact)
 
 
