@@ -7,7 +7,7 @@ import pytest
 from hardsim.reading.folder import FORMATS, READOUT, described, readout_settings, readout_sources, settings_of
 from hardsim.reading.tensors import Stored
 from tests.reading.folders import DATA
-from tests.support.check import ModelOptions, read_input
+from tests.support.check import External, ModelOptions, read_input
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import network_of, read_folder
@@ -108,6 +108,7 @@ def test_every_setting_that_decides_is_there(name: str) -> None:
 def test_what_is_stated_anew_has_another_source() -> None:
     given = read_input(str(DATA / "gpt2"))
     external = given.target(ModelOptions(at="last"))
+    assert isinstance(external, External)
     found = {one.name: one for one in given.how_read(external, "last")[1]}
     assert (found["at"].value, found["at"].source) == ("last", "--at")
     assert found["decide"].source == "default of the format"
