@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from hardsim.errors import InputError
 from hardsim.network.dense import Network
-from hardsim.reading.folder import names_tokens, network_of, readout_settings
+from hardsim.reading.folder import names_tokens, readout_settings
 from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored, TakenSetting
@@ -33,6 +33,8 @@ class NetworkInput(Input):
     is_network = True
 
     external: External
+    bare: External
+    """The network as it is stored, before anything states how it is read."""
     stored: Stored | None = None
     """The stored tensors and settings of a network that was read from a folder."""
     described: tuple[tuple[str, str], ...] = ()
@@ -75,7 +77,7 @@ class NetworkInput(Input):
         keys = ("tokens", "alphabet", "input", "at", "decide")
         network = reread(self.external.network, *map(how.get, keys))
         found = of_network(network, self.name, self.sha256, self.title, self.stored, self.described)
-        return replace(found, text=self.text)
+        return replace(found, text=self.text, bare=self.bare)
 
     def how_read(
         self, external: External, at: str | None
@@ -91,10 +93,9 @@ class NetworkInput(Input):
     def folder(self) -> Stored | None:
         """Return the tensors and settings of a folder; None if there are none. Raises InputError if the network's
         readout differs from the one that its folder would give: a folder stores no other."""
-        if self.stored is None:
-            return None
-        here, (network, _) = self.external.network, network_of(self.stored)
-        if (network.tokens, network.outputs, network.readout) != (here.tokens, here.outputs, here.readout):
+        here, there = self.external.network, self.bare.network
+        same = (there.tokens, there.outputs, there.readout) == (here.tokens, here.outputs, here.readout)
+        if self.stored is not None and not same:
             message = (
                 f"save: {self.name} is read differently from its folder's settings, and a folder cannot store that"
             )
@@ -107,8 +108,6 @@ class SpecifiedInput(NetworkInput):
     """A specification with the network that it names; `external` has the readout that it states."""
 
     specification: Specification
-    bare: External
-    """The network as it is stored."""
 
     @classmethod
     def of(cls, given: Specification, found: NetworkInput, path: str) -> SpecifiedInput:
@@ -201,5 +200,6 @@ def of_network(
     named = stored is None or names_tokens(stored, network)
     external = External(name=name, sha256=sha256, alphabet=symbols, title=title, network=network, named=named)
     return NetworkInput(
-        name=name, sha256=sha256, alphabet=symbols, title=title, external=external, stored=stored, described=described
-    )
+        name=name, sha256=sha256, alphabet=symbols, title=title, external=external, bare=external, stored=stored,
+        described=described,
+    )  # fmt: skip
