@@ -68,20 +68,6 @@ def test_public_programs_are_proved_in_every_regime(hardsim: Cli, path: Path) ->
 # ---- commands ----
 
 
-@pytest.mark.slow
-def test_every_command_takes_it(hardsim: Cli, balanced: Path, tmp_path: Path) -> None:
-    for command in ("check", "prove", "bound", "show"):
-        done = hardsim(command, balanced, "--max-n", "6", "--json", "-").exits(0)
-        (result,) = done.json["results"]
-        assert result.get("verdict", "PROVED") == {"bound": "CERTIFIED"}.get(command, "PROVED")
-        if command in ("check", "show"):
-            assert (result["kind"], result["formula"]) == ("ltl", "!#L[_V] > 0 & Opened = #L[')']")
-    assert hardsim("words", balanced, "--max-n", "4").out == "()\n(())\n()()\n"
-    assert hardsim("check", tmp_path, "--max-n", "4", "--regime", "all").out.endswith("4 results: 4 PROVED\n")
-    done = hardsim("eval", balanced, "(())", "())(").exits(0)
-    assert (done.out.count("accept"), done.out.count("reject")) == (3, 3)
-
-
 def test_what_the_public_interpreter_reads_otherwise_is_noted(hardsim: Cli, tmp_path: Path) -> None:
     path = tmp_path / "x.cr"
     path.write_text('A = "a"\nL = !A && #"b" == 0\n')

@@ -102,12 +102,6 @@ def test_a_name_with_blanks_is_quoted_in_the_hint(hardsim: Any) -> None:
     assert (found.code, "write a name with blanks in quotes: 'Create Purchase Order'" in found.err) == (2, True)
 
 
-def test_a_line_without_a_formula_is_named_once(hardsim: Any) -> None:
-    found = hardsim("check", "corpus.txt:999")
-    assert found.code == 2
-    assert "error: corpus.txt:999: there is no formula on line 999" in found.err
-
-
 def test_other_programs_get_the_line_of_the_file(hardsim: Any) -> None:
     found = hardsim("check", "corpus.txt", *AUTO, "--max-n", "2", "--format", "github")
     assert "::error file=corpus.txt,line=5,col=6," in found.out

@@ -83,13 +83,6 @@ def test_a_complete_file_gives_the_same_report_at_once(
     assert (again.code, again.out) == (first.code, first.out)
 
 
-def test_a_refutation_and_its_exit_code_come_back(since: Path, tmp_path: Path, hardsim: Cli) -> None:
-    arguments = ("check", since, "--beta", "1/2", "--max-n", "5", "--resume", tmp_path / "run", "--json", "-")
-    first, again = hardsim(*arguments), hardsim(*arguments)
-    assert first.code == again.code == 1
-    assert first.json == again.json
-
-
 @pytest.mark.parametrize(
     ("option", "value"),
     [

@@ -73,12 +73,6 @@ def test_a_picture_that_cannot_be_written(
     outcome.says("--plot", "cannot be written (No space left on device)")
 
 
-def test_a_word_that_cannot_be_pinned(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written(since, "alphabet: a b c\na S b\n")  # without examples
-    failing(monkeypatch, "hardsim.files.Draft.commit")
-    hardsim("check", since, *WRONG["check"], "--pin").exits(1, "REFUTED").says("--pin", "cannot be written")
-
-
 def test_a_report_that_cannot_be_written(
     hardsim: Cli, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

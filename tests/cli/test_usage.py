@@ -5,7 +5,6 @@ No run overwrites its input, reads a directory by accident, or blames hardsim fo
 
 import json
 import os
-import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from unittest.mock import Mock
 import pytest
 
 from tests.cli.conftest import interrupt, written
-
-COMMANDS = ("check", "eval", "words", "show", "compile", "examples")
 
 
 @pytest.mark.parametrize(
@@ -133,22 +130,7 @@ def test_a_defect_outside_a_command_is_4(hardsim: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr("hardsim.cli.examples.example_files", Mock(side_effect=ZeroDivisionError("by zero")))
     hardsim("examples").refused("internal error: ZeroDivisionError: by zero", code=4)
 
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_is_a_manual_with_examples_and_exit_codes(hardsim: Any, command: str) -> None:
-    outcome = hardsim(command, "--help").clean(f"  hardsim {command} ", "Exit codes: 0 agreed").lacks("╭")
-    assert outcome.out.startswith(f"Usage: hardsim {command} [OPTIONS]")
     # help is plain text, without boxes
-
-
-def test_the_manual_of_check_tells_of_the_prover(hardsim: Any) -> None:
-    text = " ".join(hardsim("check", "--help-all").exits(0).out.split())
-    assert "If it finds a proof, the verdict is PROVED" in text
-
-
-def test_errors_begin_alike(hardsim: Any, since: Path) -> None:
-    for arguments in (["chekc"], ["check", since, "--beta", "x"], ["check", "nosuch.ltl"]):
-        assert re.findall("(?im)^error: ", hardsim(*arguments).exits(2).err) == ["error: "]
 
 
 # ---- what must not be done ----

@@ -387,34 +387,12 @@ def test_what_gave_the_alphabet_is_known() -> None:
 # ---- the meaning ----
 
 
-def test_the_oracles_answer_as_the_definitions_on_all_short_words() -> None:
-    texts = [
-        "p",
-        "!q",
-        "p & q",
-        "p | q",
-        "p ^ q",
-        "p S q",
-        "p U q",
-        "O(p & q)",
-        "G(p -> F q)",
-        "#L[p] = #L[q]",
-        "Y(p <-> q)",
-    ]
-    for text in texts:
-        require_meaning(parse_expression(text, None, props="p q"), all_words(PQ, 3))
-
-
 @settings(max_examples=25, deadline=None)
 @given(formulas("pq", 3))
 def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: Formula) -> None:
-    require_meaning(FormulaFile(Valuations(["p", "q"]), formula), all_words(PQ, 2))
-
-
-def require_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
-    """Require that both oracles answer words as the definitions answer their sets."""
+    file = FormulaFile(Valuations(["p", "q"]), formula)
     one, many = Oracle(file), BatchOracle(file)
-    for word in words:
+    for word in all_words(PQ, 3):
         sets = tuple(map(held, word))
         expected = [formula_holds(file.formula, sets, i) for i in range(1, len(word) + 1)]
         assert one.truth(word) == expected
