@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import hardsim as package
+from hardsim.errors import Remark
 from tests.cli.conftest import Cli, written
 from tests.support.language import InputError, formulas_directory
 
@@ -142,6 +143,18 @@ def test_two_regular_expressions_need_no_words(hardsim: Cli, tmp_path: Path) -> 
     formula = place("formula", tmp_path)
     hardsim("equiv", formula, formula, "--seed", "4").says("--seed: not used; every word").exits(0)
     hardsim("equiv", formula, formula, "--max-n", "4").exits(0).unsaid("not used")
+
+
+def test_python_warns_of_the_same(tmp_path: Path) -> None:
+    since = package.load(place("formula", tmp_path))
+    with pytest.warns(Remark, match="seed: not used; every word of these lengths is tried"):
+        since.check(max_n=2, seed=7)
+    with pytest.warns(Remark, match="counting: not used; the formula compares no counts"):
+        since.prove(max_n=2, counting="sign")
+    with pytest.warns(Remark, match='beta: not used; by="oracle" asks the semantics'):
+        list(since.words(max_n=2, beta=5))
+    with pytest.warns(Remark, match="heads_only: not used; no formula is compared"):
+        package.load("dyck1.srasp").prove(max_n=2, heads_only=True)
 
 
 def test_a_dialect_is_used_where_a_bare_next_stands(hardsim: Cli) -> None:
