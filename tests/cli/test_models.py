@@ -351,17 +351,12 @@ def test_the_softmax_model_of_a_program(hardsim: Any, tmp_path: Path) -> None:
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     (some_a(format="other"), "format", "one of hardsim-model, hardsim-ahat, hardsim-network, found 'other'"),
-    (some_a(threshold="1/0"), "threshold", "a rational as a string"),
-    (some_a(embedding={"shape": [2, 4], "entries": []}), "embedding.shape", "[2, 3], found [2, 4]"),
     (
         some_a(embedding={"shape": [2, 3], "entries": [[2, 0, "1"]]}),
         "embedding.entries[0][0]",
         "an integer from 0 to 1",
     ),
-    (some_a(layers={}), "layers", "an array"),
-    (some_a(layers=[{"heads": [], "ffn": {"w1": [["1"]], "w2": []}}]), "layers[0].ffn.w1[0]", "3"),
     (with_head(mask="strict-past"), "layers[0].heads[0].mask", 'strict masks need "bos": true'),
-    (with_head(name=3), "layers[0].heads[0].name", "a string, found 3"),
 ]
 """A few errors in models; the tests of the reader of models have the others."""
 
