@@ -12,30 +12,55 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import alternatives, checks, exhaustive, external, prover, startup, throughput
-from benchmarks.results import Results, describe, read_results
-from benchmarks.table import into_page, render, summary
+import msgspec
 
-ROOT = Path(__file__).resolve().parents[1]
-REFERENCE = ROOT / "benchmarks" / "results.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
+from benchmarks import commands, external, passes, prover
+from benchmarks.page import Page, amount, grid
+from benchmarks.runner import ROOT, Figure, Results, describe
 
-GROUPS: dict[str, Callable[[], Results]] = {
-    startup.GROUP: startup.measure,
-    checks.GROUP: checks.measure,
-    checks.LONG_GROUP: checks.measure_long,
-    alternatives.GROUP: alternatives.measure_all,
-    throughput.GROUP: throughput.measure_all,
-    external.GROUP: external.measure,
-    exhaustive.GROUP: exhaustive.measure,
-    prover.GROUP: prover.measure,
-}
-"""The function that runs each group, by the group's name."""
-ON_DEMAND = (checks.LONG_GROUP,)
+PAGE = Page("bench-docs", "benchmarks.md", "results.json")
+CASES = (*commands.CASES, *passes.CASES, *external.CASES, *prover.CASES)
+GROUPS = ("start-up", "checks", "long", "alternatives", "throughput", "foreign", "exhaustive", "prover")
+ON_DEMAND = ("long",)
 """Groups that run only with `--all` or `--only`."""
+
+
+def render(results: Results) -> str:
+    """Render all figures with their targets."""
+    rows = [
+        (one.group, one.what, one.case, _value(one), one.limit + " (missed)" * one.missed, one.note)
+        for one in results.figures
+    ]
+    return f"{results.about}\n\n{grid(('group', 'what', 'case', 'found', 'target', 'note'), rows)}\n"
+
+
+def _value(figure: Figure) -> str:
+    return "–" if figure.value is None else amount(figure.value, figure.unit)
+
+
+def summary(results: Results) -> str:
+    """Return the table of the page: a row for the figures of a group with the same target, from least to greatest."""
+    alike: dict[tuple[str, str], list[Figure]] = {}
+    for figure in results.figures:
+        if figure.target is not None:
+            alike.setdefault((figure.group, figure.limit), []).append(figure)
+    rows = []
+    for (group, limit), figures in alike.items():
+        found = sorted(figure.value for figure in figures if figure.value is not None)
+        ends = [amount(value, figures[0].unit) for value in dict.fromkeys(found[:1] + found[-1:])]
+        missed = sum(figure.missed for figure in figures)
+        what = figures[0].what if len({figure.what for figure in figures}) == 1 else group
+        case = figures[0].case if len(figures) == 1 else f"{len(figures)} of {group}"
+        rows.append((what, case, " to ".join(ends) or "–", f"{limit} ({missed} missed)" if missed else limit))
+    return f"{results.about}\n\n{grid(('what', 'case', 'found', 'target'), rows)}\n"
+
+
+def read_results(path: Path) -> Results:
+    """Read the results that `main` wrote."""
+    return msgspec.json.decode(path.read_bytes(), type=Results)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,24 +70,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--all", action="store_true", help=f"run {', '.join(ON_DEMAND)} too")
-    what.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
-    what.add_argument("--docs", action="store_true", help=f"render {REFERENCE.name} into {PAGE.relative_to(ROOT)}")
+    what.add_argument("--only", action="append", choices=GROUPS, metavar="GROUP", help=", ".join(GROUPS))
+    what.add_argument("--docs", action="store_true", help=f"render {PAGE.results} into docs/{PAGE.page}")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the results to PATH")
     given = parser.parse_args(arguments)
     if given.docs:
-        into_page(PAGE, summary(read_results(REFERENCE)))
+        PAGE.write(summary(read_results(ROOT / "benchmarks" / PAGE.results)))
         return 0
-    results = Results(about=describe())
-    for name in given.only or [name for name in GROUPS if given.all or name not in ON_DEMAND]:
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        results.add(GROUPS[name]())
+    results = Results(describe(), [])
+    for group in given.only or [name for name in GROUPS if given.all or name not in ON_DEMAND]:
+        print(f"{group} ...", file=sys.stderr, flush=True)
+        results.figures += [figure for case in CASES if case.group == group for figure in case.figures()]
     print(render(results))
     if given.json is not None:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(results.to_json(), encoding="utf-8")
-    for figure in results.missed:
+        given.json.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
+    missed = [figure for figure in results.figures if figure.missed]
+    for figure in missed:
         print(f"missed: {figure.what}, {figure.case}", file=sys.stderr)
-    return 1 if results.missed else 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -1,104 +1,136 @@
-"""Run hardsim as a user does, in its own process, and measure its time and the memory of all its processes."""
+"""Commands as a user runs them: start-up, `hardsim check` and `eval`, checks of every word up to a length, memory."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
+import json
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from time import perf_counter, sleep
-from typing import IO
+from time import perf_counter
+from typing import Any
 
-import psutil
+from benchmarks.runner import HARDSIM, ROOT, Case, FailedError, Target, memory, run, turns
+from hardsim.campaign.words import sample_words
+from hardsim.lang.semantics import Oracle
+from hardsim.targets.opening import read_input
 
-ROOT = Path(__file__).resolve().parents[1]
-HARDSIM = (sys.executable, "-m", "hardsim")
-PAUSE = 0.02
-"""Seconds between two measurements of the memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A finished command: its exit code, what it printed, its wall-clock seconds, and the memory in MiB (None if it was
-    not measured).
-
-    The memory is the largest sum of the peaks (resident set) of processes that were alive at the same time. The
-    processes used at least this much together, except for what a process allocates between the last measurement and its
-    end.
-    """
-
-    code: int
-    out: str
-    err: str
-    seconds: float
-    peak: float | None
-
-    @property
-    def complaint(self) -> str:
-        """The first line of standard error that contains "error", else its last line."""
-        lines = [line.strip() for line in self.err.splitlines() if line.strip()]
-        errors = [line for line in lines if "error" in line.lower()]
-        return errors[0] if errors else lines[-1] if lines else f"exit code {self.code}"
+FLIPFLOP, SINCE = "formulas/flipflop.ltl", "formulas/since.ltl"
+BINARY = "benchmarks/flipflop_bits.ltl"
+"""A formula like the flip-flop over two symbols."""
+GOOD = {"CERTIFIED", "PROVED"}
+PATIENCE = 60.0, 4
+"""Seconds, and multiples of its target, after whose sum a command is ended."""
+BASELINE = "python -c pass"
+MEMORY: Target = "≤", 1024
+START: Target = "≤", 0.2
+STARTED = ("hardsim --help", "hardsim check --help", "hardsim --version")
 
 
-def run(command: Sequence[str], text: str = "", memory: bool = False, limit: float | None = None) -> Finished:
-    """Run a command in the project's directory with `text` on standard input, and wait for its end. A command that
-    takes more than `limit` seconds is killed (`limit` does not apply while memory is measured); its workers then end by
-    themselves.
-    """
-    # Files, not pipes: a full pipe would block the command while its memory is measured.
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        given.write(text.encode())
-        given.seek(0)
-        began, late = perf_counter(), ""
-        process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, cwd=ROOT, env=environment())
-        peak = _watch(process) if memory else None
-        try:
-            process.wait(limit)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            late = f"not done after {limit:g} seconds"
-        code = process.wait()
-        return Finished(code, _read(out), late or _read(err), perf_counter() - began, peak)
+def started(rounds: int = 9) -> tuple[Mapping[str, float], str]:
+    """Measure commands that compute nothing, and a Python that does nothing."""
+    names = {BASELINE: (sys.executable, "-c", "pass")} | {name: (*HARDSIM, *name.split()[1:]) for name in STARTED}
+    runs = {name: partial(run, command) for name, command in names.items()}
+    return turns(runs, [rounds] * len(runs), perf_counter)[0], ""
 
 
-def _read(stream: IO[bytes]) -> str:
-    stream.seek(0)
-    return stream.read().decode()
+def checked(
+    what: str, file: str, options: str, words: int, target: float, rounds: int = 1
+) -> tuple[Mapping[str, float], str]:
+    """Measure the median seconds of `hardsim check`.
+    Raises FailedError if it tries fewer than `words` words, or finds one wrong or undecided."""
+
+    def once() -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "result.json"
+            command = (*HARDSIM, "check", file, *options.split(), "--require", "certified", "--json", str(path))
+            run(command, limit=PATIENCE[0] + PATIENCE[1] * target)
+            complain(json.loads(path.read_text(encoding="utf-8"))["results"], words)
+
+    return turns({what: once}, [rounds], perf_counter)[0], ""
 
 
-def environment() -> dict[str, str]:
-    """Return this process's environment with this checkout's hardsim first on the path of modules.
-
-    Compiled modules may be written even where the shell forbids it: without them every command would compile all that
-    it imports.
-    """
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**known, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+def complain(results: Sequence[Any], words: int) -> None:
+    """Raise FailedError unless at least `words` words were tried and certified, and all agree."""
+    tried = sum(result["words"] for result in results)
+    undecided = sum(length["undecided"] for result in results for length in result["lengths"])
+    verdicts = sorted({result["verdict"] for result in results})
+    if tried < words or undecided or not set(verdicts) <= GOOD:
+        raise FailedError(f"{tried:,} words, {undecided:,} undecided, {', '.join(verdicts)}")
 
 
-def _watch(process: subprocess.Popen[bytes]) -> float:
-    """Return the largest sum of peaks of processes that are alive at the same time, in MiB."""
-    most = 0
-    while process.poll() is None:
-        with suppress(psutil.NoSuchProcess):
-            own = psutil.Process(process.pid)
-            most = max(most, sum(peak_memory(one.pid) for one in (own, *own.children(recursive=True))))
-        sleep(PAUSE)
-    return most / 1024
+def every(what: str, *check: Any) -> tuple[Mapping[str, float], str]:
+    """Measure the seconds and the memory of a check of every word up to a length."""
+    with memory() as most:
+        seconds, note = checked(what, *check)
+    return {**seconds, f"memory of {what}": most[0]}, note
 
 
-def peak_memory(pid: int) -> int:
-    """Return the largest resident set that a process ever had, in KiB; 0 if the process has ended, or on a system
-    without /proc.
-    """
-    with suppress(OSError):
-        found = re.search(r"^VmHWM:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"), re.MULTILINE)
-        return int(found[1]) if found else 0
-    return 0
+def evaluated(what: str) -> tuple[Mapping[str, float], str]:
+    """Measure the median seconds of `hardsim eval` on two short words."""
+    return turns({what: partial(run, (*HARDSIM, "eval", SINCE, "cba", "bac"))}, [5], perf_counter)[0], ""
+
+
+def long_words(what: str, n: int, count: int) -> tuple[Mapping[str, float], str]:
+    """Measure the memory that words of length n take in certified float64."""
+    file = read_input(str(ROOT / FLIPFLOP)).file
+    seeds = [example.word for example in file.examples]
+    words = sample_words(file.alphabet, n, count, 0, Oracle(file).accepts, seeds)
+    with memory() as most:
+        command = (*HARDSIM, "eval", FLIPFLOP, "--engine", "float64", "-")
+        run(command, "".join("".join(word) + "\n" for word in words))
+    return {what: most[0]}, ""
+
+
+CHECKS = (
+    ("checks", FLIPFLOP, "--max-n 64", 2211, 3, 1),
+    ("checks", "formulas/induction_head_3hop.ltl", "--max-n 64", 3097, 4, 1),
+    ("checks", "formulas/dyck2.srasp", "--max-n 64", 2718, 6, 1),
+    ("checks", FLIPFLOP, "--max-n 128", 3354, 7, 1),
+    ("checks", FLIPFLOP, "--max-n 256", 5642, 25, 1),
+    ("checks", SINCE, "", 1194, 0.6, 5),
+    ("checks", "formulas", "--max-n 8", 62_984, 20, 1),
+    ("long", FLIPFLOP, "--max-n 1024 --samples 4", 16 * 1024, 180, 1),
+)
+"""Groups, files, options, least numbers of words (what each tried when the targets were set), targets in seconds, and
+repetitions. The last tries at least 16 words of each length."""
+EVERY = ((BINARY, 16, ("≤", 30.0)), ("formulas/parity.ltl", 17, None))
+"""Files over two symbols, the length up to which every word is checked, and the target in seconds."""
+EVAL = "eval of two words"
+
+
+def _every(file: str, max_n: int, target: Target | None) -> Case:
+    count = 2 ** (max_n + 1) - 2
+    what = f"all {count:,} words to length {max_n}, certified"
+    options = f"--max-n {max_n} --exhaustive {count} --workers 2"
+    rows = ((what, "s", target), (f"memory of {what}", "MiB", MEMORY))
+    return Case("exhaustive", file, rows, partial(every, what, file, options, count, 120.0))
+
+
+def _long(n: int, count: int = 8) -> Case:
+    what = f"memory of {count} words of length {n:,}"
+    return Case("exhaustive", FLIPFLOP, ((what, "MiB", MEMORY),), partial(long_words, what, n, count))
+
+
+CASES = (
+    Case(
+        "start-up",
+        "median of 9",
+        [(name, "s", START) for name in STARTED] + [(f"{name} / {BASELINE}", "x", None) for name in STARTED],
+        started,
+    ),
+    *(
+        Case(
+            group,
+            file,
+            [(what := f"check {options}".strip(), "s", ("≤", target))],
+            partial(checked, what, file, options, words, target, rounds),
+        )
+        for group, file, options, words, target, rounds in CHECKS
+    ),
+    Case("checks", SINCE, [(EVAL, "s", ("≤", 0.5))], partial(evaluated, EVAL)),
+    *(_every(*one) for one in EVERY),
+    *map(_long, (1024, 2048)),
+)
+"""The cases of the groups start-up, checks and long, and of exhaustive those that run commands."""

@@ -8,15 +8,7 @@ from random import Random
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.semantics import Oracle
 
-UNARY = (
-    "#[{a}] >= {k}",
-    "#[{a}] < {k}",
-    "#[{a}] = {k}",
-    "G !{a}",
-    "F {a}",
-    "{a}",
-    "F(last & {a})",
-)
+UNARY = ("#[{a}] >= {k}", "#[{a}] < {k}", "#[{a}] = {k}", "G !{a}", "F {a}", "{a}", "F(last & {a})")
 """Templates of one activity: existence, absence, exactly, never, participation, init, end (see docs/declare.md)."""
 BINARY = (
     "(F {a} | F {b})",
@@ -47,8 +39,7 @@ MOST_SINGLE = 800
 def mined(number: int, names: list[str], rng: Random) -> list[str]:
     """Return `number` random constraints over some activities, each of which holds in three random traces.
 
-    One constraint in six has a single activity.
-    """
+    One constraint in six has a single activity."""
     traces = [tuple(rng.choice(names) for _ in range(rng.randint(2, len(names)))) for _ in range(3)]
     found = dict[str, None]()
     while len(found) < number:
@@ -61,18 +52,13 @@ def mined(number: int, names: list[str], rng: Random) -> list[str]:
     return list(found)
 
 
-def activities(number: int) -> list[str]:
-    """Return `number` names of activities: a, b, ..., z, a1, ..."""
-    return [chr(ord("a") + k % 26) + (str(k // 26) if k >= 26 else "") for k in range(number)]
-
-
 def model(number: int, symbols: int, seed: int = 0, props: bool = False) -> str:
     """Return the text of a formula: the conjunction of `number` constraints over `symbols` activities.
 
     With `props` the activities are propositions, exactly one of which holds at each position; else they are symbols.
-    Only the first `MOST_SINGLE` constraints stand alone; each further conjunct is a disjunction of two of those.
-    """
-    names, rng = activities(symbols), Random(seed)
+    Only the first `MOST_SINGLE` constraints stand alone; each further conjunct is a disjunction of two of those."""
+    names = [chr(ord("a") + k % 26) + (str(k // 26) if k >= 26 else "") for k in range(symbols)]  # a, ..., z, a1, ...
+    rng = Random(seed)
     listed = " ".join(names)
     header = f"props: {listed}\none-of: {listed}" if props else f"alphabet: {listed}"
     parts = [f"({one})" for one in mined(min(number, MOST_SINGLE), names, rng)]

@@ -3,43 +3,31 @@
 The networks are random. They have the shapes of small trained networks (width 16, one head, gelu_new, LayerNorm) and of
 a network of 3 MB in float32. The plain pass is what a programmer would write by hand: queries, keys and values of all
 heads in one product, an added mask, tanh, and batches whose scores stay in the cache. Both passes give all outputs at
-every position.
-"""
+every position."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import median
-from time import process_time
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.dense import CELLS
-from benchmarks.results import Figure, Results, Target
-from benchmarks.timing import WrongAnswerError
-from hardsim.network.dense import Activation, Mlp, NetworkHead, NetworkLayer, Norm, RootScale
-from hardsim.network.dense import Network as ForeignNetwork
+from benchmarks.dense import CELLS, Floats, Integers
+from benchmarks.runner import Case, FailedError, turns
+from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.run.dense_float import DenseFloat
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-GROUP = "foreign"
-WHAT = "certified float64 / plain numpy"
+CERTIFIED, PLAIN = "certified float64", "plain numpy"
 LENGTHS = {64: 64, 150: 24}
 """The number of words of each length, by length."""
-TARGET = Target(6)
-REPEATS = 9
 EPSILON = Fraction(1, 100_000)
 SOUND = 1e-9
 """The greatest distance of a plain result outside an enclosure, relative to the largest output: the plain pass
-rounds, too.
-"""
+rounds, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +40,9 @@ class Shape:
     width: int
     vocabulary: int = 8
 
-    def network(self, longest: int) -> ForeignNetwork:
+    def network(self, longest: int) -> Network:
         """Return a random network for words of up to `longest` tokens, with weights as small as those of a trained
-        network.
-        """
+        network."""
         rng = np.random.default_rng(7)
         d, k = self.width, self.width // self.heads
 
@@ -77,7 +64,7 @@ class Shape:
         names = tuple(f"t{token}" for token in range(self.vocabulary))
         layers = tuple(map(layer, range(self.layers)))
         embedding, positions = array(self.vocabulary, d, spread=0.5), array(longest, d, spread=0.5)
-        return ForeignNetwork(names, embedding, positions, layers, norm(), array(d, self.vocabulary), None, names)
+        return Network(names, embedding, positions, layers, norm(), array(d, self.vocabulary), None, names)
 
 
 SHAPES = (
@@ -85,85 +72,108 @@ SHAPES = (
     Shape("width 16, 2 layers", 2, 1, 16),
     Shape("3 MB: width 128, 4 layers, 4 heads", 4, 4, 128),
 )
+ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
+    Activation.RELU: lambda y: np.maximum(y, 0),
+    Activation.GELU_NEW: lambda y: 0.5 * y * (1 + np.tanh((2 / np.pi) ** 0.5 * (y + 0.044715 * y * y * y))),
+}
 
 
 class PlainPass:
-    """A numpy forward pass of a pre-norm network with biases and gelu_new."""
+    """A numpy forward pass of a causal pre-norm network whose heads have the same widths in a layer."""
 
-    def __init__(self, network: ForeignNetwork, n: int) -> None:
-        self.network, self.layers = network, network.layers
-        self.hidden = np.where(np.tri(n, dtype=np.bool_), 0.0, -np.inf)
-        self.joined = [
-            tuple(
-                np.concatenate([getattr(head, name) for name in names for head in layer.heads], axis=-1)
-                for names in (("w_q", "w_k", "w_v"), ("b_q", "b_k", "b_v"))
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.joined = []
+        for layer in network.layers:
+            assert not layer.post
+            assert {head.mask for head in layer.heads} == {Mask.FUTURE}
+            weights, biases = [], []
+            for name in "qkv":
+                for head in layer.heads:
+                    weight, bias = getattr(head, f"w_{name}"), getattr(head, f"b_{name}")
+                    weights.append(weight)
+                    biases.append(np.zeros(weight.shape[1]) if bias is None else bias)
+            ends = np.cumsum([weight.shape[1] for weight in weights])[len(layer.heads) - 1 : -1 : len(layer.heads)]
+            scale = [float(head.scale.factor) / head.scale.root**0.5 for head in layer.heads]
+            outs = np.concatenate([head.w_o for head in layer.heads])
+            joined = np.concatenate(weights, axis=1), np.concatenate(biases), ends
+            self.joined.append((*joined, np.array(scale)[:, None, None], outs))
+
+    def run(self, tokens: Integers, places: Integers | None = None) -> Floats:
+        """Return the outputs at every position, (words, positions, outputs); with `places` only at that position of
+        each word, (words, 1, outputs)."""
+        # Scores must fit the cache, else a batch is several times slower.
+        single = places is not None and len(self.network.layers) == 1  # only one query has scores
+        size = max(1, CELLS // tokens.shape[1] ** (1 if single else 2))
+        parts = [slice(start, start + size) for start in range(0, len(tokens), size)]
+        return np.concatenate([self._batch(tokens[part], None if places is None else places[part]) for part in parts])
+
+    def _batch(self, tokens: Integers, places: Integers | None) -> Floats:
+        m, network = tokens.shape[1], self.network
+        assert isinstance(network.positions, np.ndarray)
+        x, at = network.embedding[tokens] + network.positions[:m], np.arange(m)[None]
+        for layer, (weight, bias, ends, scale, outs) in zip(network.layers, self.joined, strict=True):
+            count = len(layer.heads)
+            q, k, v = (
+                part.reshape(*part.shape[:2], count, -1).transpose(0, 2, 1, 3)
+                for part in np.split(_times(_normed(x, layer.norm_1), weight) + bias, ends, axis=2)
             )
-            for layer in network.layers
-        ]
-        self.outs = [np.concatenate([head.w_o for head in layer.heads]) for layer in network.layers]
-        self.n = n
-
-    def run(self, tokens: Integers) -> Floats:
-        """Return the outputs at every position."""
-        size = max(1, CELLS // self.n**2)
-        return np.concatenate([self._batch(tokens[start : start + size]) for start in range(0, len(tokens), size)])
-
-    def _batch(self, tokens: Integers) -> Floats:
-        assert isinstance(self.network.positions, np.ndarray)
-        x = self.network.embedding[tokens] + self.network.positions[: self.n]
-        words, n, d = x.shape
-        x = x.reshape(-1, d)
-        layer: Any  # Any: the optional parts are all present here
-        for layer, (weight, bias), out in zip(self.layers, self.joined, self.outs, strict=True):
-            heads, mlp = len(layer.heads), layer.mlp
-            joined = _normed(x, layer.norm_1) @ weight + bias
-            q, k, v = joined.reshape(words, n, 3, heads, d // heads).transpose(2, 0, 3, 1, 4)
-            scores = q @ k.transpose(0, 1, 3, 2) / (d // heads) ** 0.5 + self.hidden
+            if places is not None and layer is network.layers[-1]:  # the last layer is needed at one position only
+                rows, at = np.arange(len(tokens)), places[:, None]
+                x, q = x[rows, places][:, None], q[rows, :, places][:, :, None]
+            scores = q @ k.transpose(0, 1, 3, 2) * scale
+            scores += np.where(np.arange(m) > at[..., None], -np.inf, 0.0)[:, None]
             weights = np.exp(scores - scores.max(axis=3, keepdims=True))
             attended = (weights @ v) / weights.sum(axis=3, keepdims=True)
-            x = x + attended.transpose(0, 2, 1, 3).reshape(-1, d) @ out + layer.b_o
-            y = _normed(x, layer.norm_2) @ mlp.w_in + mlp.b_in
-            y = 0.5 * y * (1 + np.tanh((2 / np.pi) ** 0.5 * (y + 0.044715 * y * y * y)))
-            x = x + y @ mlp.w_out + mlp.b_out
-        found: Floats = _normed(x, self.network.final) @ self.network.unembedding
-        return found.reshape(words, n, -1)
+            x = x + _times(attended.transpose(0, 2, 1, 3).reshape(*x.shape[:2], -1), outs) + _sum(layer.b_o)
+            if (mlp := layer.mlp) is not None:
+                y = _times(_normed(x, layer.norm_2), mlp.w_in) + _sum(mlp.b_in)
+                x = x + _times(ACTIVATIONS[mlp.activation](y), mlp.w_out) + _sum(mlp.b_out)
+        found: Floats = _times(_normed(x, network.final), network.unembedding) + _sum(network.unembedding_bias)
+        return found
+
+
+def _times(x: Floats, weights: Any) -> Floats:
+    """Return `x @ weights` as one product of matrices, which is faster than one for each word."""
+    found: Floats = (x.reshape(-1, x.shape[-1]) @ weights).reshape(*x.shape[:-1], -1)
+    return found
+
+
+def _sum(bias: Any) -> Any:
+    return 0.0 if bias is None else bias
 
 
 def _normed(x: Floats, norm: Norm | None) -> Floats:
-    assert norm is not None
-    centred = x - x.mean(axis=1, keepdims=True)
-    found: Any = centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + float(norm.epsilon))
-    found = found * norm.weight + norm.bias
-    return np.asarray(found, dtype=np.float64)
+    if norm is None:
+        return x
+    centred = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x
+    found = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + float(norm.epsilon))
+    scaled: Floats = found * (1.0 if norm.weight is None else norm.weight) + _sum(norm.bias)
+    return scaled
 
 
-def measure() -> Results:
-    """Measure all shapes at all lengths."""
-    return Results(figures=[one(shape, n, count, REPEATS, TARGET) for shape in SHAPES for n, count in LENGTHS.items()])
-
-
-def one(shape: Shape, n: int, count: int, repeats: int, target: Target | None) -> Figure:
-    """Return the ratio of the median processor times of the two passes, which run alternately.
-
-    Raises:
-        WrongAnswerError: if an enclosure is infinite, or far from the result of the plain pass.
-    """
+def measure(shape: Shape, n: int, count: int, rounds: int = 9) -> tuple[Mapping[str, float], str]:
+    """Measure the median processor times of the two passes, which run in turns.
+    Raises FailedError if an enclosure is infinite, or far from the result of the plain pass."""
     network = shape.network(n)
     tokens = np.random.default_rng(n).integers(0, shape.vocabulary, size=(count, n))
-    certified, plain = DenseFloat(network), PlainPass(network, n)
+    certified, plain = DenseFloat(network), PlainPass(network)
     (mid, rad), found = certified.run(n, tokens, slice(None)), plain.run(tokens)
     if not (np.abs(mid - found) <= rad + SOUND * np.abs(found).max()).all():
-        raise WrongAnswerError(f"{shape.name}, n = {n}: the plain pass is far from an enclosure")
-    runs: tuple[Callable[[], object], ...] = (
-        lambda: certified.run(n, tokens, slice(None)),
-        lambda: plain.run(tokens),
+        raise FailedError("the plain pass is far from an enclosure")
+    runs: dict[str, Callable[[], object]] = {
+        CERTIFIED: lambda: certified.run(n, tokens, slice(None)),
+        PLAIN: lambda: plain.run(tokens),
+    }
+    seconds, _ = turns(runs, [rounds] * 2)
+    return seconds, f"{1000 * seconds[CERTIFIED] / count:.2g} ms a word; largest radius {rad.max():.1g}"
+
+
+CASES = tuple(
+    Case(
+        "foreign", f"{shape.name}, n = {n}", [(f"{CERTIFIED} / {PLAIN}", "x", ("≤", 6))], partial(measure, shape, *size)
     )
-    seconds: tuple[list[float], ...] = ([], [])
-    for _ in range(repeats):
-        for run, times in zip(runs, seconds, strict=True):
-            began = process_time()
-            run()
-            times.append(process_time() - began)
-    ours, theirs = map(median, seconds)
-    note = f"{1000 * ours / count:.2g} ms a word; largest radius {rad.max():.1g}"
-    return Figure(GROUP, WHAT, f"{shape.name}, n = {n}", ours / theirs, "x", target, note)
+    for shape in SHAPES
+    for size in LENGTHS.items()
+    for n in size[:1]
+)

@@ -6,26 +6,23 @@ that are random or have a simple shape. A change is kept if all short words stay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import groupby, product
+from functools import cache, lru_cache
+from itertools import chain, groupby, product
 from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks.dense import Floats, Integers
+from benchmarks.external import PlainPass
 from benchmarks.handmade import Case
-from hardsim.lang.regex.automaton import Automaton, Word
-from hardsim.network.dense import Activation, Network, NetworkHead, Norm, arrays_of
-from hardsim.network.numbers import Mask
+from hardsim.lang.regex.automaton import Word
+from hardsim.network.dense import Network, arrays_of
 from hardsim.targets.expected import ExpectedOutputs, by_position, unjudged
 from hardsim.targets.external import External
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SHORTEST = 20
 """Length of the shortest words that may be wrong."""
@@ -36,8 +33,7 @@ FEW = 6
 """Number of words of each length that a change is first tried on."""
 POOL, PART = 5000, 500
 """`POOL` is the number of random words at the length of the first wrong word; few of them may be wrong. `PART` of them
-are tried first.
-"""
+are tried first."""
 WRONG = 1
 """The greatest number of wrong words in a pool."""
 SPREAD = 10_000
@@ -48,21 +44,17 @@ MANY = 500
 """Number of words tried of each length below `SHORTEST` that has too many words to try all."""
 DOUBLINGS, HALVINGS, ROUGHLY = 12, 24, 4
 """Numbers of steps: doublings of a change until a word is wrong, then halvings of the interval for an exact or a rough
-size.
-"""
+size."""
 ATTEMPTS, SHAPED = 12, 50
 """Numbers of changes that are tried for one fault, on random words and on words of simple shape (more, as most fail
-early).
-"""
+early)."""
 SHAPES = 20
 """Number of words of simple shape that are tried; the first to become wrong is taken."""
-CELLS = 2**17
 ROOM = 1 + 2**-20
 """Factor by which a change exceeds the smallest change that makes a word of simple shape wrong."""
 KINDS = ("position", "embedding", "attention", "mlp", "norm")
 """Places of the changed weight: a row of the table of positions that no word shorter than `SHORTEST` reads, the
-embedding or the unembedding, a head, an MLP, a norm.
-"""
+embedding or the unembedding, a head, an MLP, a norm."""
 
 
 # ---- words at random ----
@@ -71,56 +63,39 @@ embedding or the unembedding, a head, an MLP, a norm.
 class Sampler:
     """A source of random words with an expected answer.
 
-    With `each` = "letters" all letters that can continue a word are equally likely, with "words" all words are.
-    """
+    With `each` = "letters" all letters that can continue a word are equally likely, with "words" all words are."""
 
     def __init__(self, subject: External, each: str) -> None:
-        self.subject, self.each = subject, each
+        self.alphabet, self.domain, self.each = np.array(subject.alphabet), subject.domain, each
         self._tables: list[Floats] = []
+        if self.domain is not None:
+            # The moves of the automaton, and the share of accepted words in each state.
+            self._moves = np.array(self.domain.moves)
+            self._ways = np.array([float(state in self.domain.accepting) for state in range(len(self._moves))])
 
     def words(self, n: int, count: int, rng: np.random.Generator) -> list[Word]:
         """Draw `count` words of length n, possibly with repetitions; none if no word of this length has an expected
-        answer.
-        """
-        alphabet, domain = np.array(self.subject.alphabet), self.subject.domain
-        if domain is None:
-            numbers = rng.integers(0, len(alphabet), size=(count, n))
-        else:
-            found = self._drawn(domain, n, count, rng)
-            if found is None:
+        answer. The letters of these languages are single symbols."""
+        found = rng.integers(0, len(self.alphabet), size=(count, n)) if self.domain is None else None
+        if found is None:
+            chances = self._chances(n)
+            if not chances[n - 1][0].any():
                 return []
-            numbers = found
-        return list(map(tuple, alphabet[numbers].tolist()))
+            state, found = np.zeros(count, dtype=np.int64), np.empty((count, n), dtype=np.int64)
+            for place in range(n):
+                ends = np.cumsum(chances[n - 1 - place][state], axis=1)
+                found[:, place] = (rng.random(count)[:, None] * ends[:, -1:] >= ends).sum(axis=1)
+                state = self._moves[state, found[:, place]]
+        return list(map(tuple, self.alphabet[found].tolist()))
 
-    def _drawn(self, domain: Automaton, n: int, count: int, rng: np.random.Generator) -> Integers | None:
-        """Draw words as rows of letter numbers; the letters of these languages are single symbols."""
-        moves, chances = np.array(domain.moves), self._chances(domain, n)
-        if not chances[n - 1][0].any():
-            return None
-        state, found = np.zeros(count, dtype=np.int64), np.empty((count, n), dtype=np.int64)
-        for place in range(n):
-            ends = np.cumsum(chances[n - 1 - place][state], axis=1)
-            found[:, place] = (rng.random(count)[:, None] * ends[:, -1:] >= ends).sum(axis=1)
-            state = moves[state, found[:, place]]
-        return found
-
-    def _chances(self, domain: Automaton, n: int) -> list[Floats]:
+    def _chances(self, n: int) -> list[Floats]:
         """Return, for each number of symbols left, the weight of each letter in each state."""
-        moves, accepting = np.array(domain.moves), domain.accepting
-        ways = np.array([float(state in accepting) for state in range(len(moves))])
-        for table in self._tables:
-            ways = self._ways(table)
         while len(self._tables) < n:
-            table = ways[moves] if self.each == "words" else (ways[moves] > 0).astype(np.float64)
-            self._tables.append(table)
-            ways = self._ways(table)
+            ways = self._ways[self._moves]
+            self._tables.append(ways if self.each == "words" else (ways > 0).astype(np.float64))
+            total = self._tables[-1].sum(axis=1)
+            self._ways = total / max(total.max(), 1e-300)
         return self._tables
-
-    @staticmethod
-    def _ways(table: Floats) -> Floats:
-        total: Floats = table.sum(axis=1)
-        shares: Floats = total / max(total.max(), 1e-300)
-        return shares
 
 
 # ---- plain float64 ----
@@ -153,9 +128,6 @@ class Pool:
         places = np.array([subject.places(len(word), False)[-1] for word in kept], dtype=np.int64)
         return cls(kept, tokens, places, subject.expected(kept, [raw for _, raw in pairs], False))
 
-    def __len__(self) -> int:
-        return len(self.words)
-
     def some(self, rows: Integers) -> Pool:
         """Select words by their rows."""
         words = [self.words[row] for row in rows]
@@ -164,68 +136,9 @@ class Pool:
 
 def margins(subject: External, network: Network, pool: Pool) -> Floats:
     """Return the margin of each word, in plain float64: its distance from another answer, negative where the answer is
-    wrong.
-    """
-    # Scores must fit the cache, else a batch is several times slower; a single layer has the scores of one query only.
-    size = max(1, CELLS // pool.tokens.shape[1] ** (1 if len(network.layers) == 1 else 2))
-    parts = [slice(start, start + size) for start in range(0, len(pool), size)]
-    found = [outputs(network, pool.tokens[part], pool.places[part]) for part in parts]
-    ends = np.concatenate(found)[:, None, :]
+    wrong."""
+    ends = PlainPass(network).run(pool.tokens, pool.places)
     return np.asarray(subject.rule.compare(ends, ends, pool.expected).low, dtype=np.float64)
-
-
-def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
-    """Return the outputs, of shape (words, outputs), of a causal pre-norm network at one position of each word."""
-    rows, m = np.arange(len(tokens)), tokens.shape[1]
-    assert isinstance(network.positions, np.ndarray)
-    x, at = network.embedding[tokens] + network.positions[:m], np.arange(m)[None]
-    for layer in network.layers:
-        assert not layer.post
-        y = _normed(x, layer.norm_1)
-        if layer is network.layers[-1]:  # the last layer is needed at one position only
-            x, queries, at = x[rows, places][:, None], y[rows, places][:, None], places[:, None]
-        else:
-            queries = y
-        hidden = np.arange(m) > at[..., None]
-        for head in layer.heads:
-            assert head.mask is Mask.FUTURE
-            x = x + _attended(head, queries, y, hidden)
-        x = x + _sum(layer.b_o)
-        if layer.mlp is not None:
-            mlp = layer.mlp
-            x = x + ACTIVATIONS[mlp.activation](_normed(x, layer.norm_2) @ mlp.w_in + _sum(mlp.b_in)) @ mlp.w_out
-            x = x + _sum(mlp.b_out)
-    found: Floats = _normed(x[:, 0], network.final) @ network.unembedding + _sum(network.unembedding_bias)
-    return found
-
-
-def _attended(head: NetworkHead, queries: Floats, y: Floats, hidden: NDArray[np.bool_]) -> Floats:
-    """Return a head's output at the query positions."""
-    q, k, v = queries @ head.w_q + _sum(head.b_q), y @ head.w_k + _sum(head.b_k), y @ head.w_v + _sum(head.b_v)
-    scores = q @ k.transpose(0, 2, 1) * (float(head.scale.factor) / head.scale.root**0.5)
-    scores = np.where(hidden, -np.inf, scores)
-    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    found: Floats = (weights @ v) / weights.sum(axis=2, keepdims=True) @ head.w_o
-    return found
-
-
-def _sum(bias: Any) -> Any:
-    return 0.0 if bias is None else bias
-
-
-def _normed(x: Floats, norm: Norm | None) -> Floats:
-    if norm is None:
-        return x
-    centred = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x
-    found = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + float(norm.epsilon))
-    scaled: Floats = found * (1.0 if norm.weight is None else norm.weight) + _sum(norm.bias)
-    return scaled
-
-
-ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
-    Activation.RELU: lambda y: np.maximum(y, 0),
-    Activation.GELU_NEW: lambda y: 0.5 * y * (1 + np.tanh((2 / np.pi) ** 0.5 * (y + 0.044715 * y * y * y))),
-}
 
 
 # ---- one weight ----
@@ -280,21 +193,17 @@ def drawn_change(network: Network, kind: str, rng: Random) -> Change:
 
 @dataclass(frozen=True)
 class Fault:
-    """A faulty network, with a `word` on which it is wrong.
+    """A faulty network whose changed weight is of kind `weight`, with a `word` on which it is wrong.
 
     `wrong` of `pool` random words of that length are wrong, and the share `rarity` of random words of all lengths from
-    `SHORTEST` on.
-    """
+    `SHORTEST` on."""
 
-    case: str
-    change: Change
-    shaped: bool
-    size: float
+    subject: External
+    weight: str
     word: Word
     wrong: int
     pool: int
     rarity: float
-    subject: External
 
 
 class Planter:
@@ -307,25 +216,20 @@ class Planter:
         self.lengths = range(SHORTEST, longest + 1)
         self.samplers = [Sampler(self.subject, each) for each in ("letters", "words")]
         self.seed = [seed, *case.name.encode()]
-        self.few = Pool.of(self.subject, self.drawn(FEW, self.lengths))
-        self.spread = self._over_all(SPREAD)
+        self.part = cache(lambda n: self._random_words(PART, [n]))
+        self.pool = lru_cache(1)(lambda n: self._random_words(POOL, [n]))  # a pool is large: one is kept at a time
+        self.few, self.spread, self.heard = (
+            self._random_words(count, self.lengths)
+            for count in (FEW, SPREAD // len(self.lengths), TOLD // len(self.lengths))
+        )
         self.short = Pool.of(self.subject, self._short())
-        self._parts: dict[int, Pool] = {}
-        self._pools: dict[int, Pool] = {}
 
-    def _over_all(self, count: int) -> Pool:
-        """Draw about `count` random words of all lengths together."""
-        return Pool.of(self.subject, self.drawn(count // len(self.lengths), self.lengths))
+    def _random_words(self, count: int, lengths: Iterable[int]) -> Pool:
+        return Pool.of(self.subject, self._drawn(count, lengths))
 
-    @cached_property
-    def heard(self) -> Pool:
-        """Random words that measure the rarity of a fault; no choice of a fault depends on them."""
-        return self._over_all(TOLD)
-
-    def drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
+    def _drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
         """Draw about `count` random words of each length, half of them with equally likely letters, half with equally
-        likely words.
-        """
+        likely words."""
         for n in lengths:
             rng = np.random.default_rng([*self.seed, n, count])
             for sampler in self.samplers:
@@ -339,21 +243,7 @@ class Planter:
             if n <= WHOLE and count <= MOST:
                 yield from product(alphabet, repeat=n) if domain is None else domain.words(n)
             else:
-                yield from self.drawn(MANY, [n])
-
-    def part(self, n: int) -> Pool:
-        """Return `PART` random words of length n."""
-        if n not in self._parts:
-            self._parts[n] = Pool.of(self.subject, self.drawn(PART, [n]))
-        return self._parts[n]
-
-    def pool(self, n: int) -> Pool:
-        """Return `POOL` random words of length n."""
-        if n not in self._pools:
-            self._pools = {n: Pool.of(self.subject, self.drawn(POOL, [n]))}  # a pool is large: keep one at a time
-        return self._pools[n]
-
-    # ---- how a change is found ----
+                yield from self._drawn(MANY, [n])
 
     def fault(self, kind: str, shaped: bool, rng: Random) -> Fault | None:
         """Find a fault of a kind; None if no change that is tried gives one."""
@@ -361,91 +251,79 @@ class Planter:
             change = drawn_change(self.network, kind, rng)
             found = self._shaped(change, rng) if shaped else self._random(change)
             if found is not None and not self._wrong(change, found[1], self.short):
-                return self._fault(change, *found, shaped)
+                word, size = found
+                many = self.pool(len(word))
+                wrong, heard = (self._wrong(change, size, pool) for pool in (many, self.heard))
+                changed = replace(self.subject, network=change.made(self.network, size))
+                return Fault(changed, change.kind, word, wrong, len(many.words), heard / len(self.heard.words))
         return None
 
-    def _random(self, change: Change) -> tuple[Pool, float, int] | None:
-        """Find a size of the change at which few random words are wrong; return the pool, the size, and the row of a
-        wrong word.
-        """
+    def _random(self, change: Change) -> tuple[Word, float] | None:
+        """Find a size of the change at which few random words are wrong; return a wrong word and the size."""
         size = self._first(change, self.few)
         if size is None or self._wrong(change, size, self.short):
             return None
-        n = len(self.few.words[int(self._margins(change, size, self.few).argmin())])
-        draws: tuple[Callable[[], Pool], ...] = (lambda: self.part(n), lambda: self.spread, lambda: self.pool(n))
-        for draw in draws:
-            size = self._rare(change, size, draw())
+        n = len(self._worst(change, size, self.few))
+        for pool in self._pools(n):
+            size = self._rare(change, size, pool)
         for pool in (self.pool(n), self.spread):
-            wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
-            if len(wrong):
-                return (pool, size, int(wrong[0])) if len(wrong) <= WRONG else None
+            wrong = self._wrong(change, size, pool)
+            if wrong:
+                rows = np.flatnonzero(self._margins(change, size, pool) < 0)
+                return (pool.words[int(rows[0])], size) if wrong <= WRONG else None
         return None
+
+    def _pools(self, n: int) -> Iterator[Pool]:
+        """Yield more and more random words, of length n and of all lengths."""
+        yield self.part(n)
+        yield self.spread
+        yield self.pool(n)
 
     def _rare(self, change: Change, size: float, pool: Pool) -> float:
         """Find by bisection the largest size, at most `size`, at which at most `WRONG` words of the pool are wrong."""
         wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
         if len(wrong) <= WRONG:
             return size
-        part, low, high = pool.some(wrong), 0.0, size
-        for _ in range(HALVINGS):
-            size = (low + high) / 2
-            low, high = (low, size) if self._wrong(change, size, part) > WRONG else (size, high)
-        return low
+        return self._bisected(change, pool.some(wrong), (0.0, size), HALVINGS, WRONG)[0]
 
-    def _shaped(self, change: Change, rng: Random) -> tuple[Pool, float, int] | None:
+    def _shaped(self, change: Change, rng: Random) -> tuple[Word, float] | None:
         """Find a word of simple shape, and a size of the change at which it is wrong but no random word is."""
         n = rng.choice(self.lengths)
         words = (self.case.shaped(n, rng) for _ in range(SHAPES))
         some = Pool.of(self.subject, dict.fromkeys(filter(None, words)))
-        size = self._first(change, some, HALVINGS) if len(some) else None
+        size = self._first(change, some, HALVINGS) if some.words else None
         if size is None:
             return None
         size *= ROOM
-        right: tuple[Callable[[], Pool], ...] = (
-            lambda: self.few,
-            lambda: self.part(n),
-            lambda: self.spread,
-            lambda: self.pool(n),
-        )
-        if any(self._wrong(change, size, pool()) for pool in right):
+        if any(self._wrong(change, size, pool) for pool in chain([self.few], self._pools(n))):
             return None
-        return some, size, int(self._margins(change, size, some).argmin())
+        return self._worst(change, size, some), size
 
     def _first(self, change: Change, pool: Pool, halvings: int = ROUGHLY) -> float | None:
         """Find, from above, the smallest size of the change at which a word of the pool is wrong; None if it is too
-        large.
-        """
-        size = change.scale(self.network) / 64
-        for _ in range(DOUBLINGS):
-            if self._wrong(change, size, pool):
-                break
-            size *= 2
-        else:
-            return None
-        low, high = size / 2, size
+        large."""
+        scale = change.scale(self.network) / 64
+        sizes = (scale * 2**step for step in range(DOUBLINGS))
+        size = next((size for size in sizes if self._wrong(change, size, pool)), None)
+        return None if size is None else self._bisected(change, pool, (size / 2, size), halvings)[1]
+
+    def _bisected(
+        self, change: Change, pool: Pool, ends: tuple[float, float], halvings: int, most: int = 0
+    ) -> tuple[float, float]:
+        """Halve an interval of sizes; more than `most` words of the pool are wrong at its upper end only."""
+        low, high = ends
         for _ in range(halvings):
             size = (low + high) / 2
-            low, high = (low, size) if self._wrong(change, size, pool) else (size, high)
-        return high
+            low, high = (low, size) if self._wrong(change, size, pool) > most else (size, high)
+        return low, high
 
     def _margins(self, change: Change, size: float, pool: Pool) -> Floats:
         return margins(self.subject, change.made(self.network, size), pool)
 
+    def _worst(self, change: Change, size: float, pool: Pool) -> Word:
+        """Return the word with the least margin."""
+        return pool.words[int(self._margins(change, size, pool).argmin())]
+
     def _wrong(self, change: Change, size: float, pool: Pool) -> int:
         """Count the wrong words."""
         return int((self._margins(change, size, pool) < 0).sum())
-
-    def _fault(self, change: Change, pool: Pool, size: float, row: int, shaped: bool) -> Fault:
-        word = pool.words[row]
-        many = self.pool(len(word))
-        return Fault(
-            case=self.case.name,
-            change=change,
-            shaped=shaped,
-            size=size,
-            word=word,
-            wrong=self._wrong(change, size, many),
-            pool=len(many),
-            rarity=self._wrong(change, size, self.heard) / len(self.heard),
-            subject=replace(self.subject, network=change.made(self.network, size)),
-        )

@@ -48,8 +48,7 @@ class Case:
 
     def shaped(self, n: int, rng: Random) -> Word | None:
         """Draw a word of n symbols with an expected answer, made of few blocks that each repeat a short word; None if
-        none is found.
-        """
+        none is found."""
         subject, alphabet = self.subject, self.subject.alphabet
         for _ in range(TRIES):
             cuts = sorted(rng.randrange(n + 1) for _ in range(rng.randrange(BLOCKS)))
@@ -96,8 +95,7 @@ def _nearly_none(word: Word) -> bool:
 def brackets() -> Network:
     """Build a network that computes which symbols may come next in brackets a and b nested to DEPTH.
 
-    The depth so far is the mean of 1 at a and -1 at b; it is compared with multiples of the weight of one symbol.
-    """
+    The depth so far is the mean of 1 at a and -1 at b; it is compared with multiples of the weight of one symbol."""
     positions = np.zeros((ROWS, 3))
     positions[:, 1] = _shares()
     embedding = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
@@ -110,8 +108,7 @@ def brackets() -> Network:
 
 def latest() -> Network:
     """Build a network that tests whether a word's last symbol other than i is b: scores grow with the position, and are
-    low at i.
-    """
+    low at i."""
     positions = np.zeros((ROWS, 4))
     positions[:, 2] = np.arange(ROWS) / ROWS
     embedding = np.array([[-1.0, 0, 0, 0], [1.0, 0, 0, 0], [-1.0, 1.0, 0, 0], [-1.0, 1.0, 0, 0]])
@@ -125,8 +122,7 @@ def factor() -> Network:
     """Build a network that tests whether two b's are adjacent.
 
     A head attends to the previous position, hidden units compute where both symbols are b, and the mean over positions
-    is compared with half the weight of one symbol.
-    """
+    is compared with half the weight of one symbol."""
     here, place, square, share, before, both, mean = range(7)
     positions = np.zeros((ROWS, 7))
     positions[:, place] = np.arange(ROWS) / 10

@@ -10,37 +10,27 @@ words of the same lengths are tried. A network counts as found only if the certi
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from multiprocessing import get_context
-from pathlib import Path
 from random import Random
-from statistics import median
+from statistics import mean, median
 
 import numpy as np
 
 from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, margins
 from benchmarks.handmade import Case, cases
-from benchmarks.table import BEGIN, grid, into_page
+from benchmarks.page import ROOT, Page, each, grid
 from hardsim.campaign.check import CheckOptions, check_subject
-from hardsim.campaign.result import CheckResult, Verdict
+from hardsim.campaign.result import Verdict
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.opening import read_input
-from hardsim.targets.result import Word
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "planted.json"
-PAGE = ROOT / "docs" / "search.md"
-TRAINED = ROOT / "formulas" / "networks"
+PAGE = Page("planted", "search.md", "planted.json")
 RIGHT = {"dyck1_depth3": 40, "flipflop": 40, "majority": 60}
 """The length up to which no search finds a shipped network wrong; on longer words these networks are wrong."""
-MARK = BEGIN.replace("bench-docs", "planted")
-
 SAMPLES = 100
 """Number of words of each length that the search tries, where there are more than EXHAUSTIVE."""
 EXHAUSTIVE = 100
@@ -57,8 +47,7 @@ class Outcome:
     `wrong` of `pool` random words of the length of `word` are wrong, and the share `rarity` of random words of all
     lengths. The search tried `words` words in all; `found` is the length of the wrong word that it found, and `shrunk`
     the length after shrinking, None if it found none. `random` holds, for each way to draw random words, the number
-    tried until one was wrong, None if all of them were right.
-    """
+    tried until one was wrong, None if all of them were right."""
 
     case: str
     kind: str
@@ -77,27 +66,22 @@ class Outcome:
 
 
 def all_cases() -> list[Case]:
-    """Return the handmade networks, and the shipped networks up to a length at which no search finds them wrong."""
+    """Return the handmade networks, and the shipped networks up to a length at which no search finds them wrong: their
+    tables of positions end after words of that length."""
     found = list(cases())
     for name, longest in RIGHT.items():
-        subject = read_input(str(TRAINED / f"{name}.spec")).network(ModelOptions())
-        found.append(Case(name, shortened(subject, longest)))
+        subject = read_input(str(ROOT / "formulas" / "networks" / f"{name}.spec")).network(ModelOptions())
+        network = subject.network
+        assert isinstance(network.positions, np.ndarray)
+        rows = network.positions[: network.readout.length(longest)]
+        found.append(Case(name, replace(subject, network=replace(network, positions=rows))))
     return found
-
-
-def shortened(subject: External, longest: int) -> External:
-    """Return the network with a shorter table of positions, which ends after words of `longest` symbols."""
-    network = subject.network
-    rows = network.positions
-    assert isinstance(rows, np.ndarray)
-    return replace(subject, network=replace(network, positions=rows[: network.readout.length(longest)]))
 
 
 def faults_of(case: Case) -> list[Outcome]:
     """Plant faults of every kind in a network and search for them.
 
-    Some kinds may yield no fault. A network that the search finds wrong as it is gets none.
-    """
+    Some kinds may yield no fault. A network that the search finds wrong as it is gets none."""
     longest = case.subject.network.longest
     assert longest is not None
     if not check_subject(case.subject, CheckOptions(longest, EXHAUSTIVE, 2 * SAMPLES)).agreed:
@@ -110,14 +94,14 @@ def faults_of(case: Case) -> list[Outcome]:
     for kind, number in product((*kinds, SHAPE), range(EACH)):
         rng, shaped = Random(f"{case.name}/{kind}/{number}"), kind == SHAPE
         fault = made.fault(rng.choice(kinds) if shaped else kind, shaped, rng)
-        outcome = None if fault is None else compared(fault, kind, rng.randrange(2**32))
-        message = "no fault" if outcome is None else f"search {outcome.shrunk}, random {outcome.random}"
+        if fault is not None:
+            found.append(compared(case.name, fault, kind, rng.randrange(2**32)))
+        message = f"search {found[-1].shrunk}, random {found[-1].random}" if fault else "no fault"
         print(f"{case.name}, {kind}, {number}: {message}", file=sys.stderr, flush=True)
-        found += [] if outcome is None else [outcome]
     return found
 
 
-def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outcome:
+def compared(case: str, fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outcome:
     """Compare the search with random words on one faulty network."""
     subject = fault.subject
     longest = subject.network.longest
@@ -126,9 +110,9 @@ def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outc
     tried = {length.n: length.words for length in found.judged if length.n}
     mismatch = found.mismatch if found.verdict is Verdict.REFUTED else None
     return Outcome(
-        case=fault.case,
+        case=case,
         kind=kind,
-        weight=fault.change.kind,
+        weight=fault.weight,
         word=" ".join(fault.word),
         wrong=fault.wrong,
         pool=fault.pool,
@@ -143,19 +127,16 @@ def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outc
 def first_wrong(subject: External, tried: dict[int, int], way: str, seed: int) -> int | None:
     """Return the number of random words, in random order, up to the first wrong one; None if all are right.
 
-    `tried` gives the number of words of each length. The certified check must refute the wrong word.
-    """
+    `tried` gives the number of words of each length. The certified check must refute the wrong word."""
     sampler = Sampler(subject, way)
     rng = np.random.default_rng([seed, WAYS.index(way)])
-    words = [word for n, count in tried.items() for word in sampler.words(n, count, rng)]
-    pool = Pool.of(subject, words)
-    order = rng.permutation(len(pool))
+    pool = Pool.of(subject, [word for n, count in tried.items() for word in sampler.words(n, count, rng)])
+    order = rng.permutation(len(pool.words))
     wrong = np.flatnonzero(margins(subject, subject.network, pool)[order] < 0)
     if not len(wrong):
         return None
-    word: Word = pool.words[int(order[wrong[0]])]
-    certain: CheckResult = check_subject(subject, CheckOptions(words=(word,)))
-    assert certain.verdict is Verdict.REFUTED, word
+    word = pool.words[int(order[wrong[0]])]
+    assert check_subject(subject, CheckOptions(words=(word,))).verdict is Verdict.REFUTED, word
     return int(wrong[0]) + 1
 
 
@@ -171,39 +152,30 @@ def render(outcomes: Sequence[Outcome]) -> str:
     rows = []
     for kind in (*KINDS, SHAPE, "all"):
         some = [one for one in outcomes if kind in (one.kind, "all")]
-        if not some:
-            continue
-        share = f"{1e6 * float(np.mean([one.rarity for one in some])):.0f}"
-        lengths = [_middle([one.found for one in some]), _middle([one.shrunk for one in some])]
-        drawn = [sum(one.random[way] is not None for one in some) for way in range(len(WAYS))]
-        found = sum(one.found is not None for one in some)
-        rows.append((kind, *map(str, [len(some), share, found, *drawn, *lengths])))
-    return f"{grid(head, rows, range(1, len(head)))}\n"
-
-
-def _middle(values: Sequence[int | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{median(known):.0f}" if known else ""
-
-
-def read_results(text: str) -> list[Outcome]:
-    """Read the outcomes that `main` wrote as JSON."""
-    return [Outcome(**{**one, "random": tuple(one["random"])}) for one in json.loads(text)]
+        if some:
+            known = [[one.found for one in some if one.found], [one.shrunk for one in some if one.shrunk]]
+            drawn = [sum(one.random[way] is not None for one in some) for way in range(len(WAYS))]
+            share = f"{1e6 * mean(one.rarity for one in some):.0f}"
+            lengths = [f"{median(values):.0f}" if values else "" for values in known]
+            rows.append((kind, *map(str, [len(some), share, len(known[0]), *drawn, *lengths])))
+    return grid(head, rows, range(1, len(head)))
 
 
 def main() -> None:
     """Run all cases, or write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--docs", action="store_true", help=f"render {PAGE.results} into docs/{PAGE.page}")
     given = parser.parse_args()
     if given.docs:
-        into_page(PAGE, render(read_results(RESULTS.read_text(encoding="utf-8"))), MARK)
+        PAGE.write(render(PAGE.read(Outcome)))
         return
-    with ProcessPoolExecutor(given.processes, get_context("spawn")) as crew:
-        outcomes = [outcome for found in crew.map(faults_of, all_cases()) for outcome in found]
-    RESULTS.write_text(json.dumps(list(map(asdict, outcomes)), indent=1) + "\n", encoding="utf-8")
-    print(render(outcomes))
+    tasks = all_cases()
+    found = [one for outcomes in each(faults_of, ((case,) for case in tasks), given.processes) for one in outcomes]
+    names = [case.name for case in tasks]
+    found.sort(key=lambda one: names.index(one.case))
+    PAGE.store(found)
+    print(render(found))
 
 
 if __name__ == "__main__":

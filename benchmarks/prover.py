@@ -1,14 +1,16 @@
-"""The time of a proof, and its growth with the length."""
+"""The time of a proof, and its growth with the length and with the formula."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from time import process_time
+from collections.abc import Mapping
+from functools import partial
+from math import log
+from statistics import linear_regression
+from time import perf_counter, process_time
 
-from benchmarks.commands import HARDSIM, ROOT, Finished, run
+from benchmarks.commands import FLIPFLOP
 from benchmarks.declare import model, tokens
-from benchmarks.results import Figure, Results, Target
+from benchmarks.runner import HARDSIM, ROOT, Case, FailedError, run
 from hardsim.campaign.result import Verdict
 from hardsim.errors import Unsupported
 from hardsim.lang.desugar import desugar
@@ -18,106 +20,98 @@ from hardsim.proving.prove import prove_subject
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.compiled import compile_formula
 from hardsim.targets.opening import read_input
-
-GROUP = "prover"
-FILE = "formulas/flipflop.ltl"
-ALL_TO = 256
-LONG = 4096
-GROWTH = (256, 512, 1024, 2048)
-EXPONENT = 2.1
-"""The limit of the exponent: n^2, and 5 % for the error of a fit to four measured times."""
-
+from hardsim.targets.subject import Subject
 
 SHIPPED_TO = 64
-
-
-def slowest_shipped() -> Figure:
-    """Measure the most processor time that one shipped formula takes in one regime to compile and to prove."""
-    worst, case, failed = 0.0, "", ""
-    for path in sorted((ROOT / "formulas").glob("*.ltl")):
-        given = read_input(str(path))
-        for regime in PROVEN:
-            began = process_time()
-            try:
-                subject = given.compile(ModelOptions(regime))
-            except Unsupported:
-                continue
-            result = prove_subject(subject, SHIPPED_TO)
-            took, one = process_time() - began, f"{path.name}, {regime}"
-            if result.verdict is not Verdict.PROVED:
-                failed = f"failed: {one} is {result.verdict}"
-            worst, case = max((worst, case), (took, one))
-    what = f"every length to {SHIPPED_TO}, the slowest of formulas/*.ltl"
-    return Figure(GROUP, what, case, None if failed else worst, "s", Target(2), failed)
-
-
+SPANS = {"every length to 256": (1, 256), "the length 4,096 alone": (4096, 4096)}
+GROWTH = (256, 512, 1024, 2048)
+EXPONENT = "exponent of the growth"
 LARGE = (85, 170, 430, 800, 1250)
 """Numbers of constraints in the large formulas of one to twenty thousand tokens."""
 ACTIVITIES = 58
 
 
-def large() -> list[Figure]:
-    """Measure the processor time to compile formulas of one to twenty thousand tokens, and to prove them to length
-    64.
+def proved(subject: Subject) -> None:
+    """Prove every length up to `SHIPPED_TO`; raise FailedError if that fails."""
+    verdict = prove_subject(subject, SHIPPED_TO).verdict
+    if verdict is not Verdict.PROVED:
+        raise FailedError(f"{subject.name} is {verdict}")
 
-    Each row names the size of the formula and of its network.
-    """
-    found = []
-    for number in LARGE:
-        text = model(number, ACTIVITIES, props=True)
-        file = parse_text(text)
-        began = process_time()
-        subject = compile_formula(file, ModelOptions())
-        compiled = process_time()
-        result = prove_subject(subject, SHIPPED_TO)
-        proved = process_time()
-        network = subject.model
-        case = (
-            f"{tokens(text):,} tokens, {len(desugar(file).live):,} nodes: {len(network.layers)} layers, "
-            f"{network.dimension:,} coordinates, {network.parameters:,} parameters"
+
+def slowest_shipped(what: str) -> tuple[Mapping[str, float], str]:
+    """Measure the most processor time that one shipped formula takes in one regime to compile and to prove."""
+    times = []
+    for path in sorted((ROOT / "formulas").glob("*.ltl")):
+        given = read_input(str(path))
+        for regime in PROVEN:
+            began = process_time()
+            try:
+                proved(given.compile(ModelOptions(regime)))
+            except Unsupported:
+                continue
+            times.append((process_time() - began, f"{path.name}, {regime}"))
+    worst, case = max(times)
+    return {what: worst}, case
+
+
+def large(number: int, compiling: str, proving: str) -> tuple[Mapping[str, float], str]:
+    """Measure the processor time to compile a formula of `number` constraints, and to prove it; the note names the size
+    of the formula and of its network."""
+    text = model(number, ACTIVITIES, props=True)
+    file = parse_text(text)
+    began = process_time()
+    subject = compile_formula(file, ModelOptions())
+    compiled = process_time()
+    proved(subject)
+    seconds = {compiling: compiled - began, proving: process_time() - compiled}
+    network = subject.model
+    return seconds, (
+        f"{tokens(text):,} tokens, {len(desugar(file).live):,} nodes: {len(network.layers)} layers, "
+        f"{network.dimension:,} coordinates, {network.parameters:,} parameters"
+    )
+
+
+def span(low: int, high: int) -> float:
+    """Return the seconds in which `hardsim prove` proves the lengths `low` to `high`."""
+    began = perf_counter()
+    found = run((*HARDSIM, "prove", FLIPFLOP, "--min-n", str(low), "--max-n", str(high), "--no-tables"))
+    if "PROVED" not in found:
+        raise FailedError(found.strip())
+    return perf_counter() - began
+
+
+def growing() -> tuple[Mapping[str, float], str]:
+    """Measure proofs of single lengths, and the exponent of the growth of their time."""
+    start, seconds = span(1, 1), {n: span(n, n) for n in GROWTH}
+    exponent = growth({n: one - start for n, one in seconds.items()})
+    found = {f"the length {n:,} alone": one for n, one in seconds.items()}
+    return {**found, EXPONENT: exponent}, "without start-up; quadratic growth is 2"
+
+
+def growth(seconds: Mapping[int, float]) -> float:
+    """Return the slope of log time over log length, by least squares; `seconds` without start-up, by length."""
+    if min(seconds.values()) <= 0:
+        raise FailedError("a proof takes no longer than start-up")
+    return linear_regression([*map(log, seconds)], [*map(log, seconds.values())]).slope
+
+
+SLOWEST = f"every length to {SHIPPED_TO}, the slowest regime"
+COMPILE, PROVE = "compile a large formula", f"every length to {SHIPPED_TO} of a large formula"
+CASES = (
+    Case("prover", "formulas/*.ltl", [(SLOWEST, "s", ("≤", 2))], partial(slowest_shipped, SLOWEST)),
+    *(
+        Case(
+            "prover",
+            f"{number} constraints",
+            [(COMPILE, "s", None), (PROVE, "s", ("≤", 60))],
+            partial(large, number, COMPILE, PROVE),
         )
-        failed = "" if result.verdict is Verdict.PROVED else f"failed: {result.verdict}"
-        found.append(Figure(GROUP, "compile a large formula", case, compiled - began, "s"))
-        value = None if failed else proved - compiled
-        found.append(
-            Figure(GROUP, f"every length to {SHIPPED_TO} of a large formula", case, value, "s", Target(60), failed)
-        )
-    return found
-
-
-def span(low: int, high: int) -> Finished:
-    """Run `hardsim prove` on the lengths `low` to `high`."""
-    return run((*HARDSIM, "prove", FILE, "--min-n", str(low), "--max-n", str(high), "--no-tables"))
-
-
-def measure() -> Results:
-    """Measure proofs of every length up to 256, of length 4,096 alone, and the growth of the time with the length."""
-    found = Results()
-    found.figures.append(slowest_shipped())
-    found.figures.extend(large())
-    found.figures.append(_proof(f"every length to {ALL_TO}", span(1, ALL_TO), Target(20)))
-    found.figures.append(_proof(f"the length {LONG:,} alone", span(LONG, LONG), Target(60)))
-    start, *done = span(1, 1), *(span(n, n) for n in GROWTH)
-    for n, one in zip(GROWTH, done, strict=True):
-        found.figures.append(_proof(f"the length {n:,} alone", one, None))
-    slope = growth([(n, one.seconds - start.seconds) for n, one in zip(GROWTH, done, strict=True)])
-    failed = next((f"failed: {one.complaint}" for one in (start, *done) if one.code), "")
-    found.figures.append(replace(slope, value=None, note=failed) if failed else slope)
-    return found
-
-
-def growth(times: list[tuple[int, float]]) -> Figure:
-    """Return the slope of log time over log length, by least squares; `times` are seconds without start-up."""
-    what, case = "exponent of the growth", f"{FILE}, n = {times[0][0]} to {times[-1][0]:,}"
-    if any(seconds <= 0 for _, seconds in times):
-        return Figure(GROUP, what, case, None, "", Target(EXPONENT), "a proof takes no longer than start-up")
-    points = [(math.log(n), math.log(seconds)) for n, seconds in times]
-    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    slope = sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
-    return Figure(GROUP, what, case, slope, "", Target(EXPONENT), "without start-up; quadratic growth is 2")
-
-
-def _proof(what: str, done: Finished, target: Target | None) -> Figure:
-    if done.code or "PROVED" not in done.out:
-        return Figure(GROUP, what, FILE, None, "s", target, f"failed: {done.complaint}")
-    return Figure(GROUP, what, FILE, done.seconds, "s", target)
+        for number in LARGE
+    ),
+    *(
+        Case("prover", FLIPFLOP, [(what, "s", ("≤", target))], lambda what=what: ({what: span(*SPANS[what])}, ""))  # type: ignore[misc]  # a default
+        for what, target in zip(SPANS, (20, 60), strict=True)
+    ),
+    # The limit is n^2, and 5 % for the error of a fit to four measured times.
+    Case("prover", f"{FLIPFLOP}, n = {GROWTH[0]} to {GROWTH[-1]:,}", [(EXPONENT, "", ("≤", 2.1))], growing),
+)

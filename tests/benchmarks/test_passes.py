@@ -1,41 +1,46 @@
-"""Tests of the two passes that the benchmarks compare with, and of how passes are timed."""
+"""Tests of the passes that the benchmarks compare with: they are the definition, and their answers are checked."""
 
-from collections.abc import Callable
-from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.dense import DensePass, hidden
-from benchmarks.naive import NaivePass, sees
-from benchmarks.timing import Answers, Pass, WrongAnswerError, measure
-from tests.support.model import Mask, Transformer
+from benchmarks import external, passes
+from benchmarks.dense import DensePass, hidden, naive
+from benchmarks.external import SHAPES, PlainPass
+from benchmarks.passes import CHECKED, DENSE, FLOAT32, LANGUAGES, Work, compare, costs
+from benchmarks.runner import FailedError
+from hardsim.network.dense import arrays_of
+from hardsim.run.dense_exact import DenseForward
+from tests.support.dense_networks import made
+from tests.support.model import Mask, MpArithmetic, Transformer
 from tests.support.networks import ALPHABET, context, dense_forward, transformers
 
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(transformers(), words)
-@pytest.mark.slow
-def test_the_naive_pass_is_the_definition(model: Transformer, word: list[str]) -> None:
+def test_dense_passes_are_the_definition(model: Transformer, word: list[str]) -> None:
     n = len(word)
     expected = dense_forward(model, word)[model.reading_index(n)][model.output]
-    found = NaivePass(model, n, 50).run(word)
-    assert abs(found - expected) <= max(1, abs(expected)) * context.mpf(10) ** -35
+    for network, error in ((DensePass(model, n), 1e-7), (naive(model, n, 50), context.mpf(10) ** -35)):
+        found = network.run(network.numbers([word, word]))
+        assert abs(found - expected).max() <= max(1, abs(expected)) * error
 
 
 @settings(max_examples=25, deadline=None)
-@given(transformers(), st.lists(words, min_size=1, max_size=3))
-def test_the_dense_pass_is_the_definition_up_to_float64(model: Transformer, some: list[list[str]]) -> None:
-    n = len(some[0])
-    same = [word for word in some if len(word) == n]
-    network = DensePass(model, n)
-    for word, value in zip(same, network.run(network.numbers(same)), strict=True):
-        expected = dense_forward(model, word)[model.reading_index(n)][model.output]
-        assert abs(value - expected) <= max(1, abs(expected)) * 1e-7
+@given(transformers(), words)
+def test_the_batched_pass_is_the_definition_up_to_float64(model: Transformer, word: list[str]) -> None:
+    pytest.importorskip("torch", reason="the extra bench")
+    from benchmarks.batched import BatchedPass
+
+    network = BatchedPass(model, len(word), "float64")
+    expected = dense_forward(model, word)[model.reading_index(len(word))][model.output]
+    assert abs(network.run(network.numbers([word]))[0] - expected) <= max(1, abs(expected)) * 1e-7
 
 
 @pytest.mark.parametrize("mask", list(Mask))
@@ -44,59 +49,87 @@ def test_masks(mask: Mask, bos: bool) -> None:
     size = 5
     for i in range(size):
         seen = {j - 1 for j in mask.visible(i + 1, size)} | ({0} if bos else set())
-        assert {j for j in range(size) if sees(mask, i, j, bos)} == seen
         assert set(np.flatnonzero(hidden(mask, size, bos)[i] == 0).tolist()) == seen
 
 
-def giving(answers: Answers, log: list[str], name: str) -> Callable[[], Callable[[], Answers]]:
-    def run() -> Answers:
-        log.append(f"run {name}")
-        return answers
-
-    def start() -> Callable[[], Answers]:
-        log.append(f"start {name}")
-        return run
-
-    return start
+@pytest.mark.parametrize("network", [made(rows=9), SHAPES[1].network(6)])
+def test_the_plain_pass_is_the_definition_up_to_float64(network: Any) -> None:
+    tokens, places = np.array([[0, 3, 2, 1, 1, 2], [1, 1, 0, 3, 0, 0]]), np.array([5, 2])
+    exact = DenseForward(network, MpArithmetic(30))
+    expected = np.array([exact.run(6, row.tolist(), range(6)) for row in tokens], dtype=np.float64)
+    plain = PlainPass(network)
+    assert np.abs(plain.run(tokens) - expected).max() < 1e-12
+    assert np.abs(plain.run(tokens, places) - expected[[0, 1], places][:, None]).max() < 1e-12
 
 
-def test_passes_are_timed_in_turns() -> None:
-    log: list[str] = []
-    passes = [
-        Pass("warm", 3, 2, giving([True, False, True], log, "warm"), warm=True),
-        Pass("cold", 1, 3, giving([True], log, "cold")),
-    ]
-    warm, cold = measure("g", "case", 7, passes, [True, False, True])
-    turns = ["run warm", "start cold", "run cold"]
-    assert log == ["start warm", "run warm", *turns, *turns, "start cold", "run cold"]
-    assert (warm.agreed, warm.words, warm.repeats, warm.n) == (3, 3, 2, 7)
-    assert (cold.agreed, cold.words, cold.setup) == (1, 1, 0.0)
-    assert 0 <= warm.seconds < 1
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_pass_answers_what_is_right(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(language, 16, 12)
+    assert {True, False} == set(work.truth)
+    for run in (work.checked(), work.certified(), work.plain(DensePass(work.network, 16))):
+        assert run() == work.truth
+    for one_by_one in (partial(work.one_by_one, "ball"), partial(work.one_by_one, "mpmath")):
+        assert one_by_one(2) == work.truth[:2]
+    assert work.naive(1, 30) == work.truth[:1]
 
 
-def test_what_a_pass_does_not_know_is_counted() -> None:
-    (cost,) = measure("g", "case", 1, [Pass("p", 3, 1, giving([True, None, None], [], "p"))], [True, True, False])
-    assert (cost.agreed, cost.undecided) == (1, 2)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_torch_answers_what_is_right_of_short_words(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="the extra bench")
+    from benchmarks import batched
+
+    work = Work(language, 16, 12)
+    assert work.torch("float32")() == work.torch("float64")() == work.truth
+    monkeypatch.setattr(batched, "CELLS", 1)  # one word at a time
+    assert work.torch("float64")() == work.truth
 
 
-def test_a_wrong_answer_is_an_error() -> None:
-    with pytest.raises(WrongAnswerError, match="p is wrong on 1 words"):
-        measure("g", "case", 1, [Pass("p", 2, 1, giving([True, True], [], "p"))], [True, False])
-    with pytest.raises(WrongAnswerError, match="gave 1 answers on 2 words"):
-        measure("g", "case", 1, [Pass("p", 2, 1, giving([True], [], "p"))], [True, False])
+def test_without_torch_its_rows_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(passes, "find_spec", lambda name: None)
+    seconds, note = passes.alternatives("PARITY", 16, 12, 1)
+    assert ({*seconds}, note) == ({CHECKED, DENSE}, "")
+    assert "torch is not installed: its rows are left out" in capsys.readouterr().err
 
 
-def test_a_cost_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 1.0, 10.0, 19.0, 20.0, 22.0])  # 1, 9 and 2 seconds on two words
-    monkeypatch.setattr("benchmarks.timing.process_time", lambda: next(clock))
-    (cost,) = measure("g", "case", 1, [Pass("p", 2, 3, giving([True, True], [], "p"))], [True, True])
-    assert cost.seconds == 1
+def test_wrong_answers() -> None:
+    work = Work("PARITY", 4, 4)
+    wrong = [not answer for answer in work.truth]
+    unknown: passes.Answers = [None, *work.truth[1:]]
+    seconds, note = costs(work, {FLOAT32: lambda: wrong, CHECKED: lambda: unknown}, [1, 1])
+    assert seconds.keys() == {FLOAT32, CHECKED}
+    assert note == f"{FLOAT32} wrong on {len(wrong)} of {len(wrong)}; {CHECKED} undecided on 1 of {len(wrong)}"
+    with pytest.raises(FailedError, match=rf"exact is wrong on {len(wrong)} words"):
+        costs(work, {CHECKED: lambda: wrong}, [1])
 
 
-def test_plain_floats_may_be_wrong() -> None:
-    (cost,) = measure("g", "case", 1, [Pass("p", 2, 1, giving([True, True], [], "p"), exact=False)], [True, False])
-    assert (cost.agreed, cost.undecided) == (1, 0)
+def test_rates_are_compared_with_the_definition() -> None:
+    def last(word: str) -> bool:
+        return word[-1] == "1"
+
+    some = ["10", "11", "01"]
+    compare({"right": [False, True, True]}, some, last)
+    for answers, message in (
+        ([True, True, True], "wrong on 1 words"),
+        ([False, True, True, True], "4 answers on 3 words"),
+    ):
+        with pytest.raises(FailedError, match=message):
+            compare({"rate": answers}, some, last)
 
 
-def test_a_threshold_is_a_rational() -> None:
-    assert bool(context.mpf(1) / 2 > Fraction(1, 2)) is False
+def test_long_words_are_answered() -> None:
+    assert passes.long_words("long", 2, 40)[0]["long"] > 0
+
+
+def test_external_networks() -> None:
+    seconds, _ = external.measure(SHAPES[1], 16, 4, 1)
+    assert seconds.keys() == {external.CERTIFIED, external.PLAIN}
+    assert 3e6 < 4 * sum(array.size for array in arrays_of(SHAPES[2].network(150))) < 4e6
+
+
+def test_a_pass_that_is_far_off_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = PlainPass.run
+    monkeypatch.setattr(external.PlainPass, "run", lambda self, tokens: true(self, tokens) + 1e-6)
+    with pytest.raises(FailedError, match="far from an enclosure"):
+        external.measure(SHAPES[0], 16, 4, 1)

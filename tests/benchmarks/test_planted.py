@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -11,17 +10,12 @@ import numpy as np
 import pytest
 
 from benchmarks import faults, handmade
-from benchmarks.faults import Change, Planter, Pool, Sampler, margins, outputs
+from benchmarks.faults import Change, Planter, Pool, Sampler, margins
 from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
-from benchmarks.planted import MARK, RESULTS, WAYS, Outcome, first_wrong, read_results, render
-from benchmarks.table import END
+from benchmarks.planted import PAGE, WAYS, Outcome, first_wrong, render
 from hardsim.network.dense import arrays_of
-from hardsim.run.dense_exact import DenseForward
 from tests.support.check import CheckOptions, External, Verdict, check_subject
-from tests.support.dense_networks import made
-from tests.support.model import MpArithmetic
 
-ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = {case.name: case.subject for case in cases()}
 BLANK = DECAY * ROWS + 20
 """Difference between the scores of another symbol and of a blank."""
@@ -94,20 +88,10 @@ def test_faults_leave_short_words_right(monkeypatch: pytest.MonkeyPatch) -> None
         assert not (margins(case.subject, network, planter.short) < 0).any()
 
 
-def test_the_plain_pass_is_the_definition_up_to_float64() -> None:
-    network = made(rows=9)
-    tokens = np.array([[0, 3, 2, 1, 1, 2], [1, 1, 0, 3, 0, 0]])
-    exact = DenseForward(network, MpArithmetic(30))
-    expected = [exact.run(6, row.tolist(), [place])[0] for row, place in zip(tokens, (5, 2), strict=True)]
-    found = outputs(network, tokens, np.array([5, 2]))
-    assert np.abs(found - np.array(expected, dtype=np.float64)).max() < 1e-12
-
-
 @pytest.mark.parametrize("each", WAYS)
 def test_random_words_are_those_of_the_language(each: str) -> None:
     """Brackets have 6 prefixes of 4 symbols. With equally likely letters, each branch has half of its parent's
-    chance.
-    """
+    chance."""
     words = Sampler(SUBJECTS["depth"], each).words(4, 6000, np.random.default_rng(0))
     shares = {word: Fraction(1, 6) for word in ("aaaa", "aaab", "aaba", "aabb", "abaa", "abab")}
     if each == "letters":
@@ -136,9 +120,5 @@ def test_a_row_for_each_kind() -> None:
     assert rows.count(["all", "2", "10", "1", "0", "2", "30", "24"]) == 1
 
 
-def test_the_documentation_shows_what_was_found() -> None:
-    text = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
-    shown = text.partition(MARK)[2].partition(END)[0]
-    outcomes = read_results(RESULTS.read_text(encoding="utf-8"))
-    assert shown.strip() == render(outcomes).strip(), "run python -m benchmarks.planted --docs"
-    assert len(outcomes) >= 50
+def test_there_are_many_faults() -> None:
+    assert len(PAGE.read(Outcome)) >= 50

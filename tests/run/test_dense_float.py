@@ -181,7 +181,7 @@ def test_a_plain_pass_agrees(shape: Any) -> None:
     network = shape.network(n)
     tokens = np.random.default_rng(1).integers(0, 8, size=(3, n))
     mid, rad = DenseFloat(network).run(n, tokens, slice(None))
-    assert np.abs(mid - PlainPass(network, n).run(tokens)).max() < 1e-9
+    assert np.abs(mid - PlainPass(network).run(tokens)).max() < 1e-9
     assert rad.max() < (1e-8 if shape.width == 16 else 1e-3)
 
 
