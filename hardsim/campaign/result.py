@@ -725,8 +725,8 @@ class CheckResult(Record):
     """The first word on which the network reached no answer."""
     proof: str | None = None
     """The prover's result for all words, or why it was not run; None where the answers do not agree."""
-    unasked: Unwritten[NoProof | None] = None
-    """The reason why the prover was not run; None where it was run, or the answers do not agree."""
+    unproved: Unwritten[NoProof | None] = None
+    """The reason why there is no proof, if `proof` says that."""
     shown: Shown | None = None
     """A few short words with their answers; None where the answers do not agree."""
     parting: Parting | None = None

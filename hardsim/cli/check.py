@@ -129,13 +129,12 @@ class Work:
     def _weaker(self, result: CheckResult) -> str:
         """Return a message that the verdict is weaker than `--require` asks for, with advice; empty if it is strong
         enough."""
-        expected = REQUIRED[self.current.request.require]
+        expected, why = REQUIRED[self.current.request.require], result.unproved
         if expected is None or not result.agreed or result.verdict.reaches(expected):
             return ""
         if expected is Verdict.PROVED:
-            advice = "The prover found no proof: `hardsim prove` shows why."
-            if result.unasked is not None:
-                advice = f"The prover was not used: {result.unasked.reason}."
+            found = "The prover found no proof" if why is None or why.asked else "The prover was not used"
+            advice = f"{found}: {'`hardsim prove` shows why' if why is None else why.reason}."
         elif result.engine == MPMATH:
             advice = f"mpmath has no error bounds: use --engine {AUTO}, the default."
         elif not result.words:

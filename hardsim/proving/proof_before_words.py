@@ -15,6 +15,7 @@ from hardsim.campaign.interrupts import to_the_report
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
+from hardsim.lang.pretty import shortened
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
 from hardsim.proving.prove import ProofResult, prover_of
@@ -27,6 +28,8 @@ LONGEST = 64
 """The largest length up to which a check asks the prover: its cost grows with the square of the length."""
 MOST_POSITIONS = 256
 """Most positions of the padded word for which a check asks the prover about a program."""
+LINE = 120
+"""Largest number of characters of a reason why there is no proof."""
 
 TOO_LONG = NoProof(f"a check asks the prover only up to length {LONGEST}")
 TOO_WIDE = NoProof(f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included")
@@ -49,7 +52,7 @@ def check_with_proof(
     for `check_subject`; Contradiction if a word contradicts a proof."""
     claim = subject.prover()
     if isinstance(claim, NoProof):
-        return _not_asked(check_subject(subject, options, progress, crew, memory), claim)
+        return _without_proof(check_subject(subject, options, progress, crew, memory), replace(claim, asked=False))
     result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
     return replace(result, constant=constant_reach(claim, result))
 
@@ -64,33 +67,34 @@ def _combined(
         lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
     )
     if not proofs:
-        return result if unasked is None else _not_asked(result, unasked)
-    verdict, reach = proofs[0].verdict, proofs[0].reach
+        return result if unasked is None else _without_proof(result, replace(unasked, asked=False))
+    reach, why = proofs[0].reach, proofs[0].unproved
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):
         return replace(result, proof=reach if by_heads else result.proof)
-    if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
+    if why is None and result.verdict is Verdict.REFUTED:
         return _contradicted(claim, options, result)
-    if not by_heads:
-        if verdict is not Verdict.PROVED and result.agreed and not result.partial:
-            return replace(result, proof="not proved: `hardsim prove` says why")
-        if verdict is not Verdict.PROVED or result.partial or result.verdict is not Verdict.CERTIFIED:
-            return result
-        return replace(result, verdict=Verdict.PROVED, reach=f"{reach}; and {result.reach}")
-    if result.partial:
+    if by_heads and result.partial:
         return replace(result, proof=reach)
-    if verdict is not Verdict.PROVED:
-        return replace(result, proof="not proved: `hardsim prove` says why")
-    # Undecided words leave the proof as it is: the reach of a proof is about all words.
-    words = result.reach if result.verdict is Verdict.UNDECIDED else f"on {result.reach}"
-    return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
-
-
-def _not_asked(result: CheckResult, why: NoProof) -> CheckResult:
-    """Return a complete result in which the answers agree with the reason why the prover was not asked."""
-    if not result.agreed or result.partial:
+    if why is not None:
+        return _without_proof(result, why, by_heads)
+    if by_heads:
+        # Undecided words leave the proof as it is: the reach of a proof is about all words.
+        words = result.reach if result.verdict is Verdict.UNDECIDED else f"on {result.reach}"
+        return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
+    if result.partial or result.verdict is not Verdict.CERTIFIED:
         return result
-    return replace(result, proof=f"not asked: {why.reason}", unasked=why)
+    return replace(result, verdict=Verdict.PROVED, reach=f"{reach}; and {result.reach}")
+
+
+def _without_proof(result: CheckResult, why: NoProof, always: bool = False) -> CheckResult:
+    """Return a result with the reason why there is no proof, on one line; only a complete result in which the answers
+    agree, unless `always`."""
+    if not always and (result.partial or not result.agreed):
+        return result
+    if len(why.reason) > LINE:
+        why = replace(why, reason=f"{shortened(why.reason, LINE)} (`hardsim prove` shows all of it)")
+    return replace(result, proof=why.summary, unproved=why)
 
 
 def _unasked(claim: Claim, options: CheckOptions) -> NoProof | None:

@@ -197,6 +197,15 @@ class ProofResult(SubjectRecord):
         return verdict_summary(self.verdict, self.input, self.reach, self.mismatch.word if self.mismatch else None)
 
     @property
+    def unproved(self) -> NoProof | None:
+        """The reason why the claim is not proved; None if it is."""
+        if self.verdict is Verdict.PROVED:
+            return None
+        failing = (f"at length {length.n}, {length.reason}" for length in self.lengths if not length.proved_by)
+        reason = next(failing, None) if self.proof is None else self.proof.reason
+        return NoProof(reason or self.reach)
+
+    @property
     def every_length(self) -> bool:
         """True if the verdict is PROVED for the words of every length."""
         argument = self.all_n or self.argument

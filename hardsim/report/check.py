@@ -342,8 +342,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     """Print the verdict with its reach. For a failure, also print the failing word on a line of its own, the answers,
     the place where they differ, the next step, and a command that shows more."""
     print_reach(screen, result)
-    if result.verdict is Verdict.CERTIFIED and result.unasked is not None:
-        screen.line(f"  not PROVED: {result.unasked.reason}", hang=2)
+    if result.verdict is Verdict.CERTIFIED and result.unproved is not None:
+        screen.line(f"  not PROVED: {result.unproved.reason}", hang=2)
     if result.undecided_word is not None:
         screen.word("The first of these words", result.undecided_word, alphabet)
         screen.line(f"  {next_arithmetic(result.engine, result.kind == 'network')}")
@@ -600,9 +600,9 @@ def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
     """Print the reasons why results are CERTIFIED and not PROVED, each reason once with the inputs that it concerns."""
     reasons: dict[str, list[str]] = {}
     for result in results:
-        if result.verdict is Verdict.CERTIFIED and result.proof is not None:
-            reason = result.proof if result.unasked is None else result.unasked.reason
-            reasons.setdefault(reason, []).append(named(basename(result.input), result.model.regime))
+        if result.verdict is Verdict.CERTIFIED and result.unproved is not None:
+            name = named(basename(result.input), result.model.regime)
+            reasons.setdefault(result.unproved.reason, []).append(name)
     if reasons:
         screen.raw()
     for reason, names in reasons.items():

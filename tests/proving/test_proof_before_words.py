@@ -95,7 +95,8 @@ def test_the_prover_runs_up_to_a_length(lengths_proved: list[int]) -> None:
 
 def test_without_a_proof_the_words_decide(lengths_proved: list[int]) -> None:
     result = check_with_proof(unproved(), CheckOptions(max_n=4))
-    assert (result.verdict, result.proof) == (Verdict.CERTIFIED, "not proved: `hardsim prove` says why")
+    reason = known(prove_subject(unproved(), 4).unproved).reason
+    assert (result.verdict, result.proof) == (Verdict.CERTIFIED, f"not proved: {reason}")
     assert result.reach == check_subject(unproved(), CheckOptions(max_n=4)).reach
     wrong = check_with_proof(since(beta="1"), CheckOptions(max_n=4))
     assert (wrong.verdict, lengths_proved) == (Verdict.REFUTED, [4, 4])

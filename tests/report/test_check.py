@@ -230,10 +230,10 @@ def test_the_summary_counts_and_shows_extremes() -> None:
     assert summary_row(empty)[1:] == ["0", "–", "–"]
     assert printed(print_unproved, [RESULT, empty, RESULT]) == ""
     why = NoProof("it is a model")
-    unproved = [replace(MODEL, input=f"dir/{name}", proof="not asked", unasked=why) for name in ("one", "two")]
-    text = printed(print_unproved, [*unproved, replace(MODEL, proof="not proved"), RESULT])
+    unproved = [replace(MODEL, input=f"dir/{name}", unproved=why) for name in ("one", "two")]
+    text = printed(print_unproved, [*unproved, replace(MODEL, unproved=NoProof("no law")), RESULT])
     assert "2 CERTIFIED and not PROVED: it is a model\n  one, two\n" in text
-    assert "1 CERTIFIED and not PROVED: not proved\n  model.ahat.json\n" in text
+    assert "1 CERTIFIED and not PROVED: no law\n  model.ahat.json\n" in text
 
 
 def test_of_several_results_each_has_a_row_unless_it_failed() -> None:

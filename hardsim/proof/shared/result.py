@@ -136,9 +136,16 @@ class NotProved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NoProof:
-    """Value in place of a proof, or of what a proof needs, where there is none: the reason, as text."""
+    """Value in place of a proof, or of what a proof needs, where there is none: the reason, as text, and whether the
+    prover was asked at all."""
 
     reason: str
+    asked: bool = True
+
+    @property
+    def summary(self) -> str:
+        """`not proved` or `not asked`, with the reason."""
+        return f"not {'proved' if self.asked else 'asked'}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
