@@ -34,9 +34,9 @@ from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import REGIMES
-from hardsim.proving.prove import prove_subject
+from hardsim.proof.formulas.network import prove
 from hardsim.targets.claims import Claim, HeadsClaim
-from hardsim.targets.subject import Subject
+from hardsim.targets.subject import Subject, own_predicates
 
 LONGEST = 64
 """Largest length for which the prover is asked, unless a wrong word is longer."""
@@ -93,7 +93,9 @@ def _right_to(subject: Subject, result: CheckResult, wrong: int | None) -> tuple
     end = min(result.max_n if wrong is None else wrong - 1, LONGEST)
     if subject.against is not None or tried >= end or not subject.own:
         return tried, False
-    found = _last(tried, end, lambda n: _proved(subject, n))
+    # What the check asked the prover is not asked again.
+    failed = result.max_n if result.unproved is not None and result.unproved.asked else None
+    found = _last(tried, end, lambda n: n != failed and _proved(subject, n))
     return (found, True) if found > tried else (tried, False)
 
 
@@ -109,8 +111,9 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def _proved(subject: Subject, n: int) -> bool:
+    """Return True if every word up to length n is proved right; no word is run."""
     try:
-        return prove_subject(subject, n, search=0).verdict is Verdict.PROVED
+        return prove(subject.model, subject.program, n, desugar(subject.file), own_predicates(subject.file)).proved
     except HardsimError:
         return False
 
