@@ -14,6 +14,7 @@ from math import isqrt
 from typing import Final, TypeAlias
 
 from hardsim.errors import OutOfRange, Source
+from hardsim.kept import kept
 from hardsim.lang import ast
 from hardsim.lang.arith import Expression, Function, Valuing, read_tree
 
@@ -91,6 +92,7 @@ def compile_predicate(source: Source, predicate: ast.UserPredicate) -> OwnPredic
     return OwnPredicate(predicate, source, condition)
 
 
+@kept
 def user_predicates(file: ast.FormulaFile) -> dict[str, OwnPredicate]:
     """Return the predicates that a file defines, by name. Raises SourceError at the first mistake in one of them."""
     return {predicate.name: compile_predicate(file.source, predicate) for predicate in file.predicates}
