@@ -3,7 +3,6 @@
 from dataclasses import replace
 from fractions import Fraction
 
-import jsonschema
 import pytest
 
 from hardsim.campaign.result import Growth, Tie, Violation
@@ -22,8 +21,6 @@ from hardsim.report.plot import draw, name_of
 from hardsim.targets.result import ModelFacts
 from tests.report.screens import printed
 from tests.support.check import Verdict
-from tests.support.documents import valid, validator_of
-from tests.support.mistakes import raised
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
 
@@ -104,19 +101,6 @@ def test_short_reports() -> None:
     assert [line.split()[1] for line in lines if line.startswith("dir/")] == ["yes", "NO"]
     text = printed(print_summary, [RESULT, replace(RESULT, lengths=())])
     assert text.count("dir/model") == 1  # the other has nothing to show
-
-
-def test_json_meets_the_schema() -> None:
-    validator = validator_of("BoundResult")
-    for result in (
-        RESULT, FORMULA, replace(RESULT, lengths=()), replace(RESULT, partial=True, refuted=("a",)),
-        replace(RESULT, violation=Violation("x", 2, None, TINY, HALF), verdict=Verdict.REFUTED),
-    ):  # fmt: skip
-        document = valid(result)
-        for key in document:
-            with pytest.raises(jsonschema.ValidationError):
-                validator.validate({other: value for other, value in document.items() if other != key})
-    raised(jsonschema.ValidationError, validator.validate, RESULT.to_dict() | {"regime": "warm"})
 
 
 @pytest.mark.slow

@@ -165,13 +165,9 @@ def test_how_other_answers_are_read() -> None:
 
 
 def test_json_meets_the_schema(formula: ModelReport) -> None:
-    for report in (formula, model(warnings=("it may overflow",))):
-        found = valid(report)
-        for key in found:
-            less = {other: value for other, value in found.items() if other != key}
-            assert not validator_of("ModelReport").is_valid(less)
-        found["program"]["layers"] = None
-        assert not validator_of("ModelReport").is_valid(found)
+    found = valid(model(warnings=("it may overflow",)))
+    found["program"]["layers"] = None
+    assert not validator_of("ModelReport").is_valid(found)
     shown = valid(formula)
     assert (shown["formula"], shown["title"], shown["warnings"]) == ("!O a", None, [])
     assert shown["layers"][0]["heads"][0] | {"bounds": []} == {
