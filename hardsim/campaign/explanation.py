@@ -20,7 +20,6 @@ from hardsim.campaign.result import CheckResult, Mapped, Mismatch, Parting, Show
 from hardsim.campaign.words import enumerate_words, structured_words
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.crasp.crasp_parser import CraspLayout
 from hardsim.lang.files import FormulaLayout
 from hardsim.lang.valuations import Valuations
@@ -198,8 +197,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
     if budget is not None and file is not None:
         regime = REGIMES.get(subject.program.regime, REGIMES[DEFAULT_REGIME])
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
-        usual = budget.temperature == parse_arith(regime.temperature)
-        options["--tau"] = None if usual else str(budget.temperature)
+        options["--tau"] = None if budget.temperature == regime.temperature else str(budget.temperature)
         alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position
         read_at = "last" if alone else FormulaLayout(file.source).value("at") or "last"
         # an expression is printed in the default dialect

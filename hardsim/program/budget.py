@@ -16,7 +16,7 @@ from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import lower
 from hardsim.program.hard_attention import Head, Kind, Program
-from hardsim.program.regimes import REGIMES, expression
+from hardsim.program.regimes import REGIMES
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
 
@@ -105,7 +105,7 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
             f"the temperature {tau} depends on {external[0]}, but regime '{regime.name}' {reason}",
             hint=f"Write it with {regime.variable}, such as {regime.temperature}.",
         )
-    return Budget(beta or DEFAULT_BETA, tau or expression(regime.temperature), fixed=beta is not None)
+    return Budget(beta or DEFAULT_BETA, tau or regime.temperature, fixed=beta is not None)
 
 
 @lru_cache(maxsize=1024)

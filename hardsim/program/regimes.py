@@ -46,6 +46,10 @@ def expression(text: str) -> Arith:
     return parse_arith(text, ("i", "n"), "<built in>")
 
 
+PLAIN = expression("1")
+"""The temperature of plain softmax."""
+
+
 @dataclass(frozen=True, slots=True)
 class Regime:
     """One row of the table above.
@@ -59,7 +63,7 @@ class Regime:
     theorems: str
     summary: str
     causal: bool = False
-    temperature: str = "1"
+    temperature: Arith = PLAIN
     variable: Literal["n", "i"] | None = None
     scale: str = ONE
     ramp: str = "i/n"
@@ -105,7 +109,7 @@ REGIMES: dict[str, Regime] = {
             "temperature",
             "Theorems 12a and 15a",
             f"softmax at temperature 1/n, {_BOUNDED_KEYS}, any mask",
-            temperature="1/n",
+            temperature=expression("1/n"),
             variable="n",
             look_up=("i", "i^2"),
         ),
@@ -127,7 +131,7 @@ REGIMES: dict[str, Regime] = {
             "Theorems 13c and 16a",
             f"softmax at temperature 1/i^2, {_BOUNDED_KEYS}, future-masked, no dependence on n",
             causal=True,
-            temperature="1/i^2",
+            temperature=expression("1/i^2"),
             variable="i",
             ramp="1/i",
             slope=-HALF,

@@ -283,7 +283,7 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     unsure = "" if facts.specified else SAYS
     regime = REGIMES[program.regime]
     # The summary names the regime's own temperature, and --tau or the file may have another.
-    other = "" if facts.temperature == regime.temperature else f"; here at temperature {facts.temperature}"
+    other = "" if facts.temperature == str(regime.temperature) else f"; here at temperature {facts.temperature}"
     return [
         *titles(report),
         ("read at", f"the {facts.at} position"),

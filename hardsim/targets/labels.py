@@ -143,8 +143,7 @@ def regimes_of(program: Program, temperature: Arith | None) -> list[str]:
     The regime that the file names comes first, then those that have this temperature by default."""
     found = [name for name, regime in REGIMES.items() if _fits(program, temperature, regime)]
     # Several regimes can have the same weights; the file's own name for the regime is then kept.
-    usual = str(temperature)
-    return sorted(found, key=lambda name: (name != program.regime, REGIMES[name].temperature != usual))
+    return sorted(found, key=lambda name: (name != program.regime, REGIMES[name].temperature != temperature))
 
 
 def _fits(program: Program, temperature: Arith | None, regime: Regime) -> bool:
@@ -159,7 +158,7 @@ def _fits(program: Program, temperature: Arith | None, regime: Regime) -> bool:
 def _can_have(regime: Regime, temperature: Arith) -> bool:
     """Return True if --tau can give a regime this temperature."""
     if regime.variable is None:
-        return str(temperature) == regime.temperature
+        return temperature == regime.temperature
     return temperature.variables <= {regime.variable}
 
 

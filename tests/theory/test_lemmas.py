@@ -96,7 +96,7 @@ def test_lemma_8_per_position_for_every_pattern_of_q(regime: Regime, side: Any) 
 @pytest.mark.parametrize("regime", REGIMES.values(), ids=str)
 def test_the_four_regimes_fall_by_half_of_beta_a_position_and_none_does_not(regime: Regime) -> None:
     rates = [
-        expression(regime.decay).evaluate(i=i, n=n) / expression(regime.temperature).evaluate(i=i, n=n)
+        expression(regime.decay).evaluate(i=i, n=n) / regime.temperature.evaluate(i=i, n=n)
         for n in range(1, 40)
         for i in range(1, n + 1)
     ]
