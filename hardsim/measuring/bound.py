@@ -619,7 +619,7 @@ class _Report:
         ties = () if self.prepared is None else self.prepared.ties
         word = None if self.prepared is None else self.prepared.undecided
         undecided = None if word is None else hard_undecided(subject, word)
-        verdict, reach = self._verdict(lengths, violation, refuted, undecided)
+        verdict, reach = self._verdict(violation, refuted, undecided)
         return BoundResult(
             input=subject.name,
             sha256=subject.sha256,
@@ -646,11 +646,7 @@ class _Report:
         )
 
     def _verdict(
-        self,
-        lengths: Sequence[BoundLength],
-        violation: Violation | None,
-        refuted: Mismatch | None,
-        undecided: HardUndecided | None,
+        self, violation: Violation | None, refuted: Mismatch | None, undecided: HardUndecided | None
     ) -> tuple[Verdict, str]:
         found: list[tuple[bool, str]] = []
         if violation is not None:
@@ -662,16 +658,16 @@ class _Report:
         if found:
             return contradiction(found)
         unsettled = next(filter(None, (one.unsettled for one in self.findings)), "")
-        if not lengths or unsettled:
-            message = unsettled
-            if unsettled == NO_ANSWER and undecided is not None:
-                message = undecided.summary
-            return Verdict.UNDECIDED, message if lengths else "no word was tried"
-        words = sum(length.words for length in lengths)
+        if not self.findings:
+            return Verdict.UNDECIDED, "no word was tried"
+        if unsettled:
+            why = undecided.summary if unsettled == NO_ANSWER and undecided is not None else unsettled
+            return Verdict.UNDECIDED, why
+        words = sum(found.row.words for found in self.findings)
         what = "every declared gap" if self.expected.gap else "every declared gap and every error bound"
         if any(found.void for found in self.findings):
             what += " that is not void"
-        holds = f"{what} holds on {words:,} words up to length {lengths[-1].n}"
+        holds = f"{what} holds on {words:,} words up to length {self.findings[-1].row.n}"
         if self.options.engine == MPMATH and not self.expected.gap:
             return Verdict.OBSERVED, f"{holds}, {HOW[MPMATH]}"
         return Verdict.CERTIFIED, holds

@@ -569,12 +569,8 @@ def least(values: Floats, words: Sequence[Word]) -> HeadLeast | None:
 # ---- all heads ----
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """One batch that is kept until classes are inferred: its tokens, and the argmax of each head."""
-
-    tokens: Integers
-    argmax: Sequence[Integers]
+_Kept: TypeAlias = tuple[Integers, Sequence[Integers]]
+"""One batch that is kept until classes are inferred: its tokens, and the argmax of each head."""
 
 
 class _Heads:
@@ -630,9 +626,8 @@ class _Heads:
             for tally, one, counted, kinds in found:
                 tally.add(n, words, one, counted, kinds)
                 said.append(np.where(one.certain & counted, one.argmax, -1))
-            self._remember(_Kept(tokens, said))
-            before = self.tried[n]
-            self.tried[n] = HeadsLength(n, before.words + len(words), before.possible, before.exhaustive)
+            self._remember((tokens, said))
+            self.tried[n] = replace(self.tried[n], words=self.tried[n].words + len(words))
         if self.progress is not None:
             self.progress(Progress(n, sum(one.words for one in self.tried.values()), self.total, 0))
 
@@ -641,9 +636,10 @@ class _Heads:
             self._hold(batch)
             return
         self.kept.append(batch)
-        self.room -= batch.tokens.size * max(1, len(self.tallies))
-        for tally, argmax in zip(self.tallies, batch.argmax, strict=True):
-            tally.learn(batch.tokens, argmax)
+        tokens, argmaxes = batch
+        self.room -= tokens.size * max(1, len(self.tallies))
+        for tally, argmax in zip(self.tallies, argmaxes, strict=True):
+            tally.learn(tokens, argmax)
         # Memory is used up: classes are inferred from these queries, and later batches are counted at once.
         if self.room < 0:
             self._settle()
@@ -657,8 +653,8 @@ class _Heads:
             self._hold(batch)
 
     def _hold(self, batch: _Kept) -> None:
-        for tally, argmax in zip(self.tallies, batch.argmax, strict=True):
-            tally.require(batch.tokens, argmax, self.start)
+        for tally, argmax in zip(self.tallies, batch[1], strict=True):
+            tally.require(batch[0], argmax, self.start)
 
     def result(self, partial: bool) -> HeadsResult:
         """Return the result over the words tried."""
@@ -667,10 +663,7 @@ class _Heads:
         subject, network = self.subject, self.subject.network
         tried = tuple(one for one in self.tried.values() if one.words)
         if partial:  # the last length may be cut short
-            tried = tuple(
-                HeadsLength(one.n, one.words, one.possible, one.exhaustive and one.words == one.possible)
-                for one in tried
-            )
+            tried = tuple(replace(one, exhaustive=one.exhaustive and one.words == one.possible) for one in tried)
         return HeadsResult(
             input=subject.name,
             sha256=subject.sha256,

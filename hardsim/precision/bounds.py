@@ -299,8 +299,8 @@ class StructureBounds:
                 if len(own):
                     own = own if head.rightmost else n - 1 - own[::-1]
                     seen = _Seen.of(own, free, ends_here, ends_here or head.mask is Mask.NONE)
-                    ends = logits.low[:, side], logits.high[:, side], there[:, side]
-                    self._row(head, *ends, seen, worst.setdefault(sites, _Worst()))
+                    ordered = logits.rows((slice(None), side)), there[:, side]
+                    self._row(head, *ordered, seen, worst.setdefault(sites, _Worst()))
         return {site: ((one.reads[0], one.reads[1]), one.place) for sites, one in worst.items() for site in sites}
 
     def _alike_at(self, coordinate: int) -> list[tuple[int, ...]]:
@@ -339,19 +339,17 @@ class StructureBounds:
         yield from np.split(order, np.searchsorted(inverse.ravel()[order], np.arange(1, distinct.shape[1])))
 
     def _row(
-        self, head: HeadStructure, low: Floats, high: Floats, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
+        self, head: HeadStructure, logits: Enclosures, here: NDArray[np.bool_], seen: _Seen, worst: _Worst
     ) -> None:
         """Add the readings of similar queries to `worst`; positions are in the order in which the last one wins a
         tie."""
         here = here & (np.arange(here.shape[1]) >= seen.start) & (np.arange(here.shape[1]) <= seen.stop)
+        low, high = logits.low, logits.high
         if np.isnan(low[here]).any() or np.isnan(high[here]).any():
             raise NotEnclosed(f"a logit of head {head.name} is beyond the format", head.layer, head.name)
         if not self.form.infinite and np.isnan(self.form.round(low[here].min() - high[here].max())):
-            raise NotEnclosed(
-                f"logits of head {head.name} differ by more than the largest number of the format",
-                head.layer,
-                head.name,
-            )
+            message = f"logits of head {head.name} differ by more than the largest number of the format"
+            raise NotEnclosed(message, head.layer, head.name)
         selected = np.array([one.selected for one in head.types])
         values = np.array([one.value for one in head.types])
         low, high = np.where(here, low, inf), np.where(here, high, -inf)
@@ -376,17 +374,11 @@ class StructureBounds:
             every = self._terms(places, top, limit, most(others), most(after))
             found = self._reading(bit, wrong, every)
             if self.arithmetic.in_order and chosen and bit and found[0] < ENOUGH:
-                found = self._of_equals(head, low, high, here, places, limit) or found
+                found = self._of_equals(head, Enclosures(low, high), here, places, limit) or found
             worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
 
     def _of_equals(
-        self,
-        head: HeadStructure,
-        low: Floats,
-        high: Floats,
-        here: NDArray[np.bool_],
-        places: NDArray[Any],
-        limit: NDArray[Any],
+        self, head: HeadStructure, ends: Enclosures, here: NDArray[np.bool_], places: NDArray[Any], limit: NDArray[Any]
     ) -> tuple[float, float] | None:
         """Return the least and the largest value that a head which looks for true positions reads, with sums from the
         left. Every selected position must be read as 1, and every other have no weight at all: then any of the
@@ -396,16 +388,16 @@ class StructureBounds:
         if selected.sum() != 1 or any(one.value != one.selected for one in head.types):
             return None
         own = np.flatnonzero(here[selected][0])
-        logits = low[selected][0, own]
-        if (logits != high[selected][0, own]).any() or (np.diff(logits) < 0).any():
+        logits, others = ends.low[selected][0, own], ends.high[~selected].max(axis=0, initial=-inf)
+        if (logits != ends.high[selected][0, own]).any() or (np.diff(logits) < 0).any():
             return None
-        others = np.maximum.accumulate(high[~selected].max(axis=0, initial=-inf))
+        others = np.maximum.accumulate(others)
         values, first, sizes = np.unique(logits, return_index=True, return_counts=True)
-        ends = np.searchsorted(own, places, side="right")
+        winners = np.searchsorted(own, places, side="right")
         found = []
-        for number in np.unique(np.searchsorted(values, logits[ends - 1])):
+        for number in np.unique(np.searchsorted(values, logits[winners - 1])):
             # The last winner with this logit may have all of these beside it, so that it stands for the others.
-            mine = logits[ends - 1] == values[number]
+            mine = logits[winners - 1] == values[number]
             if self.form.round(others[limit[mine]] - values[number]).max() >= self.form.vanishing:
                 return None
             apart = self.form.round(values - values[number])
@@ -413,10 +405,10 @@ class StructureBounds:
             near, far = (float(apart[number - k]) if gone <= number - k else -inf for k in (1, 2))
             rest = int(sizes[gone : max(gone, number - 1)].sum())
             beside = int(sizes[number - 1]) if near > -inf else 0
-            equals = int(ends[mine].max() - first[number])
+            equals = int(winners[mine].max() - first[number])
             found.append(_of_levels(self.arithmetic, (equals, beside, rest), (near, far), head.rightmost))
-        ends = np.array(found)
-        return (float(ends[:, 0].min()), float(ends[:, 1].max())) if np.isfinite(ends).all() else None
+        reads = np.array(found)
+        return (float(reads[:, 0].min()), float(reads[:, 1].max())) if np.isfinite(reads).all() else None
 
     def _terms(self, places: NDArray[Any], top: Floats, limit: NDArray[Any], before: Floats, after: Floats) -> _Terms:
         """Return the terms on the two sides of each possible winner, relative to its logit; those after it only up

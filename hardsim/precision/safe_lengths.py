@@ -453,37 +453,33 @@ class _InFormat:
         """Yield changes that make a length safe with sums from the left (the wrong word's length, if there is a
         word). For a network that is enclosed word by word: changes that make that word right."""
         n, structure = n if wrong is None else len(wrong.word), self.structure
-        if wrong is None and self._mended(n, None, structure, self.form, self.accumulate):
+        if wrong is None and self._mended(n, None, structure, self._enclosed(True)):
             return  # it is safe, and not known to be
         wide, message = FORMATS[ACCUMULATE], "" if isinstance(structure, Structure) else " for that word"
         inner = self.accumulate
-        if inner is None and self.form is not wide and self._mended(n, wrong, structure, self.form, wide):
+        if (
+            inner is None
+            and self.form is not wide
+            and self._mended(n, wrong, structure, Enclosed(self.form, wide, True))
+        ):
             yield f"--accumulate {ACCUMULATE}{message}"
         for sharper in map(self.sharper, SHARPER):
-            if sharper is not None and self._mended(n, wrong, sharper[1], self.form, inner):
+            if sharper is not None and self._mended(n, wrong, sharper[1], self._enclosed(True)):
                 yield f"--beta {sharper[0]}"
                 break
         for form in reversed(FORMATS.values()):
-            if form.digits > self.form.digits and self._mended(n, wrong, structure, form, inner):
+            if form.digits > self.form.digits and self._mended(n, wrong, structure, Enclosed(form, inner, True)):
                 yield f"{form.name}{message}"
                 break
 
-    def _mended(
-        self,
-        n: int,
-        wrong: _Wrong | None,
-        structure: Structure | NoProof,
-        form: NumberFormat,
-        accumulate: NumberFormat | None,
-    ) -> bool:
+    def _mended(self, n: int, wrong: _Wrong | None, structure: Structure | NoProof, arithmetic: Enclosed) -> bool:
         if not isinstance(structure, Structure):
             if wrong is None:
                 return False
-            emulated = FormatPass(self.made.layout, Emulated(form, accumulate))
+            emulated = FormatPass(self.made.layout, Emulated(arithmetic.form, arithmetic.accumulate))
             outputs = emulated.outputs(self._tokens([wrong.word])).low
             return self.reference.right([(wrong.word, wrong.right)], outputs, outputs)[0]
         try:
-            arithmetic = Enclosed(form, accumulate, True)
             if structure.causal:  # a length is held given that the shorter ones are
                 return safe_to(structure, arithmetic, n)[0] == n
             bounds = StructureBounds(structure, arithmetic)

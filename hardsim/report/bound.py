@@ -28,7 +28,6 @@ from hardsim.report.check import (
     print_void,
     sharper,
     titles,
-    verdict_text,
 )
 from hardsim.report.screen import Screen, columns, tried_text
 from hardsim.targets.result import Word, count
@@ -207,7 +206,7 @@ def summary_row(result: BoundResult) -> list[str]:
     last = result.lengths[-1]
     return [
         named(result.input, result.regime),
-        verdict_text(result.verdict, result.partial),
+        result.verdict + " (partial)" * result.partial,
         str(last.n),
         *map(short, (last.score_gap, last.error)),
         "any" if last.score_gap is None else short(last.right),

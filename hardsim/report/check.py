@@ -628,11 +628,6 @@ def network_row(result: CheckResult) -> list[str]:
     return [result.input, count(result.words), NOTHING if found is None else short(found.margin)]
 
 
-def verdict_text(verdict: Verdict, partial: bool) -> str:
-    """Return a verdict as text for a table."""
-    return verdict.value + (" (partial)" if partial else "")
-
-
 # ---- single words: one row each, the word last, so that it is never cut ----
 
 EVALUATION_COLUMNS = columns(
