@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.dense import Floats, Integers
 from benchmarks.external import PlainPass
 from benchmarks.handmade import Case
-from hardsim.lang.regex.automaton import Word
+from hardsim.lang.automata.automaton import Word
 from hardsim.network.dense import Network, arrays_of
 from hardsim.targets.expected import ExpectedOutputs, by_position, unjudged
 from hardsim.targets.external import External

@@ -14,7 +14,7 @@ from random import Random
 from typing import TypeAlias
 
 from hardsim.errors import InputError
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet, Valuations
 from hardsim.lang.words import count_words
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
+from itertools import count as count_from
 
 from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, CheckOptions, effort_at, interesting
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
@@ -21,15 +22,18 @@ from hardsim.campaign.result import (
     verdict_summary,
 )
 from hardsim.campaign.verdict import words_tried
-from hardsim.campaign.words import Effort, count_words_upto, plan_words, planned_count
-from hardsim.errors import Undecided
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.campaign.words import Effort, count_words_upto, enumerate_words, plan_words, planned_count
+from hardsim.errors import Contradiction, Undecided
+from hardsim.lang.automata.automaton import Automaton
+from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.valuations import Numbering
-from hardsim.lang.words import count_words
+from hardsim.lang.words import count_words, written_word
 from hardsim.records import Natural, Record
 from hardsim.targets.result import Answer, InputKind, InputName, Word, count
-from hardsim.targets.semantics import Members, Semantics
+from hardsim.targets.semantics import Semantics
 
+CONFIRMED = 2_000
+"""Number of shortest words on which the automaton of a formula is compared with the semantics of the formula."""
 Report = Callable[[int, int, int], None]
 """A callback with the current length, the number of words done, and the number of all words."""
 
@@ -94,10 +98,11 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
     with a result that is marked partial. Raises InputError if their alphabets are different sets."""
     right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
-    if isinstance(left.oracle, Members) and isinstance(right.oracle, Members):
-        work: _Automata | _Words = _Automata(left.oracle.automaton, right.oracle.automaton)
-    else:
-        work = _Words(left, right, options, report)
+    work: _Automata | _Words
+    try:
+        work = _Automata(left, right)
+    except NoAutomaton as error:
+        work = _Words(left, right, options, report, str(error))
 
     def result(partial: bool) -> EquivResult:
         verdict, reach = work.verdict()
@@ -127,14 +132,19 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
 class _Automata:
     """The comparison of two automata, which covers every length."""
 
-    def __init__(self, left: Automaton, right: Automaton) -> None:
-        self.left, self.right = left, right
+    def __init__(self, left: Semantics, right: Semantics) -> None:
+        """Make the automata. Raises NoAutomaton if one of the files has none."""
+        self.sides = left, right
+        self.left, self.right = left.automaton, right.automaton
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
         self.reason: str | None = "nothing was compared"
 
     def run(self) -> None:
-        """Look for a word that only one automaton accepts, among all pairs of states that a word can lead to."""
+        """Look for a word that only one automaton accepts, among all pairs of states that a word can lead to. Raises
+        Contradiction if an automaton and the semantics of its file answer a short word differently."""
+        for side, automaton in zip(self.sides, (self.left, self.right), strict=True):
+            confirm(side, automaton)
         try:
             self.word, self.reason = self.left.difference(self.right), None
         except Undecided as error:
@@ -153,7 +163,10 @@ class _Automata:
 class _Words:
     """The comparison of two oracles on words, the shortest first."""
 
-    def __init__(self, left: Semantics, right: Semantics, options: CheckOptions, report: Report | None) -> None:
+    def __init__(
+        self, left: Semantics, right: Semantics, options: CheckOptions, report: Report | None, reason: str
+    ) -> None:
+        self.reason = reason
         self.sides, self.options, self.report = (left, right), options, report
         self.alphabet = left.alphabet
         self.places = Numbering(left.alphabet)
@@ -234,7 +247,21 @@ class _Words:
             return Verdict.REFUTED, f"they differ on a word of length {n}, {whole}"
         if not self.lengths:
             return Verdict.UNDECIDED, "no word was tried"
-        return Verdict.CERTIFIED, f"they are the same on {words_tried(self.lengths, self.options.max_n)}"
+        tried = words_tried(self.lengths, self.options.max_n)
+        return Verdict.CERTIFIED, f"they are the same on {tried}; longer words are open: {self.reason}"
+
+
+def confirm(side: Semantics, automaton: Automaton) -> None:
+    """Compare an automaton with the semantics of its file, which shares no code with it, on the CONFIRMED shortest
+    words. Raises Contradiction at the first difference."""
+    words = chain.from_iterable(enumerate_words(side.alphabet, n) for n in count_from(1))
+    for _, some in groupby(islice(words, CONFIRMED), len):
+        listed = list(some)
+        for word, answer in zip(listed, side.oracle.many(listed), strict=True):
+            if answer != automaton.accepts(word):
+                raise Contradiction(
+                    f"{side.name}: its automaton and its semantics differ on {written_word(word, side.alphabet)}"
+                )
 
 
 def _left_out(shorter: Sequence[EquivLength], n: int) -> str:

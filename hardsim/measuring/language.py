@@ -11,7 +11,7 @@ from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.result import WordsResult
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import InputError
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.options.table import Request
 from hardsim.options.values import LARGEST_COUNT

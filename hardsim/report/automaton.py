@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Annotated
 
 from hardsim.campaign.result import Length
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.records import Count, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
 from hardsim.report.model_report import alphabet_line
@@ -87,11 +87,7 @@ def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
 
 def _letters(automaton: Automaton) -> tuple[str, ...]:
     classes = automaton.letters
-    return tuple(
-        # A class of one symbol is named by that symbol, even if the expression does not mention it.
-        OTHERS if letter == classes.rest and classes.sizes[letter] > 1 else classes.alphabet[number]
-        for letter, number in enumerate(classes.firsts)
-    )
+    return tuple(map(classes.name, range(len(classes.firsts))))
 
 
 def print_automaton(screen: Screen, given: Input, report: AutomatonReport) -> None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.lang.arith import Arith
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
 from hardsim.proof.shared.result import NoProof

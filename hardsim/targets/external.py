@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from hardsim.errors import InputError, OutOfRange
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
 from hardsim.proof.shared.result import NoProof

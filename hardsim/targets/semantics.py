@@ -10,8 +10,9 @@ from functools import cached_property
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.automata.automaton import Automaton
+from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
 from hardsim.lang.batch_oracle import BatchOracle
-from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
@@ -92,6 +93,21 @@ class Semantics:
         own = Numbering(alphabet).own
         examples = tuple(tuple(map(own, word)) for word in self.examples)
         return replace(self, alphabet=alphabet, oracle=oracle, examples=examples)
+
+    @property
+    def automaton(self) -> Automaton:
+        """The minimal automaton of the language. Raises NoAutomaton if there is none here."""
+        oracle, alphabet = self.oracle, self.alphabet
+        if isinstance(oracle, Respelled):
+            oracle = oracle.oracle
+        match oracle:
+            case Members(automaton):
+                return automaton
+            case Accepts(file):
+                found = automaton_of_formula(file)
+                return found if same_spelling(alphabet, file.alphabet) else found.over(alphabet)
+            case _:
+                raise NoAutomaton(f"{self.name} is a program, and only formulas have automata here")
 
     def require_alphabet(self, name: str, alphabet: Alphabet) -> None:
         """Raise an InputError that shows both alphabets unless words have the same symbols here as in `name`, in

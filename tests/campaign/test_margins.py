@@ -9,7 +9,7 @@ import pytest
 
 from hardsim.campaign.result import JudgedLength, LeastMargin
 from hardsim.campaign.verdict import judge, shortest, words_tried
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
 from tests.support.check import CheckOptions, CheckResult, External, Mismatch, Verdict, check_subject

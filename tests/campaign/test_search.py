@@ -15,7 +15,7 @@ from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.search import OPERATIONS, PAIRS, SEEDS, LengthSearch, Start, nearest, waves
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.targets.external import judging
 from tests.support.check import (
     CheckOptions,

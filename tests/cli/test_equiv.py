@@ -18,7 +18,7 @@ TAKEN = (
 def test_a_file_is_compared_with_an_expression(hardsim: Cli) -> None:
     for arguments in (["since", "-e", SAME], ["-e", SAME, "since"]):
         found = hardsim("equiv", *arguments, "--max-n", "4").clean()
-        assert found.out.startswith("CERTIFIED  since, <expression>\n")
+        assert found.out.startswith("PROVED  since, <expression>\n")
     found = hardsim("equiv", "since", "-e", OTHER, "--max-n", "4")
     assert (found.code, found.err) == (1, "")
     # The word bc: b is past, and c is no a.
@@ -31,13 +31,15 @@ def test_a_file_is_compared_with_an_expression(hardsim: Cli) -> None:
 
 def test_two_expressions_are_compared(hardsim: Cli) -> None:
     found = hardsim("equiv", "-e", "a S b", "-e", SAME, "--max-n", "3").exits(0)
-    assert found.out.startswith("CERTIFIED  <expression 1>, <expression 2>\n  they are the same on all 14 words")
+    assert found.out.startswith(
+        "PROVED  <expression 1>, <expression 2>\n  they are the same on every word of every length"
+    )
     assert found.err.startswith(TAKEN)
     assert found.err.count("\n") == 1
     # Neither formula alone names two symbols.
-    hardsim("equiv", "-e", "O a", "-e", "!H b", "--max-n", "3").exits(0, "CERTIFIED").says(TAKEN)
+    hardsim("equiv", "-e", "O a", "-e", "!H b", "--max-n", "3").exits(0, "PROVED").says(TAKEN)
     hardsim("equiv", "-e", "O a", "-e", "H a", "--alphabet", "a b").exits(1, "length 2").clean(code=1)
-    hardsim("equiv", "-e", "O p", "-e", "p | Y O p", "--props", "auto").clean("CERTIFIED")
+    hardsim("equiv", "-e", "O p", "-e", "p | Y O p", "--props", "auto").clean("PROVED")
     hardsim("equiv", "-e", "O p", "-e", "O q", "--props", "auto", "--max-n", "2").exits(1, "{p}")
 
 
@@ -62,8 +64,8 @@ def test_what_cannot_be_compared_is_refused(hardsim: Cli, arguments: list[str], 
 def test_quiet_prints_the_verdict_alone(hardsim: Cli) -> None:
     found = hardsim("equiv", "since", "-e", SAME, "-q", "--max-n", "2")
     assert (found.code, found.err) == (0, "")
-    said = "they are the same on all 12 words up to length 2 and 7 pinned words of up to 6 symbols"
-    assert found.out.split() == f"CERTIFIED since, <expression> {said}".split()
+    said = "they are the same on every word of every length, by their automata of 2 and 2 states"
+    assert found.out.split() == f"PROVED since, <expression> {said}".split()
 
 
 def test_every_format_has_the_outcome(hardsim: Cli, tmp_path: Path) -> None:

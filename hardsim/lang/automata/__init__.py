@@ -1,1 +1,1 @@
-"""Regular languages of formulas: their automata, and the published classes that they belong to."""
+"""Automata of formulas, and the classes of regular languages."""

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.monoid import MAX_ELEMENTS, Monoid, TooManyElements, periodic, smallest_type
 from hardsim.lang.automata.patterns import Patterns, TooManyPairs
 from hardsim.lang.automata.witnesses import ClassWitness
-from hardsim.lang.regex.automaton import Automaton
 from hardsim.records import Positive, Record
 
 YANG = "Yang, Chiang, Angluin, NeurIPS 2024, arXiv:2310.13897"

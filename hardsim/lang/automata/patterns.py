@@ -30,9 +30,9 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from hardsim.lang.automata.automaton import Automaton, explored
 from hardsim.lang.automata.monoid import Functions, TooManyElements, components, smallest_type
 from hardsim.lang.automata.witnesses import AFTER, BEFORE, BETWEEN, BLOCKS, POWERS, ClassWitness
-from hardsim.lang.regex.automaton import Automaton, explored
 
 Node = TypeVar("Node", bound=Hashable)
 Pair: TypeAlias = tuple[int, int]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError
-from hardsim.lang.regex.automaton import Automaton, Word
+from hardsim.lang.automata.automaton import Automaton, Word
 from hardsim.lang.valuations import listed
 
 States: TypeAlias = NDArray[np.integer[Any]]

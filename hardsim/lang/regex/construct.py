@@ -13,8 +13,9 @@ from functools import reduce
 from itertools import pairwise
 
 from hardsim.errors import SourceError
+from hardsim.lang.automata.automaton import MAX_STATES, Automaton, TooManyStates, explored
+from hardsim.lang.automata.letters import SymbolClasses
 from hardsim.lang.lexer import Cited
-from hardsim.lang.regex.automaton import MAX_STATES, Automaton, SymbolClasses, TooManyStates, explored
 from hardsim.lang.trees import Raw, levels
 from hardsim.lang.valuations import Alphabet
 

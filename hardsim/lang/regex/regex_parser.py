@@ -18,10 +18,10 @@ from typing import ClassVar
 
 from hardsim.errors import InputError, Source, SourceError, Span, Unsupported
 from hardsim.lang.ast import Example
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.files import HEADER, Layout
 from hardsim.lang.frontend import declared_alphabet, examples_of, given_alphabet, source_of, tree_of_tokens
 from hardsim.lang.lexer import Cited, Lexeme, Scanner, begins_anew
-from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
 from hardsim.lang.regex.notation import CHOICES, ENDS_OPERAND, STARTS_OPERAND, Notation, notation_of, resolved
 from hardsim.lang.trees import Raw, levels, mixed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hardsim.lang.regex.automaton import Automaton, explored
+from hardsim.lang.automata.automaton import Automaton, explored
 
 _DONE = -1
 """An accepting state, beside those of an automaton (numbered from 0), after which every continuation is accepted

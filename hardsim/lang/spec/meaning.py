@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from hardsim.errors import Span
 from hardsim.lang.ast import FormulaFile, Node, Sort, SraspProgram
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.files import FileLine
 from hardsim.lang.ltl_parser import Scope, formula_in, scope_over, term_in
-from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import automaton_of
 from hardsim.lang.regex.notation import notation_of
 from hardsim.lang.regex.regex_parser import mistakable, read_expression, regex_tokens

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 from hardsim.errors import InputError
 from hardsim.lang import ast
+from hardsim.lang.automata.automaton import Automaton, Word
 from hardsim.lang.batch_oracle import BatchOracle
-from hardsim.lang.regex.automaton import Automaton, Word
 from hardsim.lang.regex.batch_automaton import BatchAutomaton
 from hardsim.lang.spec.domain import leading
 from hardsim.lang.srasp.batch_program import BatchProgram

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from hardsim.errors import InputError, InvariantError
 from hardsim.lang.ast import FormulaFile, Supplied
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.reading.tensors import Stored, TakenSetting
 from hardsim.targets.base import At, ModelOptions

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardsim.errors import Unsupported
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.inputs.base import Input

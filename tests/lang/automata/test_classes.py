@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hardsim.lang.automata.automaton import Automaton, explored
 from hardsim.lang.automata.classes import Classification, classify
+from hardsim.lang.automata.letters import SymbolClasses
 from hardsim.lang.automata.witnesses import AFTER, BEFORE, BETWEEN, BLOCKS, POWERS, holds_for
-from hardsim.lang.regex.automaton import Automaton, SymbolClasses, explored
 from tests.support.language import parse_regex
 
 J, R, LAST, L, DA = "J-trivial", "R-trivial", "R-trivial before the last symbol", "L-trivial", "DA"

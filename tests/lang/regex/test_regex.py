@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.lang.regex import automaton as automata
-from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.automata import automaton as automata
+from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.regex.regex_parser import RegexFile
 from tests.support.language import SourceError, Undecided, parse_regex
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.lang.regex.automaton import SymbolClasses
+from hardsim.lang.automata.letters import SymbolClasses
 from hardsim.lang.regex.regex_parser import RegexFile
 from hardsim.lang.valuations import Valuations
 from tests.support.language import SourceError, parse_regex

@@ -8,17 +8,15 @@ methods that count, list or compare words use lengths from 1 on.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import count, islice
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from random import Random
 from typing import TypeAlias, TypeVar
 
 from hardsim.errors import Undecided
-from hardsim.lang.valuations import Alphabet, Numbering
+from hardsim.lang.automata.letters import Partition
+from hardsim.lang.valuations import Alphabet
 
 Word: TypeAlias = tuple[str, ...]
 Row: TypeAlias = tuple[int, ...]
@@ -36,99 +34,17 @@ class TooManyStates(Exception):
     """An automaton would have more than MAX_STATES states."""
 
 
-@dataclass(frozen=True)
-class SymbolClasses:
-    """A partition of an alphabet into letters: one for each named symbol, and one for all others. Letters are numbered
-    in the order in which their first symbols occur in the alphabet; the other symbols are never listed."""
-
-    alphabet: Alphabet
-    named: tuple[int, ...]
-    """Alphabet numbers of the symbols that have a letter of their own, in order."""
-
-    @classmethod
-    def of(cls, alphabet: Alphabet, symbols: Iterable[str]) -> SymbolClasses:
-        """Return the letters that distinguish the given symbols of an alphabet from each other and from all others."""
-        numbers = Numbering(alphabet)
-        return cls(alphabet, tuple(sorted({numbers[symbol] for symbol in symbols})))
-
-    @cached_property
-    def rest(self) -> int | None:
-        """The letter of all other symbols; None if every symbol is named."""
-        if len(self.named) == len(self.alphabet):
-            return None
-        return next(letter for letter in count() if letter == len(self.named) or self.named[letter] != letter)
-
-    @cached_property
-    def firsts(self) -> tuple[int, ...]:
-        """The alphabet number of the first symbol of each letter."""
-        # All symbols before the first other one are named, so the number of that one equals its letter.
-        return self.named if self.rest is None else (*self.named[: self.rest], self.rest, *self.named[self.rest :])
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of symbols of each letter: 1 for a named symbol, and that of all other symbols for `rest`."""
-        others = len(self.alphabet) - len(self.named)
-        return tuple(others if letter == self.rest else 1 for letter in range(len(self.firsts)))
-
-    @cached_property
-    def _numbers(self) -> Numbering:
-        return Numbering(self.alphabet)
-
-    @cached_property
-    def _known(self) -> dict[int, int]:
-        """Maps the alphabet number of each named symbol to its letter."""
-        return {number: letter for letter, number in enumerate(self.firsts) if letter != self.rest}
-
-    def letter(self, number: int) -> int:
-        """Return the letter of the symbol that has the given number in the alphabet."""
-        found = self._known.get(number, self.rest)
-        assert found is not None  # if there is no letter for the others, every symbol is named
-        return found
-
-    def __getitem__(self, symbol: str) -> int:
-        """Return the letter of a symbol of the alphabet; a set may have its propositions in any order."""
-        return self.letter(self._numbers[symbol])
-
-    def symbols(self, letters: Collection[int]) -> Iterator[tuple[str, int]]:
-        """Yield the symbols of some letters, in the order of the alphabet, each with its letter."""
-        if self.rest in letters:
-            numbers: Iterable[int] = range(len(self.alphabet))
-        else:
-            numbers = (self.firsts[letter] for letter in sorted(letters))
-        for number in numbers:
-            letter = self.letter(number)
-            if letter in letters:
-                yield self.alphabet[number], letter
-
-    def drawn(self, letter: int, rng: Random) -> str:
-        """Draw a symbol of a letter, uniformly at random."""
-        number = rng.randrange(self.sizes[letter])
-        if letter != self.rest:
-            return self.alphabet[self.firsts[letter]]
-        # The place among the other symbols, plus the number of named symbols before it.
-        before = bisect_left(range(len(self.named)), 1, key=lambda k: int(self.named[k] - k > number))
-        return self.alphabet[number + before]
-
-    def common(self, other: SymbolClasses) -> tuple[SymbolClasses, list[tuple[int, int]]]:
-        """Return the coarsest letters over this alphabet that distinguish all symbols that either partition
-        distinguishes, and for each the pair of its letters in the two. The alphabets must have the same symbols, in any
-        order."""
-        theirs = (other.alphabet[number] for number in other.named)
-        both = SymbolClasses(self.alphabet, tuple(sorted({*self.named, *(self._numbers[symbol] for symbol in theirs)})))
-        return both, [(self.letter(number), other[self.alphabet[number]]) for number in both.firsts]
-
-
 class Automaton:
     """The complete, minimal automaton of a language, with states numbered in the order of discovery; `letters` maps
     symbols to letters."""
 
-    def __init__(self, letters: SymbolClasses, moves: Moves, accepting: frozenset[int]) -> None:
+    def __init__(self, letters: Partition, moves: Moves, accepting: frozenset[int]) -> None:
         self.letters, self.moves, self.accepting = letters, moves, accepting
         # `_alive[n]`: the states from which a word of n symbols is accepted, extended on demand
         self._alive = [accepting]
         self._known: dict[tuple[int, int], list[int]] = {}
 
-    def __reduce__(self) -> tuple[type[Automaton], tuple[SymbolClasses, Moves, frozenset[int]]]:
+    def __reduce__(self) -> tuple[type[Automaton], tuple[Partition, Moves, frozenset[int]]]:
         return Automaton, (self.letters, self.moves, self.accepting)
 
     # ---- words ----
@@ -247,10 +163,7 @@ class Automaton:
     def over(self, alphabet: Alphabet) -> Automaton:
         """Return the automaton of the same language over an alphabet with the same symbols, perhaps in another order
         or, for sets, in another spelling."""
-        numbers = Numbering(alphabet)
-        named = sorted(numbers[self.letters.alphabet[number]] for number in self.letters.named)
-        letters = SymbolClasses(alphabet, tuple(named))
-        old = [self.letters[alphabet[number]] for number in letters.firsts]
+        letters, old = self.letters.over(alphabet)
         return explored(
             letters, 0, lambda state: [self.moves[state][letter] for letter in old], self.accepting.__contains__
         )
@@ -307,7 +220,7 @@ def _path(
 
 
 def explored(
-    letters: SymbolClasses,
+    letters: Partition,
     first: State,
     following: Callable[[State], Sequence[State]],
     accepted: Callable[[State], bool],

@@ -1,0 +1,207 @@
+"""The minimal deterministic automaton of a formula.
+
+Let every operator of the core language (see `core`) have a track: its truth values along the word. The words whose
+track of the whole formula is true at the last position are a language of two states. Tracks are then removed, the whole
+formula's first and those of its operands later: the automaton runs beside the machine of the operator (`tracks`), which
+allows the one track that the operands and symbols determine, and the track itself is forgotten. Connectives need no
+machine: they are functions of other tracks at the same position. What is left reads symbols alone.
+
+Forgetting the track of an operator of the future makes the automaton nondeterministic, since its machine guesses. It is
+made deterministic again by sets of states (Rabin and Scott 1959), and minimal after every step. This is the translation
+of MONA (Henriksen et al. 1995) with operators in the place of quantifiers over sets; the machines are ours. A past
+formula with m operators that keep a truth value has at most 2^m states, a future one up to 2^2^m.
+
+No automaton library serves here: those that are well kept list the symbols of an alphabet one by one, and an alphabet
+of 20 propositions has a million.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import cast
+
+from hardsim.errors import Undecided, Unsupported
+from hardsim.kept import kept
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.automata.automaton import MAX_STATES, Automaton
+from hardsim.lang.automata.diagrams import Diagrams, TooManySteps
+from hardsim.lang.automata.letters import Digits
+from hardsim.lang.automata.minimal import Rows, minimised, started_at
+from hardsim.lang.automata.tracks import Machine, Memory, Moves, NotRegular, Timed, machine_of
+from hardsim.lang.core import And, Core, Letters, Lit, Xor
+from hardsim.lang.desugar import desugar
+from hardsim.lang.pretty import brief_formula
+
+MOST_ENTRIES = 20_000_000
+"""Greatest number of states times letters of an automaton."""
+MOST_HELD = 3_000_000
+"""Greatest number of pairs, of a state and a guess, that the states of an automaton stand for on the way."""
+MOST_LETTERS = 20_000
+"""Greatest number of letters of an automaton over sets of propositions."""
+
+
+class NoAutomaton(Undecided):
+    """An error for a formula without an automaton here: its language is not known to be regular, or the automaton would
+    be too large."""
+
+
+class _TooLarge(Exception):
+    """The automaton would be too large. The text names the limit."""
+
+
+@kept
+def automaton_of_formula(file: FormulaFile) -> Automaton:
+    """Return the minimal automaton of the non-empty words that satisfy a formula at its own position. Whether the
+    automaton accepts the empty word means nothing: of the two automata the smaller one is returned.
+
+    Raises NoAutomaton if the formula compares counts that can both grow, uses a predicate of positions that is no
+    congruence, or if a limit is exceeded on the way: MAX_STATES states, MOST_LETTERS letters, MOST_ENTRIES transitions,
+    or the limits of decision diagrams and of compiled formulas.
+    """
+    try:
+        core = desugar(file)
+    except Unsupported as error:
+        raise NoAutomaton(f"this formula is not compiled: {error.message}") from None
+    work = _Removal(core)
+    try:
+        for number in reversed(work.timed):
+            work.remove(number)
+        return work.automaton()
+    except _TooLarge as error:
+        raise NoAutomaton(f"the automaton of this formula would be too large: {error}") from None
+    except TooManySteps:
+        raise NoAutomaton("the automaton of this formula would take too many steps to build") from None
+
+
+@dataclass
+class _Removal:
+    """An automaton over symbols and tracks, from which the tracks are removed one by one."""
+
+    core: Core
+    timed: list[int] = field(default_factory=list)
+    """The numbers of the operators that have a track."""
+
+    def __post_init__(self) -> None:
+        core = self.core
+        self.digits = Digits(core.alphabet, [n.symbols for k in core.live if isinstance(n := core.nodes[k], Letters)])
+        self.diagrams = Diagrams(self.digits.sizes)
+        self._truths: dict[int, int] = {}
+        for number in core.live:
+            self._truths[number] = self._truth(number)
+        root = self.operand(core.root)
+        after = self.diagrams.combined(int, root)
+        self.rows = minimised(self.diagrams, Rows((after, after), frozenset({1})))
+
+    def _truth(self, number: int) -> int:
+        """Return the diagram of a node's truth at a position: of its track, or of those of its operands."""
+        match self.core.nodes[number]:
+            case Letters(symbols):
+                return self.digits.diagram(self.diagrams, symbols)
+            case And(args):
+                parts = map(self.operand, args)
+                return reduce(lambda one, two: self.diagrams.combined(lambda a, b: bool(a and b), one, two), parts)
+            case Xor(left, right):
+                return self.diagrams.combined(lambda a, b: a != b, self._truths[left], self._truths[right])
+            case _:
+                # Operands have smaller numbers: the track that is removed next is always the first variable.
+                self.timed.append(number)
+                return self.diagrams.truth(-1 - number)
+
+    def operand(self, lit: Lit) -> int:
+        """Return the diagram of the truth of a literal at a position."""
+        truth = self._truths[lit.node]
+        return self.diagrams.combined(lambda value: not value, truth) if lit.negated else truth
+
+    def remove(self, number: int) -> None:
+        """Remove the track of an operator, whose number is the greatest among those left."""
+        node = cast("Timed", self.core.nodes[number])
+        try:
+            machine = machine_of(node, self.diagrams, self.operand)
+        except NotRegular as error:
+            raise NoAutomaton(f"{self._cited(number)} has no automaton: {error}") from None
+        self.rows = minimised(self.diagrams, _Beside(self.diagrams, self.rows, machine, -1 - number).rows())
+
+    def _cited(self, number: int) -> str:
+        mention = self.core.mentions.get(number)
+        return (
+            "a part of this formula"
+            if mention is None or mention.node is None
+            else f"'{brief_formula(mention.node, 60)}'"
+        )
+
+    def automaton(self) -> Automaton:
+        """Return the automaton, once no track is left."""
+        rows, diagrams = started_at(self.diagrams, self.rows), self.diagrams
+        joint = diagrams.leaf(0)
+        for row in rows.moves:
+            # The letters so far are divided by the next states from one more state.
+            joint = diagrams.combined(lambda letter, target: (letter, target), joint, row)
+            numbers = {pair: number for number, pair in enumerate(diagrams.values(joint))}
+            if len(numbers) > MOST_LETTERS or len(numbers) * len(rows.moves) > MOST_ENTRIES:
+                raise _TooLarge(f"it has {len(rows.moves):,} states and over {len(numbers) - 1:,} letters")
+            joint = diagrams.combined(numbers.__getitem__, joint)
+        letters, order = self.digits.classes(diagrams, joint)
+        return Automaton(letters, tuple(self._row(row, joint, order) for row in rows.moves), rows.accepting)
+
+    def _row(self, row: int, joint: int, order: list[int]) -> tuple[int, ...]:
+        pairs = self.diagrams.combined(lambda letter, target: (letter, target), joint, row)
+        after = dict(self.diagrams.values(pairs))
+        return tuple(after[letter] for letter in order)
+
+
+class _Beside:
+    """An automaton that runs beside a machine, made deterministic: a state is a set of pairs of their states."""
+
+    def __init__(self, diagrams: Diagrams, rows: Rows, machine: Machine, track: int) -> None:
+        self.diagrams, self.old, self.machine, self.track = diagrams, rows, machine, track
+        self._moves: dict[Memory, int] = {}
+        self._pairs: dict[tuple[int, Memory], int] = {}
+        self._paired: dict[tuple[int, ...], int] = {}
+        self._joined: dict[tuple[int, ...], int] = {}
+
+    def rows(self) -> Rows:
+        """Return the deterministic automaton. Raises _TooLarge if it has too many states."""
+        first = frozenset((0, memory) for memory in self.machine.first)
+        numbers, order, rows = {first: 0}, [first], list[int]()
+        held = 0
+        for state in order:  # which grows
+            row = self._row(state)
+            for target in self.diagrams.values(row):
+                if target not in numbers:
+                    held += len(target)
+                    if len(numbers) == MAX_STATES or held > MOST_HELD:
+                        raise _TooLarge(f"over {len(numbers):,} states on the way, of {held:,} pairs")
+                    numbers[target] = len(numbers)
+                    order.append(target)
+            rows.append(row)
+        memo: dict[tuple[int, ...], int] = {}
+        moves = tuple(self.diagrams.combined(numbers.__getitem__, row, memo=memo) for row in rows)
+        accepting = frozenset(number for state, number in numbers.items() if any(map(self._accepts, state)))
+        return Rows(moves, accepting)
+
+    def _accepts(self, pair: tuple[int, Memory]) -> bool:
+        return pair[0] in self.old.accepting and self.machine.final(pair[1])
+
+    def _row(self, state: frozenset[tuple[int, Memory]]) -> int:
+        """Return the diagram of the next set of pairs."""
+        parts = [self._pair(*pair) for pair in state] or [self.diagrams.leaf(frozenset())]
+        while len(parts) > 1:  # in halves, so that sets of many pairs share work
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = [self.diagrams.combined(frozenset.union, *two, memo=self._joined) for two in pairs] + odd
+        return parts[0]
+
+    def _pair(self, state: int, memory: Memory) -> int:
+        """Return the diagram of the sets of pairs that follow one pair."""
+        if (state, memory) not in self._pairs:
+            if memory not in self._moves:
+                self._moves[memory] = self.machine.moves(memory)
+            ways = self.diagrams.children(self.old.moves[state], self.track)
+            self._pairs[state, memory] = self.diagrams.combined(_paired, self._moves[memory], *ways, memo=self._paired)
+        return self._pairs[state, memory]
+
+
+def _paired(moves: Moves, without: int, following: int) -> frozenset[tuple[int, Memory]]:
+    """Return the pairs that follow, where the automaton goes on by the value that the machine allows."""
+    return frozenset((following if truth else without, memory) for truth, memory in moves)
