@@ -168,8 +168,9 @@ def test_nothing_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_is_reported() -> None:
     message: list[tuple[int, int]] = []
-    hardsim.load("majority").equiv("majority", max_n=2, progress=lambda *at: message.append(at))
-    assert message == [(2, 6), (6, 6)]
+    counting = hardsim.load("#L[a] >= #L[b]", "a b")
+    counting.equiv(counting, max_n=3, progress=lambda *at: message.append(at))
+    assert message == [(2, 14), (6, 14), (14, 14)]
 
 
 def test_a_result_is_shown_in_a_line(tmp_path: Path) -> None:

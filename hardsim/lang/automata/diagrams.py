@@ -22,7 +22,7 @@ class TooManySteps(Exception):
     """More than MOST_STEPS nodes would have to be combined."""
 
 
-class Diagrams:
+class DecisionDiagrams:
     """A table of diagrams. `sizes` has the number of values of each digit; a truth value has the values 0 and 1."""
 
     def __init__(self, sizes: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from hardsim.errors import Undecided
-from hardsim.lang.automata.diagrams import LEAF, Diagrams
+from hardsim.lang.automata.diagrams import LEAF, DecisionDiagrams
 from hardsim.lang.valuations import MOST_LISTED, Alphabet, Numbering, PropositionSymbols, Symbols, Valuations
 
 Node: TypeAlias = tuple[int, tuple[int, ...]]
@@ -171,7 +171,7 @@ class SetClasses(Partition):
         return self.alphabet
 
     @classmethod
-    def of(cls, alphabet: Valuations, diagrams: Diagrams, diagram: int) -> tuple[SetClasses, list[Any]]:
+    def of(cls, alphabet: Valuations, diagrams: DecisionDiagrams, diagram: int) -> tuple[SetClasses, list[Any]]:
         """Return the letters on which a diagram is constant, and its value on each. The digits of the diagram are the
         choices of the parts of the alphabet."""
         values = list(diagrams.values(diagram))
@@ -186,13 +186,13 @@ class SetClasses(Partition):
         """Return the letters of a partition that names sets."""
         alphabet = classes.alphabet
         assert isinstance(alphabet, Valuations)
-        diagrams = Diagrams([len(choices) for choices in alphabet.choices])
+        diagrams = DecisionDiagrams([len(choices) for choices in alphabet.choices])
         diagram = diagrams.leaf(-1)
         for number in classes.named:
             here = diagrams.leaf(True)
             for part, (stride, size) in reversed(list(enumerate(zip(alphabet.strides, diagrams.sizes, strict=True)))):
-                wanted, never = number // stride % size, diagrams.leaf(False)
-                here = diagrams.node(part, tuple(here if choice == wanted else never for choice in range(size)))
+                digit, never = number // stride % size, diagrams.leaf(False)
+                here = diagrams.node(part, tuple(here if choice == digit else never for choice in range(size)))
             diagram = diagrams.combined(lambda old, new, name=number: name if new else old, diagram, here)
         return cls.of(alphabet, diagrams, diagram)[0]
 
@@ -276,7 +276,7 @@ class SetClasses(Partition):
     def common(self, other: Partition) -> tuple[Partition, list[tuple[int, int]]]:
         """Return the common refinement of two partitions."""
         alphabet, theirs = self._sets, other.alphabet
-        diagrams = Diagrams([len(choices) for choices in alphabet.choices])
+        diagrams = DecisionDiagrams([len(choices) for choices in alphabet.choices])
         mine = _thawed(diagrams, self.nodes, alphabet, alphabet)
         if isinstance(other, SymbolClasses) and isinstance(theirs, Valuations):
             other = SetClasses.naming(other)
@@ -292,7 +292,7 @@ class SetClasses(Partition):
     def over(self, alphabet: Alphabet) -> tuple[Partition, list[int]]:
         """Return letters over an alphabet with the same sets."""
         if isinstance(alphabet, Valuations) and _same_parts(alphabet, self._sets):
-            diagrams = Diagrams([len(choices) for choices in alphabet.choices])
+            diagrams = DecisionDiagrams([len(choices) for choices in alphabet.choices])
             return SetClasses.of(alphabet, diagrams, _thawed(diagrams, self.nodes, self._sets, alphabet))
         if len(alphabet) > MOST_LISTED:
             raise _too_many()
@@ -310,7 +310,7 @@ def _same_parts(some: Valuations, others: Valuations) -> bool:
     return {*map(frozenset, some.parts)} == {*map(frozenset, others.parts)}
 
 
-def _frozen(diagrams: Diagrams, diagram: int, letters: Mapping[Any, int]) -> tuple[Node, ...]:
+def _frozen(diagrams: DecisionDiagrams, diagram: int, letters: Mapping[Any, int]) -> tuple[Node, ...]:
     """Return the nodes of a diagram whose values are replaced by numbers of letters."""
     places: dict[int, int] = {}
     nodes: list[Node] = []
@@ -329,7 +329,7 @@ def _frozen(diagrams: Diagrams, diagram: int, letters: Mapping[Any, int]) -> tup
     return tuple(nodes)
 
 
-def _thawed(diagrams: Diagrams, nodes: Sequence[Node], old: Valuations, new: Valuations) -> int:
+def _thawed(diagrams: DecisionDiagrams, nodes: Sequence[Node], old: Valuations, new: Valuations) -> int:
     """Return the diagram of some letters, with the digits of another alphabet of the same sets."""
     numbers: list[int] = []
     place = {frozenset(part): k for k, part in enumerate(new.parts)}
@@ -337,8 +337,8 @@ def _thawed(diagrams: Diagrams, nodes: Sequence[Node], old: Valuations, new: Val
         mine = place[frozenset(old.parts[part])]
         below = [numbers[child] if child >= 0 else diagrams.leaf(-1 - child) for child in children]
         choice = {some: k for k, some in enumerate(old.choices[part])}
-        asked = diagrams.node(mine, tuple(diagrams.leaf(choice[some]) for some in new.choices[mine]))
-        numbers.append(diagrams.combined(lambda which, *values: values[which], asked, *below))
+        choices_here = diagrams.node(mine, tuple(diagrams.leaf(choice[some]) for some in new.choices[mine]))
+        numbers.append(diagrams.combined(lambda which, *values: values[which], choices_here, *below))
     return numbers[-1] if nodes else diagrams.leaf(0)
 
 
@@ -358,7 +358,7 @@ class Digits:
             self.letters = SymbolClasses.of(alphabet, named)
             self.sizes = (len(self.letters.firsts),)
 
-    def diagram(self, diagrams: Diagrams, symbols: Symbols) -> int:
+    def diagram(self, diagrams: DecisionDiagrams, symbols: Symbols) -> int:
         """Return the diagram that is true at the given symbols."""
         if not isinstance(self.alphabet, Valuations):
             listed = (self.alphabet[number] in symbols for number in self.letters.firsts)
@@ -369,7 +369,7 @@ class Digits:
         part = next(k for k, names in enumerate(self.alphabet.parts) if symbols.name in names)
         return diagrams.node(part, tuple(diagrams.leaf(symbols.name in some) for some in self.alphabet.choices[part]))
 
-    def classes(self, diagrams: Diagrams, joint: int) -> tuple[Partition, list[Any]]:
+    def classes(self, diagrams: DecisionDiagrams, joint: int) -> tuple[Partition, list[Any]]:
         """Return letters on which a diagram is constant, with its value on each."""
         if isinstance(self.alphabet, Valuations):
             return SetClasses.of(self.alphabet, diagrams, joint)

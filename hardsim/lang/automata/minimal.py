@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hardsim.lang.automata.diagrams import Diagrams
+from hardsim.lang.automata.diagrams import DecisionDiagrams
 
 
 @dataclass(frozen=True)
-class Rows:
+class Transitions:
     """A deterministic automaton: words begin in state 0, and `moves` has for each state the diagram of the next
     state."""
 
@@ -17,7 +17,7 @@ class Rows:
     accepting: frozenset[int]
 
 
-def minimised(diagrams: Diagrams, rows: Rows) -> Rows:
+def minimised(diagrams: DecisionDiagrams, rows: Transitions) -> Transitions:
     """Return the automaton without states that are equivalent to others or not reached, numbered in the order in which
     they are reached.
 
@@ -46,7 +46,7 @@ def minimised(diagrams: Diagrams, rows: Rows) -> Rows:
     return _numbered(diagrams, rows, block, 0)
 
 
-def started_at(diagrams: Diagrams, rows: Rows) -> Rows:
+def started_at(diagrams: DecisionDiagrams, rows: Transitions) -> Transitions:
     """Return a minimal automaton with the same non-empty words and at most as many states: if another state has the
     moves of the first one, words begin there."""
     same = [state for state, row in enumerate(rows.moves) if row == rows.moves[0]]
@@ -73,7 +73,7 @@ def _split(
     return moved
 
 
-def _sources(diagrams: Diagrams, rows: Rows) -> list[list[int]]:
+def _sources(diagrams: DecisionDiagrams, rows: Transitions) -> list[list[int]]:
     found: list[list[int]] = [[] for _ in rows.moves]
     for state, diagram in enumerate(rows.moves):
         for target in diagrams.values(diagram):
@@ -81,7 +81,7 @@ def _sources(diagrams: Diagrams, rows: Rows) -> list[list[int]]:
     return found
 
 
-def _numbered(diagrams: Diagrams, rows: Rows, block: Sequence[int], first: int) -> Rows:
+def _numbered(diagrams: DecisionDiagrams, rows: Transitions, block: Sequence[int], first: int) -> Transitions:
     """Return the automaton of blocks, with those that are reached from the block of the first state."""
     places, order = {block[first]: 0}, [first]
     memo: dict[tuple[int, ...], int] = {}
@@ -94,6 +94,6 @@ def _numbered(diagrams: Diagrams, rows: Rows, block: Sequence[int], first: int) 
     def renamed(state: int) -> int:
         return diagrams.combined(lambda target: places[block[target]], rows.moves[state], memo=memo)
 
-    return Rows(
+    return Transitions(
         tuple(map(renamed, order)), frozenset(place for place, state in enumerate(order) if state in rows.accepting)
     )

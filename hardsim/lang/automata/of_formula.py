@@ -25,9 +25,9 @@ from hardsim.errors import Undecided, Unsupported
 from hardsim.kept import kept
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.automata.automaton import MAX_STATES, Automaton
-from hardsim.lang.automata.diagrams import Diagrams, TooManySteps
+from hardsim.lang.automata.diagrams import DecisionDiagrams, TooManySteps
 from hardsim.lang.automata.letters import Digits
-from hardsim.lang.automata.minimal import Rows, minimised, started_at
+from hardsim.lang.automata.minimal import Transitions, minimised, started_at
 from hardsim.lang.automata.tracks import Machine, Memory, Moves, NotRegular, Timed, machine_of
 from hardsim.lang.core import And, Core, Letters, Lit, Xor
 from hardsim.lang.desugar import desugar
@@ -85,13 +85,13 @@ class _Removal:
     def __post_init__(self) -> None:
         core = self.core
         self.digits = Digits(core.alphabet, [n.symbols for k in core.live if isinstance(n := core.nodes[k], Letters)])
-        self.diagrams = Diagrams(self.digits.sizes)
+        self.diagrams = DecisionDiagrams(self.digits.sizes)
         self._truths: dict[int, int] = {}
         for number in core.live:
             self._truths[number] = self._truth(number)
         root = self.operand(core.root)
         after = self.diagrams.combined(int, root)
-        self.rows = minimised(self.diagrams, Rows((after, after), frozenset({1})))
+        self.rows = minimised(self.diagrams, Transitions((after, after), frozenset({1})))
 
     def _truth(self, number: int) -> int:
         """Return the diagram of a node's truth at a position: of its track, or of those of its operands."""
@@ -153,14 +153,14 @@ class _Removal:
 class _Beside:
     """An automaton that runs beside a machine, made deterministic: a state is a set of pairs of their states."""
 
-    def __init__(self, diagrams: Diagrams, rows: Rows, machine: Machine, track: int) -> None:
+    def __init__(self, diagrams: DecisionDiagrams, rows: Transitions, machine: Machine, track: int) -> None:
         self.diagrams, self.old, self.machine, self.track = diagrams, rows, machine, track
         self._moves: dict[Memory, int] = {}
         self._pairs: dict[tuple[int, Memory], int] = {}
         self._paired: dict[tuple[int, ...], int] = {}
         self._joined: dict[tuple[int, ...], int] = {}
 
-    def rows(self) -> Rows:
+    def rows(self) -> Transitions:
         """Return the deterministic automaton. Raises _TooLarge if it has too many states."""
         first = frozenset((0, memory) for memory in self.machine.first)
         numbers, order, rows = {first: 0}, [first], list[int]()
@@ -178,7 +178,7 @@ class _Beside:
         memo: dict[tuple[int, ...], int] = {}
         moves = tuple(self.diagrams.combined(numbers.__getitem__, row, memo=memo) for row in rows)
         accepting = frozenset(number for state, number in numbers.items() if any(map(self._accepts, state)))
-        return Rows(moves, accepting)
+        return Transitions(moves, accepting)
 
     def _accepts(self, pair: tuple[int, Memory]) -> bool:
         return pair[0] in self.old.accepting and self.machine.final(pair[1])

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
-from hardsim.lang.automata.diagrams import Diagrams
+from hardsim.lang.automata.diagrams import DecisionDiagrams
 from hardsim.lang.core import AtLeast, CountOf, Edge, Lit, Numeric, Reach, Step
 
 Memory: TypeAlias = Any
-"""What a machine remembers: a truth value, a count, or a pair of counts."""
+"""The memory of a machine: a truth value, a count, or a pair of counts."""
 Moves: TypeAlias = frozenset[tuple[bool, Memory]]
-"""What a machine may do at a position: the value of the operator there, with the memory afterwards."""
+"""The possible moves at a position: the value of the operator there, with the memory afterwards."""
 Operand: TypeAlias = Callable[[Lit], int]
 """Gives the diagram of the truth of a literal at a position."""
 Timed: TypeAlias = Edge | Step | Reach | AtLeast | Numeric
@@ -49,7 +49,7 @@ class Machine:
     """Returns True for a memory with which the word may end."""
 
 
-def machine_of(node: Timed, diagrams: Diagrams, operand: Operand) -> Machine:
+def machine_of(node: Timed, diagrams: DecisionDiagrams, operand: Operand) -> Machine:
     """Return the machine of an operator of the core language. Raises NotRegular if it has none."""
     match node:
         case Edge("first"):
@@ -75,7 +75,7 @@ def machine_of(node: Timed, diagrams: Diagrams, operand: Operand) -> Machine:
             assert_never(node)
 
 
-def _yesterday(diagrams: Diagrams, arg: int) -> Machine:
+def _yesterday(diagrams: DecisionDiagrams, arg: int) -> Machine:
     """The memory is the truth of the operand one position before, False before the first position."""
 
     def moves(memory: Memory) -> int:
@@ -84,7 +84,7 @@ def _yesterday(diagrams: Diagrams, arg: int) -> Machine:
     return Machine(frozenset({False}), moves, lambda memory: True)
 
 
-def _next(diagrams: Diagrams, arg: int) -> Machine:
+def _next(diagrams: DecisionDiagrams, arg: int) -> Machine:
     """The memory is the promise of the operand's truth at the position to come. None: nothing was promised, at the
     first position; after the last position the promise must be False."""
 
@@ -95,7 +95,7 @@ def _next(diagrams: Diagrams, arg: int) -> Machine:
     return Machine(frozenset({None}), moves, lambda memory: not memory)
 
 
-def _since(diagrams: Diagrams, where: int, right: int) -> Machine:
+def _since(diagrams: DecisionDiagrams, where: int, right: int) -> Machine:
     """The memory is the truth of the operator one position before. With `where` = !f | g, the truth of f S g is that of
     g where `where` is true, and else the one before."""
 
@@ -109,7 +109,7 @@ def _since(diagrams: Diagrams, where: int, right: int) -> Machine:
     return Machine(frozenset({False}), moves, lambda memory: True)
 
 
-def _until(diagrams: Diagrams, where: int, right: int) -> Machine:
+def _until(diagrams: DecisionDiagrams, where: int, right: int) -> Machine:
     """The memory is the promise of the operator's truth at this position, which that of the next position decides as in
     `_since`. At the end the promise must be False."""
 
@@ -123,7 +123,7 @@ def _until(diagrams: Diagrams, where: int, right: int) -> Machine:
     return Machine(frozenset({False, True}), moves, lambda memory: not memory)
 
 
-def _sum_of(terms: Mapping[Lit, int], diagrams: Diagrams, operand: Operand) -> int:
+def _sum_of(terms: Mapping[Lit, int], diagrams: DecisionDiagrams, operand: Operand) -> int:
     """Return the diagram of a weighted sum of truth values at a position."""
     total = diagrams.leaf(0)
     for lit, weight in terms.items():
@@ -132,7 +132,7 @@ def _sum_of(terms: Mapping[Lit, int], diagrams: Diagrams, operand: Operand) -> i
     return total
 
 
-def _congruence(node: Numeric, diagrams: Diagrams, operand: Operand) -> Machine:
+def _congruence(node: Numeric, diagrams: DecisionDiagrams, operand: Operand) -> Machine:
     """The memory is a count modulo m: that of the positions before for `L`; for `R`, the promise of the count of the
     positions to come; for a count of all positions, the promise of the whole count, with the count so far."""
     if node.name != "MOD":
@@ -180,7 +180,7 @@ def _by_side(terms: tuple[tuple[int, CountOf], ...]) -> tuple[dict[Lit, int], di
     return before, after, here
 
 
-def _threshold(node: AtLeast, diagrams: Diagrams, operand: Operand) -> Machine:
+def _threshold(node: AtLeast, diagrams: DecisionDiagrams, operand: Operand) -> Machine:
     """The memory is the sum over the positions before, and the promise of the sum over the positions to come; neither
     counts beyond the largest sum that makes a difference."""
     before, after, here = _by_side(node.terms)

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.lang.automata.diagrams import Diagrams
+from hardsim.lang.automata.diagrams import DecisionDiagrams
 from hardsim.lang.automata.letters import Partition, SetClasses, SymbolClasses
 from hardsim.lang.valuations import Exclusion, Valuations
 
@@ -22,14 +22,14 @@ def partitions(draw: st.DrawFn, alphabet: Valuations) -> Partition:
     if draw(st.booleans()):
         named = draw(st.sets(st.integers(0, len(alphabet) - 1), max_size=4))
         return SymbolClasses.of(alphabet, [alphabet[number] for number in named])
-    diagrams = Diagrams([len(choices) for choices in alphabet.choices])
+    diagrams = DecisionDiagrams([len(choices) for choices in alphabet.choices])
     diagram = diagrams.leaf(0)
     for part, choices in enumerate(alphabet.choices):
         for _ in range(draw(st.integers(0, 2))):
             chosen = draw(st.lists(st.integers(0, 2), min_size=len(choices), max_size=len(choices)))
-            asked = diagrams.node(part, tuple(map(diagrams.leaf, chosen)))
+            choices_here = diagrams.node(part, tuple(map(diagrams.leaf, chosen)))
             factor = draw(st.integers(1, 2))
-            diagram = diagrams.combined(lambda old, new, factor=factor: (old * factor + new) % 4, diagram, asked)
+            diagram = diagrams.combined(lambda old, new, factor=factor: (old * factor + new) % 4, diagram, choices_here)
     return SetClasses.of(alphabet, diagrams, diagram)[0]
 
 
@@ -79,7 +79,7 @@ def test_different_constraints_with_the_same_sets() -> None:
     one = Valuations(("p", "q"), (Exclusion("at-most-one", ("p", "q")), Exclusion("one-of", ("p", "q"))))
     two = Valuations(("q", "p"), (Exclusion("one-of", ("p", "q")),))
     for left, right in product((one, two), repeat=2):
-        diagrams = Diagrams([len(choices) for choices in left.choices])
+        diagrams = DecisionDiagrams([len(choices) for choices in left.choices])
         letters = SetClasses.of(left, diagrams, diagrams.node(0, (diagrams.leaf(0), diagrams.leaf(1))))[0]
         other = SymbolClasses.of(right, ["{p}"])
         common, found = letters.common(other)
