@@ -90,12 +90,12 @@ from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
 from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.network.dense import JudgedAt
-from hardsim.options.table import OPTIONS, Request, require_one_regime, signed, unknown
+from hardsim.options.table import OPTIONS, WRITTEN, Request, require_one_regime, signed, unknown
 from hardsim.options.values import plain_text
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
 from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.proving.proof_files import WRITTEN, written_down
+from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import ProofResult
 from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch

@@ -16,10 +16,10 @@ from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
-from hardsim.options.table import Request
+from hardsim.options.table import WRITTEN, Request
 from hardsim.proving import prove as proving
 from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.proving.proof_files import WRITTEN, written_down
+from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made

@@ -43,6 +43,8 @@ DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
 check. A check can be resumed only with the same values of the last group."""
 COMPILED = "regime beta tau single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
+WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
+"""The options that name a file with a proof, each with a description of the file."""
 
 ASKING = "check prove eval words show trace compile export precision bound report"
 """The commands to which the options of a model apply."""

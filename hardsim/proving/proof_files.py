@@ -18,9 +18,6 @@ from hardsim.proving.prove import ProofResult
 from hardsim.proving.verify import lengths_of, span_of
 from hardsim.targets.subject import Subject
 
-WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
-"""The options that name a file with a proof, each with a description of the file."""
-
 
 def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
     """Return the text of a file about a proved subject, and a sentence about it with `{}` for the file's name. Raises

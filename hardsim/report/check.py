@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from os.path import basename
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -35,8 +36,6 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
-from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
-from hardsim.measuring.critical import CriticalResult
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.records import NOTHING, short
 from hardsim.report.network import print_judged, print_margins
@@ -44,6 +43,10 @@ from hardsim.report.screen import GAP, Screen, columns, tried_text
 from hardsim.targets.result import AUTO, FLOAT64, Answer, ModelFacts, Word, count, plural
 from hardsim.targets.subject import SubjectRecord
 from hardsim.visible import visible
+
+if TYPE_CHECKING:  # these modules take time to start, and a check needs neither
+    from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
+    from hardsim.measuring.critical import CriticalResult
 
 STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 AGREE = {True: "yes", False: "NO", None: NOTHING}

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hardsim.errors import HardsimError, InputError
-from hardsim.options.table import ASKING, COMPILED, TRYING, Request
-from hardsim.proving.proof_files import WRITTEN
+from hardsim.options.table import ASKING, COMPILED, TRYING, WRITTEN, Request
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares
 from hardsim.targets.result import FLOAT64
