@@ -26,10 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardsim.errors import InvariantError
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.monoid import MAX_ELEMENTS, Monoid, TooManyElements, periodic, smallest_type
-from hardsim.lang.automata.patterns import Patterns, TooManyPairs
-from hardsim.lang.automata.witnesses import ClassWitness
+from hardsim.lang.automata.patterns import TRIED, Patterns, TooManyPairs
+from hardsim.lang.automata.witnesses import ClassWitness, holds_for
 from hardsim.records import Positive, Record
 
 YANG = "Yang, Chiang, Angluin, NeurIPS 2024, arXiv:2310.13897"
@@ -61,7 +62,7 @@ R_TRIVIAL = LanguageClass(
     "R-trivial",
     "The minimal automaton is partially ordered: its only cycles are loops at single states.",
     "Read at an end symbol after the word, strictly future-masked and without positions: fixed-precision softmax "
-    "attention, or leftmost-hard attention. The logic is LTL with the strict past operator only.",
+    "attention, or leftmost-hard attention. The logic is LTL with 'at some earlier position' as its only operator.",
     f"{LI}; {JERAD}; {FICH}",
 )
 R_BEFORE_LAST = LanguageClass(
@@ -80,10 +81,10 @@ L_TRIVIAL = LanguageClass(
 )
 DA = LanguageClass(
     "DA",
-    "Definable in first-order logic with two variables and <; equally in LTL with strict past and future operators O "
-    "and F.",
+    "Definable in first-order logic with two variables and <; equally in LTL with only 'at some earlier position' and "
+    "'at some later position'.",
     "Leftmost-hard heads with strict future masks and rightmost-hard heads with strict past masks together, without "
-    "positions: each such head is one past or future operator. Read at any fixed position.",
+    "positions: each such head is one past or future operator (the paper treats each direction alone). Read anywhere.",
     f"{THERIEN}; {JERAD}",
 )
 STAR_FREE = LanguageClass(
@@ -104,10 +105,10 @@ QUASI_APERIODIC = LanguageClass(
 NONE = LanguageClass(
     "none of these",
     "Regular, but outside all classes above: words of one length count modulo a number, as in PARITY.",
-    "None of the transformers above. They need counting, as in C-RASP, or a depth that grows with the length.",
-    f"{BARRINGTON}; {YANG}",
+    "None of the transformers above: these are the regular languages outside AC^0.",
+    BARRINGTON,
 )
-HARDEST = (J_TRIVIAL, R_TRIVIAL, R_BEFORE_LAST, L_TRIVIAL, DA, STAR_FREE, QUASI_APERIODIC, NONE)
+CLASSES = (J_TRIVIAL, R_TRIVIAL, R_BEFORE_LAST, L_TRIVIAL, DA, STAR_FREE, QUASI_APERIODIC, NONE)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -159,20 +160,21 @@ def classify(automaton: Automaton, most: int = MAX_ELEMENTS) -> Classification:
     patterns = Patterns(automaton)
     after, last = _found(patterns.cycle), _found(lambda: patterns.cycle(least=1))
     before, between = _found(patterns.before), _found(patterns.between)
-    if after.holds:
-        between = _Answer(True)  # also where there are too many pairs to search
+    if last.holds:
+        between = _Answer(True)  # also if there are too many pairs to search
     star_free, quasi_aperiodic = (_Answer(True), _Answer(True)) if between.holds else _groups(patterns, most)
-    both = _Answer(after.holds if before.holds is not False else False, None, before.reason)
-    if before.holds is None and after.holds:
-        both = before
-    elif not both.holds:
-        both = after if after.holds is False else before
-    nothing = _Answer(None if quasi_aperiodic.holds is None else not quasi_aperiodic.holds, None, None)
-    answers = (both, after, last, before, between, star_free, quasi_aperiodic, nothing)
+    if star_free.holds is False and between.holds is None:
+        before = between = star_free
+    both = next((one for one in (after, before) if one.holds is False), before)
+    outside = quasi_aperiodic if quasi_aperiodic.holds is None else _Answer(not quasi_aperiodic.holds)
+    answers = (both, after, last, before, between, star_free, quasi_aperiodic, outside)
+    for answer in answers:
+        if answer.witness is not None and not holds_for(automaton, answer.witness):
+            raise InvariantError(f"a word contradicts the witness: {answer.witness.text}")
     size, reason = _size(patterns, most)
     classes = [
         Membership(one.name, one.meaning, found.holds, found.reason, found.witness, one.transformers, one.citation)
-        for one, found in zip(HARDEST, answers, strict=True)
+        for one, found in zip(CLASSES, answers, strict=True)
     ]
     return Classification(len(patterns.moves), size, reason, tuple(classes))
 
@@ -201,9 +203,9 @@ def _groups(patterns: Patterns, most: int) -> tuple[_Answer, _Answer]:
     """Return whether a language is star-free, and whether it is quasi-aperiodic."""
     star_free, quasi_aperiodic = list[_Answer](), list[_Answer]()
     for states in patterns.loops:
-        answer, word = _aperiodic(patterns, states, most)
+        answer, words = _aperiodic(patterns, states, most)
         star_free.append(answer)
-        quasi_aperiodic.append(answer if answer.holds else _quasi_aperiodic(patterns, states, word, most))
+        quasi_aperiodic.append(answer if answer.holds else _quasi_aperiodic(patterns, states, words, most))
     return _all(star_free), _all(quasi_aperiodic)
 
 
@@ -216,32 +218,37 @@ def _all(answers: list[_Answer]) -> _Answer:
     return next((one for one in answers if one.holds is None), _Answer(True))
 
 
-def _aperiodic(patterns: Patterns, states: list[int], most: int) -> tuple[_Answer, list[int] | None]:
-    """Return whether no word moves states of a component in a cycle, and the shortest word that does."""
+def _aperiodic(patterns: Patterns, states: list[int], most: int) -> tuple[_Answer, list[list[int]]]:
+    """Return whether no word moves states of a component in a cycle, and some of the shortest words that do."""
     letters, rows = patterns.functions(states)
     monoid = Monoid(rows, most)
     try:
         while new := monoid.grow():
-            if (moving := periodic(monoid.rows[-1])).any():
-                word = [letters[letter] for letter in monoid.word(new[int(moving.argmax())])]
-                return _Answer(False, patterns.powers(states, word)), word
+            moving = np.flatnonzero(periodic(monoid.rows[-1]))[:TRIED].tolist()
+            if moving:
+                words = [[letters[letter] for letter in monoid.word(new[one])] for one in moving]
+                return _Answer(False, patterns.powers(states, words[0])), words
     except TooManyElements as error:
-        return _Answer(None, None, str(error)), None
-    return _Answer(True), None
+        return _Answer(None, None, str(error)), []
+    return _Answer(True), []
 
 
-def _quasi_aperiodic(patterns: Patterns, states: list[int], word: list[int] | None, most: int) -> _Answer:
-    """Return whether no two words of one length move and fix the states of a cycle in a component. `word` moves some
-    states in a cycle, which is tried first."""
-    if word is not None and (witness := patterns.blocks(states, word)) is not None:
-        return _Answer(False, witness)
+def _quasi_aperiodic(patterns: Patterns, states: list[int], words: list[list[int]], most: int) -> _Answer:
+    """Return whether no two words of one length move and fix the states of a cycle in a component. `words` move some
+    states in cycles, which are tried before all others."""
+    part, period = patterns.part(states)
+    if len(part) == 1:
+        return _Answer(True)
+    for word in words:
+        if (witness := patterns.blocks(states, word)) is not None:
+            return _Answer(False, witness)
     try:
-        words, rows = patterns.turns(states)
+        turns, rows = patterns.turns(part, period)
         monoid = Monoid(rows, most)
         monoid.complete()
     except TooManyElements as error:
         return _Answer(None, None, str(error))
     if not (uncounted := monoid.uncounted()):
         return _Answer(True)
-    found = patterns.blocks(states, [letter for turn in monoid.word(uncounted[0]) for letter in words[turn]])
+    found = patterns.blocks(part, [letter for turn in monoid.word(uncounted[0]) for letter in turns[turn]])
     return _Answer(False, found, None if found else "two words of one length were not found")

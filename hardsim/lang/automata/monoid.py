@@ -18,7 +18,7 @@ Functions: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 MAX_ELEMENTS = 1_000_000
 """Greatest number of elements of a monoid."""
-MAX_BYTES = 2**28
+MAX_BYTES = 2**27
 """Greatest number of bytes of the rows of all elements of a monoid; they are stored twice."""
 BATCH = 2**22
 """Greatest number of entries of the products that are computed at once."""

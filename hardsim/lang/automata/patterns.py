@@ -41,12 +41,12 @@ Letters: TypeAlias = list[int]
 
 MAX_PAIRS = 500_000
 """Greatest number of pairs of states that are searched."""
-MAX_TUPLES = 100_000
-"""Greatest number of tuples of states in a search for two words of one length."""
-MAX_HELD = 1_000_000
-"""Greatest number of steps between tuples of states that are held in this search."""
-FEW_HELD = 5_000
-"""Number of steps that are held in a first attempt."""
+MAX_TUPLES = 200_000
+"""Greatest number of states in the tuples of a search for two words of one length."""
+MAX_HELD = 2_000_000
+"""Greatest number of states in the steps between tuples that are held in this search."""
+FEW_HELD = 10_000
+"""Greatest number of states in the tuples, or in the steps between them, of a first attempt."""
 MAX_TURNS = 100_000
 """Greatest number of functions of states that the words of one length compute."""
 TRIED = 20
@@ -191,7 +191,9 @@ class Patterns:
         kept &= numbers[place] == numbers[:, np.newaxis]
         used = np.zeros((len(keys), moves.shape[1]), dtype=np.bool_)
         np.logical_or.at(used, numbers, kept)
-        letters = [frozenset(np.flatnonzero(row).tolist()) for row in used]
+        sets, place = np.unique(used, axis=0, return_inverse=True)
+        different = [frozenset(np.flatnonzero(row).tolist()) for row in sets]
+        letters = [different[number] for number in place.ravel().tolist()]
         found = zip(one.tolist(), two.tolist(), numbers.tolist(), strict=True)
         return {(p, q): number for p, q, number in found if letters[number]}, letters
 
@@ -320,14 +322,13 @@ class Patterns:
         rows, letters = np.unique(rows, axis=0, return_index=True)
         return letters.tolist(), rows
 
-    def turns(self, states: Sequence[int]) -> tuple[list[Letters], Functions]:
-        """Return the words of d letters that act differently on some states of a component, and a row for each as in
-        `functions`. Here d is the greatest common divisor of the lengths of cycles in the component, and the states are
-        the smallest of the d parts of the component from which words of d letters lead only to the part itself.
+    def part(self, states: Sequence[int]) -> tuple[list[int], int]:
+        """Return some states of a component, and the greatest common divisor d of the lengths of its cycles. The
+        component falls into d parts such that words of d letters lead from each part only to the part itself; these
+        states are the smallest part.
 
         Two words of one length that move and fix the states of a cycle have a multiple of d letters. If there are such
-        words for one part, there are for every part: begin within the word that fixes the states. Raises
-        TooManyElements."""
+        words for the states of one part, there are for every part: begin within the word that fixes the states."""
         steps = {states[0]: 0}
         for state in (waiting := [states[0]]):
             for target in self._within(state):
@@ -337,52 +338,60 @@ class Patterns:
         edges = [(state, target) for state in states for target in self._within(state) if target is not None]
         period = gcd(*(steps[one] + 1 - steps[two] for one, two in edges))
         parts = [[state for state in states if steps[state] % period == place] for place in range(period)]
-        part = min(parts, key=len)
+        return min(parts, key=len), period
+
+    def turns(self, part: Sequence[int], period: int) -> tuple[list[Letters], Functions]:
+        """Return the words of d letters that act differently on the states of a part, and a row for each as in
+        `functions`. Raises TooManyElements."""
         found: dict[States, Letters] = {tuple(part): []}
+        none = [None] * len(self._symbols)
         for _ in range(period):
             after: dict[States, Letters] = {}
-            for one, word in found.items():
-                columns = zip(
-                    *(self._within(state) if state >= 0 else [None] * len(self._symbols) for state in one), strict=True
-                )
+            for states, word in found.items():
+                columns = zip(*(none if state < 0 else self._within(state) for state in states), strict=True)
                 for letter, column in enumerate(columns):
                     after.setdefault(tuple(-1 if state is None else state for state in column), [*word, letter])
             found = after
             if len(found) > MAX_TURNS:
                 raise TooManyElements(f"there are more than {MAX_TURNS:,} functions of words of {period} symbols")
         place = {state: number for number, state in enumerate(part)}
-        rows = [[*(place.get(state, len(part)) for state in one), len(part)] for one in found]
+        rows = [[*(place.get(state, len(part)) for state in states), len(part)] for states in found]
         return list(found.values()), np.array(rows, dtype=smallest_type(len(part) + 1))
 
-    def _cycle_of(self, states: Sequence[int], word: Letters) -> tuple[States, Letters]:
-        """Return states of one component that a power of a word moves in a cycle of prime length, and the power. Some
-        power of the word must move a state of the component without leaving it."""
-        cycle = list[int]()
-        for state in states:
-            first = self.read(state, word * len(states))
-            cycle = [first]
-            while (after := self.read(cycle[-1], word)) not in cycle:
-                cycle.append(after)
-            if len(cycle) > 1 and self.component[first] == self.component[states[0]]:
-                break
+    def _cycle_of(self, states: Sequence[int], word: Letters) -> States:
+        """Return the shortest cycle of two or more of some states of one component in which a word moves them. There
+        must be one."""
+        seen: dict[int, int] = {}
+        cycles = list[list[int]]()
+        for first in states:
+            state, path = first, list[int]()
+            while state not in seen and self.component[state] == self.component[first]:
+                seen[state] = first
+                path.append(state)
+                state = self.read(state, word)
+            if seen.get(state) == first and state != path[-1]:
+                cycles.append(path[path.index(state) :])
+        cycle = min(cycles, key=len)
         start = cycle.index(min(cycle))
-        prime = max(divisor for divisor in range(2, len(cycle) + 1) if not len(cycle) % divisor and _is_prime(divisor))
-        step = len(cycle) // prime
-        return tuple((cycle[start:] + cycle[:start])[::step]), word * step
+        return tuple(cycle[start:] + cycle[:start])
 
     def powers(self, states: Sequence[int], word: Letters) -> ClassWitness:
         """Return the witness that a word moves states of a component in a cycle."""
-        cycle, power = self._cycle_of(states, word)
-        return self._counting(POWERS, cycle, power, [])
+        cycle = self._cycle_of(states, word)
+        step = len(cycle) // _primes(len(cycle))[-1]
+        return self._counting(POWERS, cycle[::step], word * step, [])
 
     def blocks(self, states: Sequence[int], word: Letters) -> ClassWitness | None:
         """Return two words of one length for a cycle in which a word moves states of a component: one moves the states
         of the cycle, the other fixes them. Return None if there are none, or if the search holds too many tuples of
         states."""
-        cycle, _ = self._cycle_of(states, word)
-        # often a short search suffices; a long one begins with the question whether there are such words
-        found = self._turning(cycle, lambda one: len(set(one)) == len(one), FEW_HELD)
-        if found is None and (back := self._tuples(cycle)):
+        cycle = self._cycle_of(states, word)
+        cycle = cycle[:: len(cycle) // _primes(len(cycle))[0]]
+        found, back = None, self._tuples(cycle, FEW_HELD)
+        if back is None:  # of many tuples, few often suffice
+            found = self._turning(cycle, lambda one: len(set(one)) == len(one), FEW_HELD)
+            back = None if found else self._tuples(cycle, MAX_TUPLES)
+        if back:
             found = self._turning(cycle, back.__contains__, MAX_HELD)
         return None if found is None else self._counting(BLOCKS, *found)
 
@@ -402,16 +411,16 @@ class Patterns:
                     if used(after):
                         layer.setdefault(after, (before, letter))
             layers.append(layer)
-            last, held = list(layer), held + len(layer)
+            last, held = list(layer), held + len(layer) * len(cycle)
             if cycle in layer and (moved := [one for one in turned if one in layer]):
                 turn = turned[moved[0]]
                 order = tuple(cycle[turn * place % len(cycle)] for place in range(len(cycle)))
                 return order, _path(layers, moved[0]), _path(layers, cycle)
         return None
 
-    def _tuples(self, cycle: States) -> set[States]:
+    def _tuples(self, cycle: States, most: int) -> set[States] | None:
         """Return the tuples of states on the ways from a cycle of states back to it; the empty set if one number of
-        steps never leads both to the cycle and to a turned one, or if there are too many tuples."""
+        steps never leads both to the cycle and to a turned one; None if so many states do not suffice."""
         numbers, lengths, after = {cycle: 0}, [0], list[list[int]]()
         for states in (waiting := [cycle]):
             after.append([])
@@ -422,8 +431,8 @@ class Patterns:
                         lengths.append(lengths[numbers[states]] + 1)
                         waiting.append(found)
                     after[-1].append(numbers[found])
-            if len(waiting) > MAX_TUPLES:
-                return set()
+            if len(waiting) * len(cycle) > most:
+                return None
         # the lengths of two ways from the cycle to a tuple are the same modulo the period of the component
         component = components(after)
         inside = [number for number, one in enumerate(component) if one == component[0]]
@@ -447,8 +456,10 @@ def _path(layers: Sequence[dict[States, tuple[States, int]]], last: States) -> L
     return word[::-1]
 
 
-def _is_prime(number: int) -> bool:
-    return number > 1 and all(number % divisor for divisor in range(2, number))
+def _primes(number: int) -> list[int]:
+    """Return the prime divisors of a number, in order."""
+    divisors = [one for one in range(2, number + 1) if not number % one]
+    return [one for one in divisors if all(one % other for other in divisors if other < one)]
 
 
 def _known(found: Letters | None) -> Letters:
