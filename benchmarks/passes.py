@@ -68,9 +68,9 @@ class Work:
         assert oracle is not None
         seeds = [word for word, _ in subject.examples]
         words = sample_words(subject.alphabet, n, count, 0, lambda word: oracle(word) is True, seeds)
-        network, program = subject.stored, subject.program
-        # A program has no stored network: it is assembled at the temperature for these words.
-        if network is None:
+        if subject.one_network:
+            network, program = subject.model, subject.program
+        else:  # the network of a program is assembled at the temperature for these words
             found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
             network, program = assemble(found.program, plan_length(found, subject, n).schedule), found.program
         self.n, self.subject, self.network, self.program, self.words = n, subject, network, program, words
@@ -83,7 +83,7 @@ class Work:
     @cached_property
     def watched(self) -> Watched:
         """The coordinates of the residual stream where errors are measured."""
-        return Watched(self.program, self.network, streams=self.subject.stored is None)
+        return Watched(self.program, self.network, streams=not self.subject.one_network)
 
     # ---- ways to run them, each as what prepares it ----
 
@@ -186,9 +186,10 @@ def long_words(what: str, count: int, n: int) -> tuple[Mapping[str, float], str]
 def rates(hard: str, semantics: str, n: int = 16) -> tuple[Mapping[str, float], str]:
     """Measure how many words of length n exact semantics run in a second of processor time: hard attention with its
     gaps, and the formula's semantics, both for all words at once with a bit for each word."""
-    subject = read_input(str(ROOT / BINARY)).compile(ModelOptions())
-    many, oracle = BatchHard(subject.program), BatchOracle(subject.file)
-    words = list(product(subject.file.alphabet, repeat=n))
+    given = read_input(str(ROOT / BINARY))
+    subject = given.compile(ModelOptions())
+    many, oracle = BatchHard(subject.program), BatchOracle(given.file)
+    words = list(product(given.alphabet, repeat=n))
     symbols = many.symbols(words)
     runs: dict[str, Callable[[], Any]] = {
         hard: lambda: many.run(symbols).accepted,

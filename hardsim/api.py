@@ -575,7 +575,7 @@ class Model:
                 if request.critical:
                     return criticals.critical(call.subject(), request.max_n, _passing(progress))
                 staff.join()
-                target = bound_subject(replace(call.subject(), epsilon=request.epsilon), request.gap)
+                target = bound_subject(call.subject(), request.gap, request.epsilon)
                 options = tried_of(request, target.subject)
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
                 expected = BoundOptions(gap=request.gap)

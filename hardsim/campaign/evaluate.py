@@ -16,7 +16,7 @@ from hardsim.campaign.result import Evaluation, Tie, undecided_word
 from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.transformer import LengthTable
 from hardsim.targets.result import Answer, Word
-from hardsim.targets.stored import store_program, store_text
+from hardsim.targets.stored import store_program, stored_text
 from hardsim.targets.subject import Subject
 
 BATCH, TOGETHER = 256, 2**15
@@ -62,11 +62,11 @@ def compiled_document(subject: Subject, hard: bool, max_n: int) -> tuple[str, tu
     for every length; else that of Theorem 26 at each length up to `max_n`. Raises Undecided if no temperature gives an
     error of at most epsilon; OutOfRange if a program leaves the range that its construction covers."""
     if hard or subject.one_network:
-        return (store_program if hard or not subject.of_formula else store_text)(subject), ()
+        return stored_text(subject, hard), ()
     if subject.temperature is not None and not subject.given_temperature:
         return store_program(subject, subject.temperature), ()
     prepared = preparation(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
-    schedule = subject.schedule or temperatures(prepared, subject)
+    schedule = subject.temperature or temperatures(prepared, subject)
     return store_program(subject, schedule, prepared.program), prepared.ties
 
 

@@ -193,7 +193,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
     word if it is too long to trace."""
     # Options equal to the default of the command are left out: the command should be short.
     options: dict[str, str | None] = {}
-    file, budget = subject.formula, subject.sharpness
+    file, budget = subject.formula, subject.budget if subject.one_network else None
     if budget is not None and file is not None:
         regime = REGIMES.get(subject.program.regime, REGIMES[DEFAULT_REGIME])
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
@@ -208,10 +208,10 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
     if budget is not None and budget.fixed:
         options["--beta"] = str(budget.beta)
-    if budget is None and subject.given_temperature and not subject.fixed_weights:
+    if subject.given_temperature and not subject.fixed_weights:
         options["--tau"] = str(subject.schedule)
-    if subject.epsilon is not None:
-        options["--epsilon"] = str(subject.epsilon)
+    if epsilon := subject.sharpness.epsilon:
+        options["--epsilon"] = str(epsilon)
     options["--against"] = None if subject.by_function else subject.against  # a function has no name of a file
     traced = subject.positions(len(word)) <= LONGEST_TRACED
     usual = engine == AUTO or (traced and engine == FLOAT64)  # a trace is in balls

@@ -306,12 +306,12 @@ def plan_length(
     the user gave one. Raises InputError if a declared gap or the temperature is not positive; Undecided if no
     temperature is given, and none gives the error `epsilon`."""
     facts, program = prepared.facts[n], prepared.program
-    schedule = subject.schedule if theorem else subject.temperature
+    schedule = None if theorem and not subject.given_temperature else subject.temperature
     gaps = known_gaps(subject, program, facts)
     # Half the least distance of an output from the threshold, so that no answer changes. Outputs on the threshold have
     # no answer that could.
     near = min(DEFAULT_EPSILON, facts.clear / 2) if facts.clear else DEFAULT_EPSILON
-    epsilon = near if subject.epsilon is None else subject.epsilon
+    epsilon = subject.sharpness.epsilon or near
     solution, unsolved = None, ""
     try:
         begin = None if beside is None or beside.solution is None else beside.solution.tau

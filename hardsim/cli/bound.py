@@ -86,7 +86,7 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
     """Report on one subject."""
     request, gap, name, alphabet = current.request, current.request.gap, subject.name, subject.alphabet
     options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine)
-    target, expected = bound_subject(replace(subject, epsilon=request.epsilon), gap), BoundOptions(gap=gap)
+    target, expected = bound_subject(subject, gap, request.epsilon), BoundOptions(gap=gap)
     crew = staff.crew(lambda: 1 if gap else default_workers(target.subject, options))
     with uninterrupted():
         with bar(name, cost=cost_of(subject, options)) as shown:

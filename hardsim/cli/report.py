@@ -177,7 +177,7 @@ class _Parts:
 
     def _bound(self, subject: Subject) -> BoundResult:
         """Return the result of `bound` for short lengths."""
-        request, target = self.current.request, bound_subject(replace(subject, epsilon=self.current.request.epsilon))
+        request, target = self.current.request, bound_subject(subject, epsilon=self.current.request.epsilon)
         longest, every = min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
         crew = self.staff.crew(lambda: default_workers(target.subject, options))

@@ -68,6 +68,7 @@ from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
 from hardsim.sharpening.theorem26 import declared_gaps
 from hardsim.targets.result import MPMATH, Answer, InputKind, InputName, ModelFacts, Regime, Word, settled
+from hardsim.targets.sharpness import GivenTemperature, OneNetwork
 from hardsim.targets.subject import Subject
 from hardsim.theory.rounding import least_width
 
@@ -379,24 +380,28 @@ class BoundSubject:
         return allowed_error(self.budget, self.heads[name], n)
 
 
-def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
+def bound_subject(subject: Subject, gap: bool = False, epsilon: Fraction | None = None) -> BoundSubject:
     """Return the subject of a bound report. With `gap` alone the scores stay as they are; otherwise the scores of heads
     with a larger beta of their own are multiplied, so that one temperature serves all heads. Raises InputError if the
     network is not the one that its specification gives."""
-    budget, program = subject.sharpness, subject.program
-    if budget is None:
+    sharpness, program = subject.sharpness, subject.program
+    if not isinstance(sharpness, OneNetwork):
+        subject = replace(subject, sharpness=replace(sharpness, epsilon=epsilon))
         asymptotics = PROGRAM if subject.constructed else GENERAL
         return BoundSubject(subject, Arith.of(1), subject.facts, asymptotics)
     subject.require_specified("bounds")
+    budget = sharpness.budget
+    used = 1 / budget.beta
+    if not gap:
+        program = budget.scaled(program)
     return BoundSubject(
-        # Without `sharpness` the subject gets its temperature from the schedule, as every temperature tried does.
-        subject=replace(subject, program=program if gap else budget.scaled(program), sharpness=None, stored=None),
+        subject=replace(subject, program=program, sharpness=GivenTemperature(used * budget.temperature, epsilon)),
         schedule=budget.temperature,
         model=subject.facts,
-        asymptotics=ASYMPTOTICS.get(program.regime, ""),
-        used=1 / budget.beta,
+        asymptotics=ASYMPTOTICS.get(subject.program.regime, ""),
+        used=used,
         budget=budget,
-        heads={head.name: head for head in program.heads},
+        heads={head.name: head for head in subject.program.heads},
         given=subject,
     )
 
@@ -465,9 +470,8 @@ class Reporter:
         of hard attention."""
         n, words, (runs, answers) = shard.n, shard.words, shard.known
         subject, engine, program = self.target.subject, self.options.engine, self.prepared.program
-        used = None if self.target.used is None else self._schedule(self.target.used)
         # The temperature that was asked for, a formula's own, else the theorem's.
-        plan = plan_length(self.prepared, replace(subject, schedule=subject.schedule or used), n, theorem=True)
+        plan = plan_length(self.prepared, subject, n, theorem=True)
         violation, tally, found = plan.violation, Tally(n, len(words)), Crossing(None, None, None)
         void: dict[str, FirstFailure] = {}
         bits: int | None = 0
@@ -499,7 +503,7 @@ class Reporter:
     def _temperature(self, plan: LengthPlan, units: Sequence[RealNumber]) -> Fraction:
         """Return the largest temperature used over the positions, as a factor of the schedule; if it is irrational, a
         rational above it."""
-        if not self.target.subject.given_temperature and self.target.used is not None:
+        if self.target.used is not None:
             return self.target.used
         return max(1 / lower(beta) / lower(unit) for beta, unit in zip(plan.inverse, units, strict=True))
 

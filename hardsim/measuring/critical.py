@@ -47,6 +47,7 @@ from hardsim.proving.prove import EVERY, affordable, known_by_structure, known_b
 from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
 from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Title, Word, settled
+from hardsim.targets.sharpness import FOUND, GivenTemperature, OneNetwork
 from hardsim.targets.subject import Subject, own_predicates
 
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
@@ -236,9 +237,11 @@ def _search(subject: Subject) -> _Search:
     claim = subject.prover()
     if isinstance(claim, HeadsClaim) and not claim.heads_only:
         subject.require_specified("a critical beta")
-        return _FormulaSearch(subject)
-    # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.
-    plain = replace(subject.without_budget(), epsilon=None)
+        return _FormulaSearch(claim)
+    plain = subject.without_budget()
+    if not plain.given_temperature:
+        # An error of one's own (epsilon) would give a temperature for each length, and no function to divide by beta.
+        plain = replace(plain, sharpness=FOUND)
     schedule = plain.temperature
     if not isinstance(schedule, Arith):
         why = f"it has a {schedule}" if schedule is not None else f"it has none of its own: {plain.argument.reason}"
@@ -370,10 +373,11 @@ class _FormulaSearch(_Search):
 
     longer = LONGER
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, claim: HeadsClaim) -> None:
+        subject: Subject = claim.target
         super().__init__(subject, max(map(subject.budget.beta_of, subject.program.heads), default=Fraction(1)))
-        self.core = desugar(subject.file)
-        self.own = own_predicates(subject.file)
+        self.core = desugar(claim.formula)
+        self.own = own_predicates(claim.formula)
         self.inexact = False
         self.prefix = one_for_all(subject.model, subject.program, None)
 
@@ -482,7 +486,7 @@ class _FormulaSearch(_Search):
         # An engine prepares its network once; bisection comes back to the same betas for other words.
         if (beta, self.inexact) not in self.engines:
             model = at_beta(self.subject, beta)
-            subject = replace(self.subject, stored=model)
+            subject = replace(self.subject, sharpness=OneNetwork(self.subject.budget, model))
             budget = None if self.inexact else subject.budget
             self.engines[beta, self.inexact] = SoftEngine(subject, model, subject.program, budget=budget)
         engine = self.engines[beta, self.inexact]
@@ -546,7 +550,7 @@ class _ProgramSearch(_Search):
         self.engines.clear()
 
         def proved(beta: Fraction) -> bool:
-            subject = replace(self.subject, schedule=self.at(beta))
+            subject = replace(self.subject, sharpness=GivenTemperature(self.at(beta)))
             return known is not None and settled_length(subject, known).proved_by is not None
 
         return proved, lambda _: sample_words(self.alphabet, n, SAMPLED, SEED)

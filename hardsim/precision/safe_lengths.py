@@ -525,8 +525,8 @@ def structure_known(made: Export) -> Structure | NoProof:
     if isinstance(target, NoProof):
         return target
     try:
-        core = desugar(target.file)
-        return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.file))
+        core = desugar(target.formula)
+        return structure_of(transformer_of(target), target.program, made.layout, core, own_predicates(target.formula))
     except NotProved as failure:
         return NoProof(failure.reason)
     except HardsimError as error:

@@ -30,12 +30,12 @@ from hardsim.campaign.result import CheckResult, ConstantReach, Verdict
 from hardsim.errors import HardsimError
 from hardsim.lang.core import And, Core, Edge, Letters, Lit, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
-from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import REGIMES
 from hardsim.proof.formulas.network import prove
 from hardsim.targets.claims import Claim, HeadsClaim
+from hardsim.targets.sharpness import OneNetwork
 from hardsim.targets.subject import Subject, own_predicates
 
 LONGEST = 64
@@ -112,8 +112,11 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 def _proved(subject: Subject, n: int) -> bool:
     """Return True if every word up to length n is proved right; no word is run."""
+    claim = subject.prover()
+    assert isinstance(claim, HeadsClaim)
+    core, users = desugar(claim.formula), own_predicates(claim.formula)
     try:
-        return prove(subject.model, subject.program, n, desugar(subject.file), own_predicates(subject.file)).proved
+        return prove(subject.model, subject.program, n, core, users).proved
     except HardsimError:
         return False
 
@@ -123,8 +126,8 @@ def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
     than the least such beta. Return None if DOUBLINGS doublings reach none."""
 
     def holds(beta: Fraction) -> bool:
-        other = Budget(beta, budget.temperature, fixed=True)
-        return _proved(replace(subject, sharpness=other, stored=assemble(subject.program, other)), n)
+        other = OneNetwork.of(subject.program, Budget(beta, budget.temperature, fixed=True))
+        return _proved(replace(subject, sharpness=other), n)
 
     low = budget.beta
     for _ in range(DOUBLINGS):

@@ -56,6 +56,7 @@ from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
 from hardsim.targets.claims import AttentionClaim, Claim, HeadsClaim
 from hardsim.targets.result import Word, settled
+from hardsim.targets.sharpness import GivenTemperature
 from hardsim.targets.subject import HALF, Subject, SubjectRecord, own_predicates
 
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
@@ -510,7 +511,7 @@ def prove_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofRes
             subject, min_n, max_n, Verdict.UNDECIDED, reach, tried, argument=argument,
             hard_undecided=found.undecided, ties=found.ties,
         )  # fmt: skip
-    sharp = replace(subject, schedule=argument.tau)
+    sharp = subject if argument.tau is None else replace(subject, sharpness=GivenTemperature(argument.tau))
     start = argument.start or 1
     lengths = tuple(prove_length(sharp, n, 0)[0] for n in range(1, max(start, SHORT)))
     ties = known_ties(subject)
@@ -529,9 +530,8 @@ def _searched(subject: Subject) -> Obstacles:
 
 def _require_positive(subject: Subject) -> None:
     """Raise InputError if a given temperature is not positive at some short length."""
-    schedule = subject.schedule
-    if schedule is not None:
-        model = assemble(subject.program, schedule)
+    if subject.given_temperature:
+        model = assemble(subject.program, subject.schedule)
         for n in range(1, LOOKED + 1):
             model.inverse_temperatures(subject.positions(n) - subject.program.bos)
 
@@ -682,10 +682,11 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
     # The law and its temperature belong to the subject's own program, not to one with weights added that break ties.
-    schedule = subject.temperature if program is subject.program else subject.schedule
+    schedule = subject.temperature if program is subject.program or subject.given_temperature else None
     try:
         if schedule is None:
-            solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps, near)
+            epsilon = subject.sharpness.epsilon or min(DEFAULT_EPSILON, distance / 2)
+            solution = solve(program, facts, epsilon, gaps, near)
             bounds, tau = solution.bounds, solution.tau
         else:
             inverse = inverses(assemble(program, schedule), facts.n)

@@ -13,8 +13,6 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import check_examples
-from hardsim.network.transformer import Schedule, Transformer
-from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget, choose
 from hardsim.program.file import (
     named_predicates,
@@ -25,6 +23,7 @@ from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.program import ProgramTarget
 from hardsim.targets.semantics import Accepts, Runs, examples_apply
+from hardsim.targets.sharpness import FoundTemperature, GivenTemperature, OneNetwork
 from hardsim.targets.subject import Subject, counting_of, own_predicates
 
 Sharpened = TypeVar("Sharpened", bound=Subject)
@@ -44,13 +43,13 @@ def compile_formula(
     program = lower(desugar(file), regime, options.single_head, options.counting, own)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
-    network = assemble(program, budget)
-    subject = formula_subject(file, name or file.source.name, sha256, program, budget, network, options.single_head)
+    sharpness = OneNetwork.of(program, budget)
+    subject = formula_subject(file, name or file.source.name, sha256, program, sharpness, options.single_head)
     return replace(subject, pins=True, given=options.sharpening)
 
 
 def formula_subject(
-    file: FormulaFile, name: str, sha256: str, program: Program, budget: Budget, network: Transformer, single: bool
+    file: FormulaFile, name: str, sha256: str, program: Program, sharpness: OneNetwork, single: bool
 ) -> FormulaTarget:
     """Return the subject of a formula with its hard attention and its network; `single` is True if it was compiled to
     have at most one head in each layer."""
@@ -63,8 +62,7 @@ def formula_subject(
         title=format_formula(file.formula),
         oracle=Accepts(file),
         predicates=named_predicates(program, file),
-        sharpness=budget,
-        stored=network,
+        sharpness=sharpness,
         formula=file,
         single_head=single,
         counting=counting_of(program),
@@ -93,14 +91,15 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Pr
 def sharpened(made: Sharpened, options: ModelOptions) -> Sharpened:
     """Return a program or model with another temperature, or with another beta where it has one. Raises InputError if
     both a beta and Theorem 26's temperature for an error are asked for."""
-    old = made.sharpness
-    if old is not None and options.epsilon is not None and options.beta is not None:
+    given = options.sharpening
+    if made.one_network and options.epsilon is not None and options.beta is not None:
         message = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
         raise InputError(message, "Give one of --epsilon and --beta.")
-    if old is None or options.epsilon is not None:
-        schedule: Schedule | None = options.tau or made.schedule
-        given = tuple(name for name in options.sharpening if name != "beta")  # a beta is only of a regime
-        return replace(made, sharpness=None, stored=None, schedule=schedule, epsilon=options.epsilon, given=given)
-    beta, tau = options.beta or old.beta, options.tau or old.temperature
-    budget = Budget(beta, tau, options.beta is not None or old.fixed)
-    return replace(made, sharpness=budget, stored=assemble(made.program, budget), given=options.sharpening)
+    if not made.one_network or options.epsilon is not None:
+        schedule = options.tau or (made.schedule if made.given_temperature else None)
+        epsilon, given = options.epsilon, tuple(name for name in given if name != "beta")  # a beta is only of a regime
+        found = FoundTemperature(epsilon) if schedule is None else GivenTemperature(schedule, epsilon)
+        return replace(made, sharpness=found, given=given)
+    old = made.budget
+    budget = Budget(options.beta or old.beta, options.tau or old.temperature, options.beta is not None or old.fixed)
+    return replace(made, sharpness=OneNetwork.of(made.program, budget), given=given)

@@ -97,9 +97,9 @@ def layout_of(target: Subject | External) -> ExportLayout:
 def transformer_of(subject: Subject) -> Transformer:
     """Return the network of a subject: its one network, or that of its temperature for all lengths. Raises InputError
     if the subject has neither."""
-    if subject.stored is not None:
-        return subject.stored
-    if subject.schedule is None:
+    if subject.one_network:
+        return subject.model
+    if not subject.given_temperature:
         message = f"{subject.name} has another softmax network for every length, since it has no temperature"
         raise InputError(message, "Give one temperature for all lengths with --tau.")
     return assemble(subject.program, subject.schedule)

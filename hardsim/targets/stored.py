@@ -21,7 +21,6 @@ from hardsim.lang.words import written_word
 from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
 from hardsim.network.transformer import LengthTable, Schedule, Transformer
-from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.file import (
     AhatFile,
@@ -36,6 +35,7 @@ from hardsim.program.regimes import REGIMES
 from hardsim.targets.compiled import METHODS, formula_subject
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.labels import budget_of, relabelled
+from hardsim.targets.sharpness import FOUND, GivenTemperature, OneNetwork, Sharpness
 from hardsim.targets.subject import Subject, counting_of, own_predicates
 from hardsim.targets.weights import WeightsTarget
 from hardsim.version import __version__
@@ -55,6 +55,11 @@ def read_hard_attention(file: AhatFile, name: str, sha256: str) -> tuple[Weights
     tau = None if budget is None else budget.temperature
     labels = relabelled(file.program, tau, formula, single, counting)
     program = labels.program
+    sharpness: Sharpness = FOUND
+    if budget is not None:
+        sharpness = OneNetwork.of(program, budget)
+    elif file.temperature is not None:
+        sharpness = GivenTemperature(file.temperature)
     subject = WeightsTarget(
         name=name,
         sha256=sha256,
@@ -64,9 +69,7 @@ def read_hard_attention(file: AhatFile, name: str, sha256: str) -> tuple[Weights
         title=file.title,
         blank=file.blank,
         predicates=file.predicates,
-        sharpness=budget,
-        stored=None if budget is None else assemble(program, budget),
-        schedule=file.temperature,
+        sharpness=sharpness,
         softmax=file.temperature is not None,
         counting=counting_of(program),
         single_head=single and all(len(layer.heads) <= 1 for layer in program.layers),
@@ -107,16 +110,21 @@ def _origin(origin: Origin) -> FormulaFile | None:
         return None
 
 
-def store_text(subject: Subject) -> str:
+def stored_text(subject: Subject, hard: bool) -> str:
+    """Return the `model.json` of a formula; the `.ahat.json` of hard attention (`hard`) and of any other subject."""
+    return store_text(subject) if isinstance(subject, FormulaTarget) and not hard else store_program(subject)
+
+
+def store_text(subject: FormulaTarget) -> str:
     """Return the `model.json` of a formula: the network, the specification of its heads, the formula, and how it was
     compiled."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "version": __version__,
-        "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(subject.file)},
+        "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(subject.formula)},
         "options": {
-            "at": subject.file.at,
+            "at": subject.formula.at,
             "beta": str(subject.budget.beta),
             "beta_for_all": subject.budget.fixed,
             "single_head": subject.single_head,
@@ -146,7 +154,7 @@ def store_program(subject: Subject, schedule: Schedule | None = None, program: P
         predicates=subject.predicates,
         examples=subject.examples if subject.kind == "ahat" or (formula and formula.at == "last") else (),
         temperature=schedule,
-        sharpness=subject.sharpness if schedule is None else None,
+        sharpness=subject.budget if subject.one_network and schedule is None else None,
         compiled=compiled,
         blank=subject.blank,
     )
@@ -185,7 +193,7 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
     method = None if counting is None else METHODS[counting]
     labels = relabelled(program, budget.temperature, file, single, method, older=version < SCHEMA_VERSION)
     budget, message = budget_of(labels.program, model, budget)
-    made = formula_subject(file, path, sha256, labels.program, budget, model, single)
+    made = formula_subject(file, path, sha256, labels.program, OneNetwork(budget, model), single)
     return replace(made, confirmed=labels.compiled and made.specified), (*labels.remarks, *message)
 
 

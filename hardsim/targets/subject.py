@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.batch_hard import BatchHard
@@ -46,8 +46,8 @@ from hardsim.targets.result import (
     Word,
     settled,
 )
+from hardsim.targets.sharpness import FOUND, GivenTemperature, OneNetwork, Sharpness
 
-T = TypeVar("T")
 QUICK, QUICK_SYMBOLS = 3_000_000, 200_000
 """Number of scores of heads, and of heads at symbols of words, that are computed faster than another process starts."""
 HALF = Fraction(1, 2)
@@ -58,9 +58,7 @@ SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
 class Subject(Target):
     """Hard attention, and the softmax network made of it.
 
-    A regime's budget, `sharpness`, makes one network for every length, `stored`. Without a budget, the temperature is a
-    function of the length for which every length is proved, if there is one, else Theorem 26's for `epsilon` at each
-    length, or the `schedule` that was given or came with a softmax model.
+    Its `sharpness` is one network for every length, or a temperature.
     """
 
     program: Program
@@ -68,12 +66,9 @@ class Subject(Target):
     """The symbol that is dropped from the output of a padded transduction."""
     predicates: tuple[str, ...] = ()
     """Definitions of predicates that the position encodings name."""
-    sharpness: Budget | None = None
-    stored: Transformer | None = None
-    schedule: Schedule | None = None
-    epsilon: Fraction | None = None
+    sharpness: Sharpness = FOUND
     formula: FormulaFile | None = None
-    """The formula that the network was compiled from; its `at` is the position at which this subject is read."""
+    """The formula that this is the network of; its `at` is the position at which it is read."""
     single_head: bool = False
     counting: str | None = None
     """The method that decides comparisons of counts; None where there are none."""
@@ -109,7 +104,7 @@ class Subject(Target):
     @property
     def given_temperature(self) -> bool:
         """True if the temperature was given, or came with a softmax model."""
-        return self.schedule is not None
+        return isinstance(self.sharpness, GivenTemperature)
 
     @property
     def rests_on(self) -> str:
@@ -144,15 +139,15 @@ class Subject(Target):
 
     def require_temperature(self, n: int) -> None:
         """Require that the temperature of the one network is positive at length n. Raises InputError if it is not."""
-        if self.stored is not None:
+        if self.one_network:
             # A temperature depends on n alone, or on i alone: both run through all their values over the lengths.
-            self.stored.inverse_temperature(n, n)
+            self.model.inverse_temperature(n, n)
 
     def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
         """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`."""
-        if engine != MPMATH or dps is None or self.stored is None:
+        if engine != MPMATH or dps is None or not self.one_network:
             return None
-        needed = digits_needed(self.stored, max_n)
+        needed = digits_needed(self.model, max_n)
         text = (
             f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to "
             f"10^-{ACCURATE_DIGITS} at length {max_n}: the results of mpmath may be rounding errors"
@@ -194,8 +189,8 @@ class Subject(Target):
     def require_digits(self, max_n: int, dps: int | None) -> None:
         """Require that mpmath can run words of up to `max_n` symbols in the one network. Raises InputError if it would
         need too many digits."""
-        if self.stored is not None:
-            choose_digits(self.stored, max_n, dps)
+        if self.one_network:
+            choose_digits(self.model, max_n, dps)
 
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:
         """Return True if the scores of all heads are few: at all pairs of positions for a run of hard attention, at all
@@ -220,24 +215,27 @@ class Subject(Target):
     # ---- data of some subjects only: InvariantError for any other subject ----
 
     @property
-    def file(self) -> FormulaFile:
-        """The formula that the subject was compiled from."""
-        return self._there(self.formula, "no formula")
-
-    @property
     def budget(self) -> Budget:
         """The sharpness of the regime."""
-        return self._there(self.sharpness, "no regime")
+        return self._network.budget
 
     @property
     def model(self) -> Transformer:
         """The one network for every length."""
-        return self._there(self.stored, "another network for every length")
+        return self._network.network
 
-    def _there(self, value: T | None, otherwise: str) -> T:
-        if value is None:
-            raise InvariantError(f"{self.name} has {otherwise}")
-        return value
+    @property
+    def _network(self) -> OneNetwork:
+        if not isinstance(self.sharpness, OneNetwork):
+            raise InvariantError(f"{self.name} has another network for every length")
+        return self.sharpness
+
+    @property
+    def schedule(self) -> Schedule:
+        """The given temperature."""
+        if not isinstance(self.sharpness, GivenTemperature):
+            raise InvariantError(f"{self.name} has no temperature of its own")
+        return self.sharpness.schedule
 
     # ---- properties ----
 
@@ -249,7 +247,7 @@ class Subject(Target):
     @property
     def one_network(self) -> bool:
         """True if a regime's sharpness makes one network for every length."""
-        return self.sharpness is not None
+        return isinstance(self.sharpness, OneNetwork)
 
     def positions(self, n: int) -> int:
         """Return the number of positions of a word of n symbols as it is run, with a beginning of sequence if
@@ -284,7 +282,7 @@ class Subject(Target):
     def argument(self) -> ProgramArgument:
         """The argument for every length, at the given temperature or else at one that is found for it; or the reason
         why there is none."""
-        claim, tau = self.decay_claim, self.schedule
+        claim, tau = self.decay_claim, self.schedule if self.given_temperature else None
         if isinstance(claim, NoProof):
             return ProgramArgument(None, reason=claim.reason)
         if tau is not None and not isinstance(tau, Arith):
@@ -312,10 +310,11 @@ class Subject(Target):
     @cached_property
     def temperature(self) -> Schedule | None:
         """The temperature of a subject without a regime: the given one, or a function of the length at which every
-        length is proved. None: Theorem 26's at each length, which is also used if the user asks for an error
-        (`epsilon`)."""
-        if self.schedule is not None or self.sharpness is not None or self.epsilon is not None:
+        length is proved. None: Theorem 26's at each length, which is also used if the user asks for an error."""
+        if self.given_temperature:
             return self.schedule
+        if self.sharpness != FOUND:
+            return None
         found = self.argument
         return found.tau if found.proved else None
 
@@ -333,26 +332,26 @@ class Subject(Target):
     @property
     def regime(self) -> str | None:
         """The name of the regime; None without a regime."""
-        return self.program.regime or None if self.sharpness is not None else None
+        return self.program.regime or None if self.one_network else None
 
     @cached_property
     def index(self) -> dict[str, int]:
         """The index of each coordinate in the softmax network."""
         # A stored network may have other coordinates than its specification, in another order.
-        names = self.program.coordinates if self.stored is None else self.stored.coordinates
+        names = self.model.coordinates if self.one_network else self.program.coordinates
         return {name: number for number, name in enumerate(names)}
 
     @property
     def output(self) -> int:
         """The coordinate of the softmax network that an acceptor answers by: the stored network's own, even if the
         program names another."""
-        return self.index[self.program.output] if self.stored is None else self.stored.output
+        return self.model.output if self.one_network else self.index[self.program.output]
 
     @cached_property
     def specified(self) -> bool:
         """True if the network equals the one that the program compiles to. A network compiled here does; a file
         may differ."""
-        return self.stored is None or assemble(self.program, self.budget) == self.stored
+        return not self.one_network or assemble(self.program, self.budget) == self.model
 
     def require_specified(self, what: str) -> None:
         """Refuse a computation from the specification if the network is another one. Raises InputError with `what`, the
@@ -367,10 +366,10 @@ class Subject(Target):
     @property
     def facts(self) -> ModelFacts:
         """The size of the network and how it was compiled."""
-        budget, program = self.sharpness, self.program
-        found = self.temperature if budget is None else budget.temperature
+        program, one = self.program, self.one_network
+        found = self.budget.temperature if one else self.temperature
         # The sizes do not depend on the temperature.
-        network = self.stored or assemble(program, found or Arith.of(1))
+        network = self.model if one else assemble(program, found or Arith.of(1))
         return ModelFacts(
             layers=len(network.layers),
             heads=len(network.heads),
@@ -379,7 +378,7 @@ class Subject(Target):
             temperature="that of Theorem 26 at each length" if found is None else str(found),
             at=self.reading,
             regime=self.regime,
-            beta=None if budget is None else budget.beta,
+            beta=self.budget.beta if one else None,
             single_head=self.single_head,
             counting=self.counting,
             bos=program.bos,

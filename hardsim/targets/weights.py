@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from hardsim.lang.ast import FormulaFile
 from hardsim.targets.claims import Claim, HeadsClaim
+from hardsim.targets.sharpness import GivenTemperature
 from hardsim.targets.subject import Subject
 
 
@@ -43,7 +44,7 @@ class WeightsTarget(Subject):
             return self
         budget = self.budget
         program, schedule = budget.scaled(self.program), 1 / budget.beta * budget.temperature
-        return replace(self, program=program, sharpness=None, stored=None, schedule=schedule, softmax=True)
+        return replace(self, program=program, sharpness=GivenTemperature(schedule), softmax=True)
 
     @property
     def fixed_weights(self) -> bool:

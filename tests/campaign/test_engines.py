@@ -47,7 +47,7 @@ from tests.support.language import InvariantError, Undecided, Unsupported, forma
 from tests.support.model import PROVEN, FeedForward, Layer, MpArithmetic
 from tests.support.networks import EXTREME, context, scaled
 from tests.support.strategies import all_words, formulas
-from tests.support.subjects import compiled, evaluations, judge_of, known, stated_to_be
+from tests.support.subjects import compiled, evaluations, judge_of, known, stated_to_be, with_network
 
 ACCURATE = Fraction(1, 10**19)
 """The accuracy required of mpmath: its attended values are right to 10^-20, and sums of counts add a few of them."""
@@ -178,7 +178,7 @@ def on_the_threshold(step: Fraction) -> Subject:
     (layer,) = subject.model.layers
     (clip,) = layer.ffn.units
     moved = Layer(layer.heads, FeedForward((replace(clip, bias=bias),)))
-    return replace(subject, stored=replace(subject.model, layers=(moved,)))
+    return with_network(subject, replace(subject.model, layers=(moved,)))
 
 
 def test_auto_goes_on_in_balls_where_float64_cannot_tell() -> None:
@@ -363,7 +363,7 @@ def test_large_coefficients_agree_in_every_engine_or_are_undecided(left: int, ri
 def test_a_network_is_answered_by_its_own_output(engine: str) -> None:
     # The stored network reads its answer from the coordinate of b, unlike the formula's program.
     subject = compiled("a S b", letters="abc")
-    subject = replace(subject, stored=replace(subject.model, output=subject.index["[b]"]))
+    subject = with_network(subject, replace(subject.model, output=subject.index["[b]"]))
     words = list(product("abc", repeat=3))
     for word, one in zip(words, evaluations(subject, words, engine), strict=True):
         assert one.soft is (word[-1] == "b")
@@ -382,7 +382,7 @@ def rescaled(subject: Subject, scale: Fraction) -> Subject:
     )
     moved = replace(layer.ffn, units=units)
     head = replace(head, w_v=scaled(head.w_v, scale))
-    return replace(subject, stored=replace(subject.model, layers=(Layer((head,), moved),)))
+    return with_network(subject, replace(subject.model, layers=(Layer((head,), moved),)))
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -108,7 +108,7 @@ def test_the_temperature_of_a_program_is_its_own_or_there_is_none(tmp_path: Path
     assert own.lengths == critical(at_temperature(subject, known(own.schedule)), 3).lengths
     # Its own temperature is proved to be right: at beta 1.
     assert all(known(row.right_at) <= 1 for row in own.lengths)
-    assert critical(replace(subject, epsilon=Fraction(1, 100)), 1).schedule == own.schedule
+    assert critical(at_temperature(subject, epsilon=Fraction(1, 100)), 1).schedule == own.schedule
     error = raised(InputError, critical, subject_of(tmp_path, majority()), 3)
     assert "it has none of its own: the output found may be exactly the threshold 1/2" in error.message
     assert "--tau" in (error.hint or "")

@@ -1,6 +1,5 @@
 """Tests of void error bounds: they are compared with a run of every word, position by position."""
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -14,6 +13,7 @@ from hardsim.measuring.trace import trace_of
 from hardsim.program.budget import Budget
 from tests.support.check import CheckOptions, ModelOptions, Subject, check_subject, read_expression, read_input
 from tests.support.language import formulas_directory
+from tests.support.subjects import with_network
 
 MAX_N = 3
 CASES = (
@@ -129,8 +129,7 @@ def test_a_bound_in_force_that_is_exceeded_is_a_violation(monkeypatch: pytest.Mo
 
 def test_a_network_that_is_not_what_its_specification_makes_has_no_bound() -> None:
     subject = made("tomita_3", "temperature", "4")
-    assert subject.stored is not None
-    other = replace(subject, stored=made("tomita_3", "temperature", "1").stored)
+    other = with_network(subject, made("tomita_3", "temperature", "1").model)
     assert not other.own
     result = check_subject(other, CheckOptions(max_n=3))
     assert all(head.void for length in result.lengths for head in length.heads)

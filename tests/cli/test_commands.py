@@ -154,7 +154,7 @@ def test_a_failed_compile_leaves_the_old_file(
 ) -> None:
     target = written(tmp_path / "keep.model.json", "old")
 
-    monkeypatch.setattr("hardsim.campaign.evaluate.store_text", Mock(side_effect=InvariantError("no text")))
+    monkeypatch.setattr("hardsim.targets.stored.store_text", Mock(side_effect=InvariantError("no text")))
     assert hardsim("compile", since, "-o", target).code == 4
     assert target.read_text(encoding="utf-8") == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.model.json", "since.ltl"]

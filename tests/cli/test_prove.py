@@ -481,7 +481,6 @@ def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
     hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def believe(subject: Subject, n: int, every: int, near: object) -> tuple[LengthProof, None]:
-        assert subject.schedule is not None
         return LengthProof(n, "every word", network=assemble(subject.program, subject.schedule)), None
 
     monkeypatch.setattr("hardsim.proving.prove.prove_length", believe)

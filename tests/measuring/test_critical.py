@@ -15,19 +15,20 @@ from hardsim.lang.words import count_words
 from hardsim.measuring.critical import FINE, WIDTH, Bracket, CriticalResult, at_beta, critical
 from hardsim.proof.formulas.network import prove_network
 from hardsim.run.soft import rounded
-from tests.support.check import ModelOptions, Sites, Subject, compile_formula
+from tests.support.check import FormulaTarget, ModelOptions, Sites, compile_formula
 from tests.support.language import Oracle, parse_text
 from tests.support.model import Forward, MpArithmetic
 from tests.support.subjects import compiled, general_proof, known
 
 
-def wrong(subject: Subject, word: tuple[str, ...], beta: Fraction) -> bool:
+def wrong(subject: FormulaTarget, word: tuple[str, ...], beta: Fraction) -> bool:
     """Return True if the network is wrong on a word, at 60 digits."""
     model = at_beta(subject, beta)
-    return rounded(Forward(model, MpArithmetic(60)).run(word).output(model)) is not Oracle(subject.file).accepts(word)
+    answer = rounded(Forward(model, MpArithmetic(60)).run(word).output(model))
+    return answer is not Oracle(subject.formula).accepts(word)
 
 
-def critical_of(subject: Subject, word: tuple[str, ...]) -> Fraction:
+def critical_of(subject: FormulaTarget, word: tuple[str, ...]) -> Fraction:
     """Find by bisection the largest multiple of 1/10000 at which a word is wrong."""
     low, high = 0, 64_000
     while high - low > 1:
@@ -194,7 +195,7 @@ def test_every_head_has_the_same_beta() -> None:
     subject = compiled("10 * #L[a] > 9 * #L[b]", letters="abc")
     betas = {subject.budget.beta_of(head) for head in subject.program.heads if not head.uniform}
     assert len(betas) == 2
-    fixed = compile_formula(subject.file, ModelOptions(beta=Fraction(7, 2)))
+    fixed = compile_formula(subject.formula, ModelOptions(beta=Fraction(7, 2)))
     assert at_beta(subject, Fraction(7, 2)) == fixed.model
 
 

@@ -178,7 +178,7 @@ def try_mutant(name: str, seed: int, folder: Path) -> tuple[bool, bool]:
         letters = list(subject.program.alphabet)
         require(subject.program, law, all_words(letters, 5 if len(letters) == 2 else 4))
         require(subject.program, law, longer_words(letters, random, 10))
-        if subject.schedule is not None or not subject.argument.proved:
+        if subject.given_temperature or not subject.argument.proved:
             return True, False
         require_proof(subject.program, document, subject.argument.temperature, random)
     except AssertionError as failure:

@@ -12,7 +12,7 @@ import pytest
 
 from hardsim.program.file import AhatFile, ahat_json, named_predicates
 from tests.program.test_file import read, written
-from tests.support.check import ModelOptions, Subject, compile_formula, read_input
+from tests.support.check import FormulaTarget, ModelOptions, compile_formula, read_input
 from tests.support.hard_runs import outputs_of
 from tests.support.language import Oracle, Unsupported, parse_arith, parse_text
 from tests.support.model import PROVEN, Affine, ExactModel, Kind, Matrix, Weighting, assemble, measure
@@ -42,12 +42,12 @@ def test_the_hard_model_of_a_formula(path: Path, tmp_path: Path) -> None:
     assert count >= 1
 
 
-def check_language(subject: Subject) -> None:
+def check_language(subject: FormulaTarget) -> None:
     """Assert that the output is exactly 1 where the formula is true and 0 elsewhere; maxima are tied only where
     allowed.
     """
     model = subject.program
-    exact, oracle = ExactModel(model), Oracle(subject.file)
+    exact, oracle = ExactModel(model), Oracle(subject.formula)
     heads = {head.name: head for head in model.heads}
     for n in range(1, 8):
         words = list(product(model.alphabet, repeat=n))
@@ -62,13 +62,13 @@ def check_language(subject: Subject) -> None:
             assert all(gap is None or gap >= least for gap, least in zip(head.gaps, declared, strict=True))
 
 
-def check_document(subject: Subject, directory: Path) -> None:
+def check_document(subject: FormulaTarget, directory: Path) -> None:
     model = subject.program
     file = AhatFile(
         model,
-        title=subject.file.title,
-        predicates=named_predicates(model, subject.file),
-        examples=tuple((example.word, example.accept) for example in subject.file.examples),
+        title=subject.formula.title,
+        predicates=named_predicates(model, subject.formula),
+        examples=tuple((example.word, example.accept) for example in subject.formula.examples),
         sharpness=subject.budget,
     )
     document = written(file)
@@ -161,4 +161,4 @@ def test_a_form_times_a_number() -> None:
 def test_only_predicates_that_encodings_name_are_written() -> None:
     text = "alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\npred OTHER(i, n) = i > 3\na & MIDDLE\n"
     subject = compile_formula(parse_text(text), ModelOptions())
-    assert named_predicates(subject.program, subject.file) == ("MIDDLE(i, n) = 2*i == n + 1",)
+    assert named_predicates(subject.program, subject.formula) == ("MIDDLE(i, n) = 2*i == n + 1",)

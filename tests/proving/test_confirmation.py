@@ -17,7 +17,7 @@ from hardsim.proving import confirmation as confirming
 from hardsim.proving.confirmation import Confirmation, affordable, confirm, first_lengths
 from hardsim.proving.prove import confirmed
 from tests.support.attention_models import critical, some_a
-from tests.support.check import Subject, Verdict, prove_attention
+from tests.support.check import FormulaTarget, Verdict, prove_attention
 from tests.support.language import parse_arith
 from tests.support.model import assemble
 from tests.support.subjects import compiled, known, program_of, stated_to_be, subject_of
@@ -27,7 +27,7 @@ CRITICAL = 2 * log(3)
 """From this beta on the two positions of bc are distinguished: the weight 1/(1 + e^(beta/2)) is 1/4 there."""
 
 
-def since(beta: Fraction = Fraction(4), tau: str | None = None) -> Subject:
+def since(beta: Fraction = Fraction(4), tau: str | None = None) -> FormulaTarget:
     return compiled("a S b", beta=beta, letters="abc", tau=None if tau is None else parse_arith(tau))
 
 

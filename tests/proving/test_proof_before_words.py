@@ -28,7 +28,7 @@ from tests.support.check import (
 )
 from tests.support.model import Mask
 from tests.support.networks import edited_head
-from tests.support.subjects import at_temperature, compiled, known, program_of, shipped, subject_of
+from tests.support.subjects import at_temperature, compiled, known, program_of, shipped, subject_of, with_network
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -40,7 +40,7 @@ def since(regime: str = "temperature", beta: str = "4") -> Subject:
 def unproved() -> Subject:
     """Return a subject that is right but not provable: the mask of its head is not the specified one."""
     subject = compiled("a S b")
-    return replace(subject, stored=edited_head(subject.model, 0, mask=Mask.NONE))
+    return with_network(subject, edited_head(subject.model, 0, mask=Mask.NONE))
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 from hardsim.proof.shared.result import WorstCase
 from hardsim.proving.prove import words_of
-from tests.support.check import Subject, Verdict, prove_subject
+from tests.support.check import FormulaTarget, Verdict, prove_subject
 from tests.support.subjects import compiled, evaluations, known, stated_to_be
 
 
-def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> Subject:
+def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> FormulaTarget:
     return compiled(text, regime, Fraction(beta), alphabet)
 
 

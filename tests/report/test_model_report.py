@@ -9,6 +9,7 @@ from hardsim.campaign.result import HeadResult
 from hardsim.program.budget import Budget
 from hardsim.report.model_report import ModelReport, describe, print_model, reading
 from hardsim.targets.formula import FormulaTarget
+from hardsim.targets.sharpness import OneNetwork
 from hardsim.targets.weights import WeightsTarget
 from tests.report.screens import printed
 from tests.support.check import Subject
@@ -25,7 +26,6 @@ from tests.support.model import (
     ProgramLayer,
     Unit,
     Weighting,
-    assemble,
 )
 
 HALF = Fraction(1, 2)
@@ -70,15 +70,13 @@ def head_bounds(_: Subject, n: int) -> dict[str, HeadResult]:
 def formula(monkeypatch: pytest.MonkeyPatch) -> ModelReport:
     """Return the report of a formula in a regime, described at two lengths."""
     monkeypatch.setattr("hardsim.report.model_report.head_bounds", head_bounds)
-    budget = Budget(Fraction(4), parse_arith("1/n"))
     subject = FormulaTarget(
         name="x.ltl",
         sha256="0" * 64,
         alphabet=("a", "b"),
         title="!O a",
         program=FORMULA,
-        sharpness=budget,
-        stored=assemble(FORMULA, budget),
+        sharpness=OneNetwork.of(FORMULA, Budget(Fraction(4), parse_arith("1/n"))),
         formula=parse_expression("!O a", ["a", "b"]),
     )
     return describe(subject, (8, 64))

@@ -19,7 +19,7 @@ from hardsim.run.float64 import BatchTrace, FloatForward, affine, ranked
 from hardsim.run.float_rows import Views
 from hardsim.run.soft import SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
-from tests.support.check import Subject
+from tests.support.check import FormulaTarget
 from tests.support.counting_strategies import counting_formulas
 from tests.support.language import Undecided, Unsupported, format_formula
 from tests.support.model import PROVEN, FeedForward, Layer, Matrix, SoftModel, Transformer
@@ -119,7 +119,7 @@ def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
     compare(model, words, 6000)
 
 
-def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Subject]:
+def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[FormulaTarget]:
     """Return the formula compiled in every regime that has a construction, and in `none`."""
     found = []
     for regime in (*PROVEN, "none"):

@@ -18,7 +18,7 @@ from tests.run.shipped import network_of
 from tests.support.language import Oracle, parse_arith
 from tests.support.model import BallArithmetic, FeedForward, Forward, HiddenUnit, Layer, Mask, Matrix, Transformer
 from tests.support.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, one_head, transformers
-from tests.support.subjects import shipped
+from tests.support.subjects import shipped, shipped_formula
 
 BITS = 200
 
@@ -178,9 +178,9 @@ def test_the_booleans_of_rounded_networks_are_exact(name: str, regime: str) -> N
     """Every clip of attention is certainly at most 0 or at least 1, so no Boolean has a radius, and no word stays
     open.
     """
-    subject = shipped(f"{name}.ltl", regime=regime)
-    oracle = Oracle(subject.file)
-    words = sample_words(subject.file.alphabet, 14, 60, 0, oracle.accepts, [one.word for one in subject.file.examples])
+    subject = shipped_formula(f"{name}.ltl", regime=regime)
+    oracle, file = Oracle(subject.formula), subject.formula
+    words = sample_words(file.alphabet, 14, 60, 0, oracle.accepts, [one.word for one in file.examples])
     found = FloatForward(subject.model).trace(words)
     assert found.accepted.tolist() == [oracle.accepts(word) for word in words]
     assert (found.accepted | found.rejected).all()

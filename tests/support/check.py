@@ -22,6 +22,7 @@ from hardsim.proving.prove import prove_subject as prove_subject
 from hardsim.targets.base import ModelOptions as ModelOptions
 from hardsim.targets.compiled import compile_formula as compile_formula
 from hardsim.targets.external import External as External
+from hardsim.targets.formula import FormulaTarget as FormulaTarget
 from hardsim.targets.opening import read_expression as read_expression
 from hardsim.targets.opening import read_input as read_input
 from hardsim.targets.result import Word as Word

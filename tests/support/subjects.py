@@ -16,14 +16,25 @@ from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import Proof
 from hardsim.targets.result import AUTO, MPMATH
 from hardsim.targets.semantics import Accepts
+from hardsim.targets.sharpness import FoundTemperature, GivenTemperature, OneNetwork
 from hardsim.targets.subject import own_predicates
 from tests.support.attention_models import Document, write
-from tests.support.check import CheckOptions, ModelOptions, Subject, Word, compile_formula, prove, read_input
+from tests.support.check import (
+    CheckOptions,
+    FormulaTarget,
+    ModelOptions,
+    Subject,
+    Word,
+    compile_formula,
+    prove,
+    read_input,
+)
 from tests.support.language import Arith, FormulaFile, Unsupported, desugar, parse_arith, parse_expression
 from tests.support.model import PROVEN, Transformer
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
 T = TypeVar("T")
+Made = TypeVar("Made", bound=Subject)
 
 
 def known(value: T | None) -> T:
@@ -40,18 +51,18 @@ def tau_of(argument: ProgramArgument) -> Arith:
 
 def compiled(
     text: str, regime: str = "temperature", beta: Fraction | None = None, letters: str = "ab", **options: Any
-) -> Subject:
+) -> FormulaTarget:
     """Compile a formula in a regime."""
     return compile_formula(parse_expression(text, list(letters)), ModelOptions(regime, beta, **options))
 
 
-def stated_to_be(subject: Subject, text: str) -> Subject:
+def stated_to_be(subject: FormulaTarget, text: str) -> FormulaTarget:
     """Return a compiled formula whose specification is replaced by another formula."""
     formula = parse_expression(text, list(subject.alphabet))
     return replace(subject, formula=formula, oracle=Accepts(formula))
 
 
-def in_regimes(file: FormulaFile, regimes: Iterable[str] = PROVEN) -> Iterator[Subject]:
+def in_regimes(file: FormulaFile, regimes: Iterable[str] = PROVEN) -> Iterator[FormulaTarget]:
     """Yield a formula compiled in every regime that has a construction."""
     for regime in regimes:
         try:
@@ -63,6 +74,11 @@ def in_regimes(file: FormulaFile, regimes: Iterable[str] = PROVEN) -> Iterator[S
 def shipped(name: str, **options: Any) -> Subject:
     """Return a formula, program or model that the project ships."""
     return read_input(str(FORMULAS / name)).compile(ModelOptions(**options))
+
+
+def shipped_formula(name: str, **options: Any) -> FormulaTarget:
+    """Return a formula that the project ships."""
+    return compile_formula(read_input(str(FORMULAS / name)).file, ModelOptions(**options))
 
 
 def subject_of(directory: Path, document: Document) -> Subject:
@@ -79,7 +95,13 @@ def program_of(directory: Path, text: str) -> Subject:
 
 def at_temperature(subject: Subject, tau: str | None = None, epsilon: Fraction | None = None) -> Subject:
     """Return a program or model with a temperature of its own, or with Theorem 26's for an error `epsilon`."""
-    return replace(subject, schedule=None if tau is None else parse_arith(tau), epsilon=epsilon)
+    found = FoundTemperature(epsilon) if tau is None else GivenTemperature(parse_arith(tau), epsilon)
+    return replace(subject, sharpness=found)
+
+
+def with_network(subject: Made, model: Transformer) -> Made:
+    """Return a subject with another network for every length than its specification compiles to."""
+    return replace(subject, sharpness=OneNetwork(subject.budget, model))
 
 
 def judge_of(subject: Subject, engine: str = AUTO, dps: int | None = None) -> HardJudge:
@@ -92,9 +114,11 @@ def evaluations(subject: Subject, words: Iterable[Word], engine: str = MPMATH) -
     return list(evaluate(subject, list(words), CheckOptions(engine=engine)))
 
 
-def proof_of(subject: Subject, max_n: int, min_n: int = 1) -> Proof:
+def proof_of(subject: FormulaTarget, max_n: int, min_n: int = 1) -> Proof:
     """Return the proof of a formula for lengths `min_n` to `max_n`."""
-    return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file), min_n)
+    return prove(
+        subject.model, subject.program, max_n, desugar(subject.formula), own_predicates(subject.formula), min_n
+    )
 
 
 def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
@@ -116,6 +140,8 @@ def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
             assert margin is None or margin > 0, word
 
 
-def general_proof(subject: Subject, model: Transformer | None = None) -> Proof:
+def general_proof(subject: FormulaTarget, model: Transformer | None = None) -> Proof:
     """Return the proof of a formula for every length, of its own network or of another."""
-    return prove_general(model or subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
+    return prove_general(
+        model or subject.model, subject.program, desugar(subject.formula), own_predicates(subject.formula)
+    )

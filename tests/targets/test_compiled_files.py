@@ -141,7 +141,7 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
 
 def test_a_beta_is_not_lost_beside_an_error(tmp_path: Path) -> None:
     given = read_input(str(edited(tmp_path, None)))
-    assert given.compile(ModelOptions(beta=Fraction(1, 100))).sharpness is not None
+    assert given.compile(ModelOptions(beta=Fraction(1, 100))).one_network
     with pytest.raises(InputError, match="--epsilon selects Theorem 26's temperature, and --beta belongs to"):
         given.compile(ModelOptions(beta=Fraction(1, 100), epsilon=Fraction(1, 8)))
 
@@ -169,11 +169,11 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
     subject = opened(edited(tmp_path, None if name is None else EDITS[name]), options)
     if subject is None:
         return
-    assert (subject.sharpness is None) is (options.epsilon is not None)
+    assert (not subject.one_network) is (options.epsilon is not None)
     result = check_with_proof(subject, CheckOptions(max_n=LONGEST))
-    if subject.sharpness is not None and not isinstance(subject.prover(), HeadsClaim):
+    if subject.one_network and not isinstance(subject.prover(), HeadsClaim):
         assert result.verdict is not Verdict.PROVED
-    if subject.sharpness is None:
+    if not subject.one_network:
         if result.violation is not None:
             assert result.verdict is Verdict.REFUTED
             assert "the declared gap" in result.violation.what

@@ -22,7 +22,15 @@ from hardsim.targets.inputs.regex import RegexInput
 from hardsim.targets.paths import expand_paths
 from hardsim.targets.result import Opened
 from hardsim.targets.stored import store_program, store_text
-from tests.support.check import CheckOptions, ModelOptions, Subject, Verdict, check_subject, read_expression, read_input
+from tests.support.check import (
+    CheckOptions,
+    FormulaTarget,
+    ModelOptions,
+    Verdict,
+    check_subject,
+    read_expression,
+    read_input,
+)
 from tests.support.language import HardsimError, InputError, parse_arith
 from tests.support.model import PROVEN, Kind
 from tests.support.strategies import all_words
@@ -62,11 +70,12 @@ OPTIONS = [
 ]
 
 
-def stored(directory: Path, text: str = TEXT, options: ModelOptions = DEFAULT) -> tuple[Subject, Path]:
+def stored(directory: Path, text: str = TEXT, options: ModelOptions = DEFAULT) -> tuple[FormulaTarget, Path]:
     """Compile a formula; return the subject and the file that stores it."""
     source, path = directory / "formula.ltl", directory / "formula.model.json"
     source.write_text(text, encoding="utf-8")
     subject = read_input(str(source)).compile(options)
+    assert isinstance(subject, FormulaTarget)
     path.write_text(store_text(subject), encoding="utf-8")
     return subject, path
 

@@ -63,7 +63,7 @@ def test_every_shipped_formula_has_a_certificate_of_every_length(path: Path) -> 
             continue
         document = certificate(subject, None)
         assert verify(document) is None
-        check_formula(document, subject.file, "file")
+        check_formula(document, read_input(str(path)).file, "file")
         check_model(document, subject, "model")
 
 

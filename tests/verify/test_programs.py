@@ -5,7 +5,6 @@ their facts are changed.
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Context, Inexact, Rounded, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -29,10 +28,10 @@ from tests.support.check import prove_attention
 from tests.support.damage import at, places, replaced
 from tests.support.hostile_certificates import made as formula_certificate
 from tests.support.hostile_certificates import sealed as formula_sealed
-from tests.support.language import Undecided, parse_arith
+from tests.support.language import Undecided
 from tests.support.mistakes import raised
 from tests.support.program_certificates import handmade, made, network, rising, row, sealed, wrong_word
-from tests.support.subjects import FORMULAS, shipped, subject_of
+from tests.support.subjects import FORMULAS, at_temperature, shipped, subject_of
 
 SHIPPED = sorted(path.name for path in FORMULAS.glob("*.srasp"))
 BY_STRUCTURE = [*SHIPPED, "flipflop.ahat.json", "no_repeats.ahat.json", "same_ends.ahat.json"]
@@ -513,7 +512,7 @@ def test_a_temperature_is_compared_with_that_of_a_model() -> None:
     document, subject = rising(), shipped("sort.srasp")
     document["model"] = made("sort.srasp")["model"]
     check_network(document, (), subject, "it")
-    own = replace(subject, schedule=parse_arith("1/8"))
+    own = at_temperature(subject, "1/8")
     check_network(document, (), own, "it")
     with pytest.raises(Rejected, match="temperature: differs from that of it"):
         check_network(document | {"temperature": "1/4"}, (), own, "it")

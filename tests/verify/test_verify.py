@@ -28,6 +28,7 @@ from tests.support.hostile_certificates import CASES, made, sealed
 from tests.support.language import Undecided, Unsupported, format_file, parse_arith, parse_text
 from tests.support.mistakes import raised
 from tests.support.strategies import formulas
+from tests.support.subjects import with_network
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
@@ -132,7 +133,7 @@ def test_position_encodings_that_add_up_are_not_one_of_them(place: int) -> None:
     document, encodings = certificate(subject, 3), subject.model.encodings
     for k, _ in encodings:
         doubled = (*encodings[:place], (k, parse_arith("-5*i")), *encodings[place:])
-        other = replace(subject, stored=replace(subject.model, encodings=doubled))
+        other = with_network(subject, replace(subject.model, encodings=doubled))
         raised(Rejected, check_model, document, other, "model", match="several position encodings")
 
 
@@ -178,14 +179,14 @@ def test_any_set_of_many_propositions_is_a_symbol() -> None:
     assert len(text) < 5_000_000
     document: dict[str, Any] = json.loads(text)
     assert verify(document) is None
-    check_formula(document, subject.file, "file")
+    check_formula(document, subject.formula, "file")
     check_model(document, subject, "model")
     other = compile_formula(parse_text("alphabet: a b\nG (a -> F b)", "other"), ModelOptions())
     raised(
         Rejected,
         check_formula,
         document,
-        other.file,
+        other.formula,
         "other",
         match="formula.alphabet: differs from that of other, a b",
     )
@@ -249,6 +250,6 @@ def test_certificates_of_random_formulas_are_valid_and_true(formula: ast.Formula
         return
     assert verify(document) is None
     check_labels(document)
-    check_formula(document, subject.file, "file")
+    check_formula(document, subject.formula, "file")
     check_model(document, subject, "model")
     assert false_on(document, 3) == []

@@ -152,7 +152,7 @@ def require_oracle(file: FormulaFile, words: list[tuple[str, ...]], regimes: Any
     """Compare the networks of a formula (proved to give 0 or 1) with the semantics; return their number."""
     oracle, made = Oracle(file), 0
     for subject in in_regimes(file, regimes):
-        layout = everything_of(known(subject.stored))
+        layout = everything_of(subject.model)
         run = Graph(layout, max_n=max(map(len, words)))
         for n in sorted({len(word) for word in words}):
             some = [word for word in words if len(word) == n]

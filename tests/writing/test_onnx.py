@@ -20,7 +20,7 @@ from tests.support.language import InputError, OutOfRange, parse_arith, parse_ex
 from tests.support.mistakes import raised
 from tests.support.model import Activation, Network, Readout
 from tests.support.networks import one_head
-from tests.support.subjects import in_regimes, known
+from tests.support.subjects import in_regimes
 from tests.writing.runs import NEAR, Graph, everything_of, network_export, off
 
 
@@ -107,7 +107,7 @@ def test_a_single_length_with_tokens_around() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_graph_is_valid_and_says_what_it_is(dtype: str) -> None:
     for subject in in_regimes(parse_expression("p S q", None, props=["p", "q"])):
-        layout = everything_of(known(subject.stored))
+        layout = everything_of(subject.model)
         model = onnx.load_from_string(onnx_bytes(layout, dtype, 8, None))
         onnx.checker.check_model(model, full_check=True)
         assert [(one.domain, one.version) for one in model.opset_import] == [("", 17)]

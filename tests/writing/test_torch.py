@@ -195,7 +195,7 @@ def test_words_of_sets(torch: Any, tmp_path: Path) -> None:
     sets = ["{}", "{p}", "{q}", "{q,r}", "{p,q,r}"]
     oracle = Oracle(file)
     for subject in in_regimes(file):
-        layout = everything_of(known(subject.stored))
+        layout = everything_of(subject.model)
         model = load(put(files_of(layout), tmp_path / known(subject.regime)))
         given = model.encode("{} {p} {q,r}", ["{p,q,r}", "r,q", "{ p , q }"]).tolist()
         assert given == [[[0, 0, 0], [1, 0, 0], [0, 1, 1]], [[1, 1, 1], [0, 1, 1], [1, 1, 0]]]

@@ -137,9 +137,9 @@ class HardAttentionInput(ModelInput):
 def compiled_of_document(document: Reader, text: str, name: str, sha256: str) -> CompiledInput:
     """Return the input for a `model.json`. Raises InputError, naming the place inside the document."""
     made, remarks = read_compiled(document, name, sha256)
-    given = described(made.file, sha256, name)
+    given = described(made.formula, sha256, name)
     given["remarked"] += remarks
-    return CompiledInput(**given, formula=made.file, made=made, document=text)
+    return CompiledInput(**given, formula=made.formula, made=made, document=text)
 
 
 def model_of_document(document: Reader, text: str, name: str, sha256: str) -> HardAttentionInput:

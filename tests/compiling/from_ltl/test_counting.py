@@ -10,7 +10,7 @@ from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_ltl.operators import SIZES
 from hardsim.program.regimes import expression
 from hardsim.targets.result import MPMATH
-from tests.support.check import ModelOptions, Subject, compile_formula
+from tests.support.check import FormulaTarget, ModelOptions, compile_formula
 from tests.support.hard_runs import hard_run
 from tests.support.language import FormulaFile, InvariantError, Unsupported, desugar, parse_text
 from tests.support.model import PROVEN, REGIMES, Affine, Head, Kind, Program, Weighting
@@ -48,7 +48,7 @@ def parse(text: str) -> FormulaFile:
     return parse_text(f"alphabet: a b\nat: last\npred MID(i, n) = 2*i == n + 1 or i == 0\n{text}\n")
 
 
-def compiled(text: str, regime: str = "temperature", counting: Method | None = None) -> Subject:
+def compiled(text: str, regime: str = "temperature", counting: Method | None = None) -> FormulaTarget:
     return compile_formula(parse(text), ModelOptions(regime, counting=counting))
 
 
@@ -113,7 +113,7 @@ def test_counts_read_at_the_first_position(at: str) -> None:
 )
 def test_single_heads_change_nothing_but_the_layers(text: str, regime: str) -> None:
     shared = compiled(text, regime)
-    single = compile_formula(shared.file, ModelOptions(regime, single_head=True))
+    single = compile_formula(shared.formula, ModelOptions(regime, single_head=True))
     assert max(len(layer.heads) for layer in shared.program.layers) > 1
     assert {len(layer.heads) for layer in single.program.layers} <= {0, 1}
     assert [head.name for head in single.program.heads] == [head.name for head in shared.program.heads]
@@ -358,4 +358,4 @@ def test_none_fails_visibly_at_majority_while_hard_attention_agrees(text: str) -
     answers = evaluations(subject, all_words("ab", 6))
     assert all(found.hard is found.oracle is (found.word.count("a") > found.word.count("b")) for found in answers)
     assert min(len(found.word) for found in answers if found.mismatch) > 1
-    assert lower(desugar(subject.file), REGIMES["none"]) == subject.program  # the sign test is its only method
+    assert lower(desugar(subject.formula), REGIMES["none"]) == subject.program  # the sign test is its only method

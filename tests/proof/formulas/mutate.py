@@ -13,7 +13,7 @@ from typing import Any
 from hardsim.network.columns import PositionFunction
 from hardsim.network.transformer import PositionTable
 from tests.proof.formulas.perturb import perturbed, with_one
-from tests.support.check import Subject
+from tests.support.check import FormulaTarget
 from tests.support.language import Arith, HardsimError, parse_arith
 from tests.support.model import (
     Affine,
@@ -245,7 +245,7 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
     return what, replace(model, layers=with_one(model.layers, number, new))
 
 
-def mutated(subject: Subject, rng: Random) -> Mutant | None:
+def mutated(subject: FormulaTarget, rng: Random) -> Mutant | None:
     """Return a random mutant of a subject; None if the subject has no part of the kind that was drawn."""
     program, kinds = subject.program, []
     if rng.random() < 0.6:

@@ -17,7 +17,7 @@ from hardsim.proof.formulas.network import prove_meaning, prove_network
 from hardsim.targets.subject import own_predicates
 from tests.proof.formulas.mutate import renamed
 from tests.proof.formulas.perturb import with_one
-from tests.support.check import ModelOptions, NotProved, Sites, Subject, compile_formula, prove
+from tests.support.check import FormulaTarget, ModelOptions, NotProved, Sites, compile_formula, prove
 from tests.support.language import desugar, parse_text
 from tests.support.model import Affine, Program, Rational, Unit, assemble
 from tests.support.subjects import compiled, general_proof, proof_of
@@ -83,15 +83,15 @@ def test_what_is_joined_is_cut_where_there_is_much_of_it() -> None:
 # ---- accounts ----
 
 
-def account(subject: Subject, program: Program | None = None) -> Account:
-    core = desugar(subject.file)
-    facts = Facts(Sites((1, 2, 3, 4)), core.alphabet, own_predicates(subject.file))
+def account(subject: FormulaTarget, program: Program | None = None) -> Account:
+    core = desugar(subject.formula)
+    facts = Facts(Sites((1, 2, 3, 4)), core.alphabet, own_predicates(subject.formula))
     return account_of(facts, program or subject.program, core)
 
 
 def test_every_coordinate_of_a_formula_is_a_node_of_its_core() -> None:
     subject = compiled("(a S Y b) & !(Y b ^ O c) & #L[a] > #L[b] & first", letters="abc")
-    core, found = desugar(subject.file), account(subject)
+    core, found = desugar(subject.formula), account(subject)
     held = {lit.node for unit in subject.program.layers[-1].units if (lit := found.literal(unit.out)) is not None}
     assert core.root.node in held
     written = {unit.out for layer in subject.program.layers for unit in layer.units}
@@ -111,14 +111,14 @@ def test_names_mean_nothing_to_an_account() -> None:
 
 def test_a_negation_is_a_literal() -> None:
     subject = compiled("!(a S Y b)")
-    root = desugar(subject.file).root
+    root = desugar(subject.formula).root
     assert account(subject).literal("accept") == root == Lit(root.node, True)
 
 
 # ---- Declare models ----
 
 
-def declared(number: int, symbols: int, props: bool = False, seed: int = 0) -> Subject:
+def declared(number: int, symbols: int, props: bool = False, seed: int = 0) -> FormulaTarget:
     return compile_formula(parse_text(model(number, symbols, seed, props)), ModelOptions())
 
 
@@ -164,7 +164,7 @@ def test_no_changed_conjunction_of_a_large_model_is_proved() -> None:
     parts = [f"G({a} -> F {b})" for a, b in permutations("abcdef", 2)]
     text = f"alphabet: a b c d e f\nat: first\n{' & '.join(parts)}\n"
     subject, rng, sites = compile_formula(parse_text(text), ModelOptions()), Random(1), Sites((1, 2, 3))
-    core = desugar(subject.file)
+    core = desugar(subject.formula)
     assert prove_meaning(subject.program, core, Facts(sites, core.alphabet)).proved
     for _ in range(8):
         program, out = edited(subject.program, rng)
@@ -176,13 +176,13 @@ def test_no_changed_conjunction_of_a_large_model_is_proved() -> None:
 
 def test_another_large_model_is_not_proved() -> None:
     subject, other = declared(20, 8), declared(20, 8, seed=1)
-    assert not prove(subject.model, subject.program, 3, desugar(other.file)).proved
+    assert not prove(subject.model, subject.program, 3, desugar(other.formula)).proved
 
 
 def test_a_conjunction_in_the_core_that_no_coordinate_is_loses_nothing() -> None:
     """The core only suggests where to cut: with a conjunction that lost a member it proves the same."""
     subject = declared(30, 8)
-    core = desugar(subject.file)
+    core = desugar(subject.formula)
     nodes = tuple(And(node.args[1:]) if isinstance(node, And) and len(node.args) > 2 else node for node in core.nodes)
     assert nodes != core.nodes
     facts = Facts(Sites((1, 2, 3)), core.alphabet)

@@ -12,7 +12,7 @@ from hardsim.proof.formulas import meaning
 from hardsim.proof.formulas.every_length import prove_general
 from hardsim.targets.subject import own_predicates
 from tests.proof.formulas.test_perturbed import perturbations, refuting_word, subjects
-from tests.support.check import ModelOptions, Subject, compile_formula, prove
+from tests.support.check import FormulaTarget, ModelOptions, compile_formula, prove
 from tests.support.language import desugar, parse_expression, parse_text
 from tests.support.model import PROVEN, REGIMES, Head, Mask, Weighting, assemble
 from tests.support.networks import edited_head
@@ -31,7 +31,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
         if proof.proved:
             found[f"proved, {kind} changed"] += 1
             assert refuting_word(subject, model, longest) is None, (kind, subject.formula, subject.program.regime)
-            assert prove(model, subject.program, longest + 3, desugar(subject.file)).proved
+            assert prove(model, subject.program, longest + 3, desugar(subject.formula)).proved
         elif refuting_word(subject, model, longest - 1) is not None:
             found["refuted by a word"] += 1
         else:
@@ -56,7 +56,7 @@ def test_no_changed_network_of_a_thousand_is_proved_for_every_length_and_refuted
     assert found["refuted by a word"] >= 300
 
 
-def since(beta: Fraction, regime: str = "temperature", text: str = "a S b") -> Subject:
+def since(beta: Fraction, regime: str = "temperature", text: str = "a S b") -> FormulaTarget:
     return compiled(text, regime, beta, "abc")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from hardsim.run.float64 import FloatForward
 from hardsim.run.soft import rounded
-from tests.support.check import Subject, Verdict, prove_subject
+from tests.support.check import FormulaTarget, Verdict, prove_subject
 from tests.support.language import Oracle
 from tests.support.model import SoftModel
 from tests.support.sources import load
@@ -28,15 +28,15 @@ def lengths(symbols: int, most: int) -> int:
     return n
 
 
-def certified(subject: Subject, longest: int) -> int:
+def certified(subject: FormulaTarget, longest: int) -> int:
     """Require that the network's certified answer on every word equals the semantics; return the number of words.
 
     Float64 answers with bounded errors, and balls where that decides nothing.
     """
-    oracle, floats, balls = Oracle(subject.file), FloatForward(subject.model), SoftModel(subject.model, rounds=True)
+    oracle, floats, balls = Oracle(subject.formula), FloatForward(subject.model), SoftModel(subject.model, rounds=True)
     seen = 0
     for n in range(1, longest + 1):
-        words = product(subject.file.alphabet, repeat=n)
+        words = product(subject.formula.alphabet, repeat=n)
         while batch := list(islice(words, floats.batch_size(n))):
             for trace, rows in floats.passes(batch):
                 for row, place in rows.tolist():
@@ -55,6 +55,6 @@ def certified(subject: Subject, longest: int) -> int:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_proofs_agree_with_all_words(path: Path, most: int) -> None:
     for subject in in_regimes(load(path)):
-        longest = lengths(len(subject.file.alphabet), most)
+        longest = lengths(len(subject.formula.alphabet), most)
         assert prove_subject(subject, longest, search=0).verdict is Verdict.PROVED
-        assert certified(subject, longest) == sum(len(subject.file.alphabet) ** n for n in range(1, longest + 1))
+        assert certified(subject, longest) == sum(len(subject.formula.alphabet) ** n for n in range(1, longest + 1))

@@ -22,7 +22,7 @@ from hardsim.proof.shared.ratios import NoRatio, Ratio, ratio_of
 from hardsim.targets.subject import own_predicates
 from tests.proof.formulas.mutate import mutated, renamed
 from tests.proof.formulas.test_perturbed import refuting_word, subjects
-from tests.support.check import Sites, Subject, prove
+from tests.support.check import FormulaTarget, Sites, prove
 from tests.support.language import Arith, HardsimError, SourceError, desugar, parse_arith, parse_expression
 from tests.support.model import (
     PROVEN,
@@ -44,9 +44,9 @@ from tests.support.networks import edited_head, put
 from tests.support.subjects import compiled, stated_to_be
 
 
-def proved(subject: Subject, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:
+def proved(subject: FormulaTarget, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:
     """Return the kinds of proof that are found for a network: "finite", "every"."""
-    core, users = desugar(subject.file), own_predicates(subject.file)
+    core, users = desugar(subject.formula), own_predicates(subject.formula)
     found = {"finite": prove(model, program or subject.program, max_n, core, users).proved,
              "every": prove_general(model, program or subject.program, core, users).proved}  # fmt: skip
     return [name for name, holds in found.items() if holds]

@@ -10,7 +10,7 @@ import pytest
 
 from hardsim.run.soft import rounded
 from tests.proof.formulas.perturb import perturbed
-from tests.support.check import Subject, prove
+from tests.support.check import FormulaTarget, prove
 from tests.support.language import Oracle, Undecided, desugar, parse_expression
 from tests.support.model import SoftModel, Transformer
 from tests.support.subjects import in_regimes
@@ -22,12 +22,12 @@ FORMULAS = (
 
 
 @cache
-def subjects() -> tuple[Subject, ...]:
+def subjects() -> tuple[FormulaTarget, ...]:
     """Return every formula in every regime that has a construction."""
     return tuple(subject for text in FORMULAS for subject in in_regimes(parse_expression(text, ["a", "b"])))
 
 
-def perturbations(count: int, seed: int) -> Iterator[tuple[Subject, str, Transformer]]:
+def perturbations(count: int, seed: int) -> Iterator[tuple[FormulaTarget, str, Transformer]]:
     """Yield subjects with a name of the change in their network, and the changed network."""
     rng = Random(seed)
     while count:
@@ -37,13 +37,13 @@ def perturbations(count: int, seed: int) -> Iterator[tuple[Subject, str, Transfo
             yield subject, *case
 
 
-def refuting_word(subject: Subject, model: Transformer, longest: int) -> tuple[str, ...] | None:
+def refuting_word(subject: FormulaTarget, model: Transformer, longest: int) -> tuple[str, ...] | None:
     """Return a shortest word on which the network certainly differs from the formula, by balls; None if there is
     none.
     """
-    oracle, forward = Oracle(subject.file), SoftModel(model, rounds=True)
+    oracle, forward = Oracle(subject.formula), SoftModel(model, rounds=True)
     for n in range(1, longest + 1):
-        for word in product(subject.file.alphabet, repeat=n):
+        for word in product(subject.formula.alphabet, repeat=n):
             try:
                 answer = rounded(forward.run(word).output)
             except Undecided:
@@ -57,7 +57,7 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     """Count changed networks that were proved, refuted by a word, or neither; fail on one that is both."""
     found: Counter[str] = Counter()
     for subject, kind, model in perturbations(count, seed):
-        proof = prove(model, subject.program, longest, desugar(subject.file))
+        proof = prove(model, subject.program, longest, desugar(subject.formula))
         word = refuting_word(subject, model, longest)
         assert not (proof.proved and word), (kind, subject.formula, subject.program.regime, word)
         if proof.proved:

@@ -7,7 +7,7 @@ from tests.support.check import prove
 from tests.support.language import InputError, desugar
 from tests.support.model import PROVEN
 from tests.support.sources import load
-from tests.support.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
+from tests.support.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped, shipped_formula
 
 
 @pytest.mark.sweep
@@ -27,7 +27,7 @@ def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
 
 def test_what_is_read_where() -> None:
     subject = compiled("a S b", letters="abc")
-    core = desugar(subject.file)
+    core = desugar(subject.formula)
     sites, prefix = sites_up_to(subject.model, subject.program, 6, core, 4)
     assert (sites.lengths, prefix) == ((4, 5, 6), False)
     assert [(sites.i[site], sites.n[site]) for site in sites.read_at()] == [(4, 4), (5, 5), (6, 6)]
@@ -65,6 +65,6 @@ def test_progress_counts_the_heads() -> None:
 @pytest.mark.parametrize("regime", PROVEN)
 def test_flipflop_at_great_lengths(regime: str) -> None:
     # benchmarks/ measures the time.
-    subject = shipped("flipflop.ltl", regime=regime)
+    subject = shipped_formula("flipflop.ltl", regime=regime)
     for min_n, max_n in ((1, 256), (4096, 4096)):
         assert proof_of(subject, max_n, min_n).proved

@@ -15,13 +15,13 @@ from hardsim.proof.formulas.head_argument import number_error, number_errors_apa
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.monotone import colder, hotter
 from hardsim.proof.shared.ratios import LOG, NAMES, NoRatio, Ratio, chain
-from tests.support.check import NotProved, Subject
+from tests.support.check import FormulaTarget, NotProved
 from tests.support.language import Arith, parse_arith
 from tests.support.mistakes import raised
 from tests.support.model import Rational
 from tests.support.networks import number
 from tests.support.reals import context, mp_value
-from tests.support.subjects import agree, compiled, general_proof, known, proof_of
+from tests.support.subjects import agree, compiled, general_proof, known, proof_of, with_network
 
 DOMAIN = chain(("i", "n"), [0, 0])
 SHARP = ["1/(4*n*log(n+1))", "sqrt(n)/(4*n^2)", "exp(-n)/8", "1/(n*(1+log(n)))", "1/(n*log(n+1))^2", "1/(exp(1)*n)"]
@@ -115,7 +115,7 @@ def test_what_no_side_is_known_of(text: str) -> None:
     assert "\n" not in reason
 
 
-def at_tau(text: str, tau: str, regime: str = "temperature", **options: Any) -> Subject:
+def at_tau(text: str, tau: str, regime: str = "temperature", **options: Any) -> FormulaTarget:
     return compiled(text, regime, tau=parse_arith(tau), **options)
 
 
@@ -199,7 +199,7 @@ def test_proofs_compare_exact_encodings_alone() -> None:
     assert not rest
     others = tuple(pair for pair in subject.model.encodings if pair[0] != place)
     model = replace(subject.model, encodings=(*others, (place, parse_arith("log(i)/n"))))
-    proof = proof_of(replace(subject, stored=model), 3)
+    proof = proof_of(with_network(subject, model), 3)
     assert not proof.proved
     assert "the encoding log(i)/n is not a rational number at position 2 of 2" in known(proof.reason)
     assert "it has the function log" in known(general_proof(subject, model).reason)
