@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 COMMAND = re.compile(r"^<!-- runs: (.*) -->$")
 ROW = re.compile(r"^\| `(hardsim/[\w/]+\.py::[\w.]+)` \|")
-OTHER_ROOMS = {"theory", "network", "writing", "measuring", "precision"}
-"""Rooms that no table need name: theory and network serve all steps, and the others other commands."""
+OTHER_ROOMS = {"theory", "network", "options", "writing", "measuring", "precision"}
+"""Rooms that no table need name: theory, network and options serve all steps, and the others other commands."""
 
 
 def tables(text: str) -> list[tuple[list[list[str]], list[str]]]:

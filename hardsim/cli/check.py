@@ -133,7 +133,7 @@ class Work:
         if expected is None or not result.agreed or result.verdict.reaches(expected):
             return ""
         if expected is Verdict.PROVED:
-            found = "The prover found no proof" if why is None or why.asked else "The prover was not used"
+            found = "The prover found no proof" if why is None or why.attempted else "The prover was not used"
             advice = f"{found}: {'`hardsim prove` shows why' if why is None else why.reason}."
         elif result.engine == MPMATH:
             advice = f"mpmath has no error bounds: use --engine {AUTO}, the default."

@@ -94,7 +94,7 @@ def _right_to(subject: Subject, result: CheckResult, wrong: int | None) -> tuple
     if subject.against is not None or tried >= end or not subject.own:
         return tried, False
     # What the check asked the prover is not asked again.
-    failed = result.max_n if result.unproved is not None and result.unproved.asked else None
+    failed = result.max_n if result.unproved is not None and result.unproved.attempted else None
     found = _last(tried, end, lambda n: n != failed and _proved(subject, n))
     return (found, True) if found > tried else (tried, False)
 

@@ -52,7 +52,7 @@ def check_with_proof(
     for `check_subject`; Contradiction if a word contradicts a proof."""
     claim = subject.prover()
     if isinstance(claim, NoProof):
-        return _without_proof(check_subject(subject, options, progress, crew, memory), replace(claim, asked=False))
+        return _without_proof(check_subject(subject, options, progress, crew, memory), replace(claim, attempted=False))
     result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
     return replace(result, constant=constant_reach(claim, result))
 
@@ -67,7 +67,7 @@ def _combined(
         lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
     )
     if not proofs:
-        return result if unasked is None else _without_proof(result, replace(unasked, asked=False))
+        return result if unasked is None else _without_proof(result, replace(unasked, attempted=False))
     reach, why = proofs[0].reach, proofs[0].unproved
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):

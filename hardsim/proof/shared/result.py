@@ -137,15 +137,15 @@ class NotProved(Exception):
 @dataclass(frozen=True, slots=True)
 class NoProof:
     """Value in place of a proof, or of what a proof needs, where there is none: the reason, as text, and whether the
-    prover was asked at all."""
+    prover attempted one at all."""
 
     reason: str
-    asked: bool = True
+    attempted: bool = True
 
     @property
     def summary(self) -> str:
         """`not proved` or `not asked`, with the reason."""
-        return f"not {'proved' if self.asked else 'asked'}: {self.reason}"
+        return f"not {'proved' if self.attempted else 'asked'}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
