@@ -70,7 +70,7 @@ def read_hard_attention(file: AhatFile, name: str, sha256: str) -> tuple[Weights
         blank=file.blank,
         predicates=file.predicates,
         sharpness=sharpness,
-        softmax=file.temperature is not None,
+        fixed_weights=file.temperature is not None,
         counting=counting_of(program),
         single_head=single and all(len(layer.heads) <= 1 for layer in program.layers),
         structural=labels.compiled,

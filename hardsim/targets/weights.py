@@ -20,8 +20,8 @@ class WeightsTarget(Subject):
     """True if the model was compiled from a formula, and gaps and ranges are known for all words from that."""
     confirmed: bool = True
     """True if purposes, theorems and declared gaps are hardsim's own; False if they are claims of the file."""
-    softmax: bool = False
-    """True if the schedule came with the weights of a softmax model."""
+    fixed_weights: bool = False
+    """True for a softmax model, whose weights are never changed, with or without ties."""
     origin: FormulaFile | None = None
     """The formula that the model was compiled from, construction by construction. The model is not checked against its
     semantics."""
@@ -44,9 +44,4 @@ class WeightsTarget(Subject):
             return self
         budget = self.budget
         program, schedule = budget.scaled(self.program), 1 / budget.beta * budget.temperature
-        return replace(self, program=program, sharpness=GivenTemperature(schedule), softmax=True)
-
-    @property
-    def fixed_weights(self) -> bool:
-        """True for a softmax model, whose weights are never changed, with or without ties."""
-        return self.softmax
+        return replace(self, program=program, sharpness=GivenTemperature(schedule), fixed_weights=True)
