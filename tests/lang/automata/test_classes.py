@@ -15,8 +15,9 @@ from hardsim.lang.automata import patterns
 from hardsim.lang.automata.automaton import Automaton, explored
 from hardsim.lang.automata.classes import Classification, classify
 from hardsim.lang.automata.letters import SymbolClasses
+from hardsim.lang.automata.of_formula import automaton_of_formula
 from hardsim.lang.automata.witnesses import AFTER, BEFORE, BETWEEN, BLOCKS, POWERS, ClassWitness, holds_for
-from tests.support.language import parse_regex
+from tests.support.language import parse_regex, parse_text
 
 J, R, LAST, L, DA = "J-trivial", "R-trivial", "R-trivial before the last symbol", "L-trivial", "DA"
 SF, QA, NONE = "star-free", "quasi-aperiodic", "none of these"
@@ -71,7 +72,7 @@ KNOWN = [
     # Tomita's languages
     ("1*", "01", IN_J, 2, 2),
     ("(10)*", "01", IN_SF, 3, 6),
-    ("!((.*0)?1(11)*0(00)*(1.*)?)", "01", IN_QA, 5, None),
+    ("!((.*0)?1(11)*(0.*1)?0(00)*(1.*)?)", "01", IN_QA, 5, None),
     ("!(.*000.*)", "01", IN_SF, 4, None),
     ("((00|11)|(01|10)(00|11)*(01|10))*", "01", {NONE}, 4, 4),
     ("(10|(0|11)(01)*(1|00))*", "01", {NONE}, 3, 3),
@@ -118,9 +119,9 @@ def test_known_languages(
       by p, q and d, which is from -p to q. With 0 there are 1 + 1 + 4 + ... + (n + 1)^2 elements.
     - Tomita 4 forbids a factor: its monoid is aperiodic, and (001)^k 000 (001)^k is out although (001)^k is in. The
       factor a b among three symbols is the same with (acb)^k.
-    - In Tomita 3 a run of k 1's before a single 0 is allowed for even k only: not star-free. A word that keeps the
-      parity of the run apart has 1's only (or, in the run of 0's that follows, 0's only), so its length tells the
-      parity: quasi-aperiodic. So are (aa)*, (aa)*b, and all languages that ask for positions modulo a number.
+    - In Tomita 3 (no odd run of 0's after an odd run of 1's), 1^k 0 is in for even k only: not star-free. A word that
+      keeps the parity of a run apart has 1's only, or 0's only after an odd run of 1's, so its length tells the parity:
+      quasi-aperiodic. So are (aa)*, (aa)*b, and all languages that ask for positions modulo a number.
     - In Tomita 5 (even numbers of 0's and of 1's), 00 changes nothing and 01 both parities. In Tomita 6 (as many 0's as
       1's modulo 3), 01 changes nothing and 00 adds 2. In PARITY, b changes nothing and a the parity. The two words have
       one length, so these are in none of the classes.
@@ -286,6 +287,42 @@ def test_long_searches_give_what_short_ones_give(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(patterns, "FEW_HELD", 0)
     assert [smallest(checked(automaton)) for automaton in automata] == expected
     assert sum(NONE in names for names in expected) > 5
+
+
+# ---- formulas ----
+
+
+def formula(rng: Random, operators: Sequence[str], depth: int) -> str:
+    """Return a random formula over three symbols; each operator is written with two places, the second for the operand,
+    or for both operands if it is binary."""
+    if not depth or rng.random() < 0.1:
+        return rng.choice("abc")
+    one, two = formula(rng, operators, depth - 1), formula(rng, operators, depth - 1)
+    return rng.choice([*operators, *operators, "({one}) & ({two})", "({one}) | !({two})"]).format(one=one, two=two)
+
+
+EARLIER, LATER, SINCE, UNTIL = "Y O ({one})", "X F ({one})", "({one}) S ({two})", "({one}) U ({two})"
+
+
+@pytest.mark.parametrize(
+    ("operators", "at", "name", "smaller"),
+    [
+        ([EARLIER], "last", LAST, R),
+        ([EARLIER, LATER], "last", DA, R),
+        ([EARLIER, LATER], "first", DA, J),
+        (["O ({one})", SINCE, "Y ({one})"], "last", SF, DA),
+        (["F ({one})", UNTIL, "X ({one})"], "first", SF, DA),
+        ([SINCE, "(EVEN & ({one}))"], "last", QA, SF),
+    ],
+)
+def test_formulas_are_in_the_class_of_their_logic(operators: Sequence[str], at: str, name: str, smaller: str) -> None:
+    """Formulas are in the class that the literature states for their operators, in hardsim's reading position."""
+    rng, found = Random(1), list[Classification]()
+    for _ in range(60):
+        text = f"alphabet: a b c\nat: {at}\n{formula(rng, operators, 4)}\n"
+        found.append(classify(automaton_of_formula(parse_text(text, "<text>"))))
+        assert found[-1][name].holds, text
+    assert any(not one[smaller].holds for one in found)
 
 
 # ---- witnesses ----
