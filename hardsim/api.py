@@ -517,11 +517,12 @@ class Model:
         progress: ProgressCallback | None = None,
         **keywords: Unpack[EquivKeywords],
     ) -> EquivResult:
-        """Compare two files: whether they give the same answer on every word. `other` is a model or the path of a file.
+        """Compare two files: whether they give the same answer on every word; or, if `included`, whether the other one
+        accepts every word that this one accepts. `other` is a model or the path of a file.
 
-        Two regular expressions are compared at every length, other files on the words of length 1 to `max_n` and on
-        longer examples. Formulas are read at the position that their files name, or both at `at`. `progress` gets the
-        number of words done and of all words.
+        Regular expressions and formulas without comparisons of counts are compared at every length, other files on the
+        words of length 1 to `max_n` and on longer examples. Formulas are read at the position that their files name, or
+        both at `at`. `progress` gets the number of words done and of all words.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
@@ -537,7 +538,10 @@ class Model:
                 call.remark(text)
             options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if report_progress is None else lambda n, done, total: report_progress(done, total)
-            return compare(self._input.semantics(where), given.semantics(beside), options, update)
+            sides = self._input.semantics(where), given.semantics(beside)
+            result = compare(*sides, options, update, request.included)
+            call.remark(result.remark)
+            return result
 
     @overload
     def bound(

@@ -84,6 +84,7 @@ class EquivKeywords(TypedDict, total=False):
     exhaustive: int
     samples: int | None
     seed: int
+    included: bool
 
 
 class BoundKeywords(ModelKeywords, ArithmeticKeywords, total=False):

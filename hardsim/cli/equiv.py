@@ -1,4 +1,4 @@
-"""The command `hardsim equiv`: compare two files word by word."""
+"""The command `hardsim equiv`: compare two files, or several files with the first one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
-from hardsim.measuring.equiv import compare
+from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.options.table import Request
-from hardsim.report.equiv import print_equiv, print_equiv_verdict
+from hardsim.report.equiv import line_reach, print_equiv, print_equiv_line, print_equiv_verdict
+from hardsim.report.notices import NotRun
 from hardsim.report.unused_options import equiv_unused
+from hardsim.targets.inputs.base import Input
 from hardsim.targets.semantics import Semantics
 
 
@@ -23,34 +25,45 @@ def command(request: Request) -> None:
     with session("equiv", request, request.seed) as current:
         if not current.names:
             raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")
-        at = request.options()[0].at
         if current.expressions:
-            _require_two(current.names)
-        given = list(current.read())
-        if current.errors:
+            _require_two(len(current.names))
+        reading = current.read()
+        given = [one for one in [next(reading, None)] if one is not None]
+        # The names of all files are known once the first one is read.
+        total = max(current.named + len(current.expressions), len(current.names))
+        current.joint = total <= 2
+        if not current.joint and _reference(current) in {one.input for one in current.errors}:
             return
-        _require_two(given)
-        for remark in equiv_unused(request, *given):
-            current.remark(None, None, remark, tell=note)
-        sides: list[Semantics] = []
-        for one in given:
-            with current.guard(one.name):
-                sides.append(one.semantics(at))
-        if len(sides) == len(given):
-            _compare(current, *sides)
+        given += reading
+        if current.joint:
+            _two(current, given)
+        else:
+            _several(current, given)
 
 
-def _require_two(given: Sequence[object]) -> None:
-    if len(given) != 2:
-        message = f"equiv compares two files, but {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
+def _require_two(given: int) -> None:
+    if given < 2:
+        message = f"equiv compares files with the first one, but {given or 'none'} is given"
         raise InputError(message, "For example: hardsim equiv mine.ltl mine.re")
 
 
-def _compare(current: Session, left: Semantics, right: Semantics) -> None:
-    request = current.request
-    options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
-    with bar(f"{left.name}, {right.name}") as shown:
-        result = compare(left, right, options, shown.at_length)
+def _reference(current: Session) -> str:
+    """Return the name of the file with which the others are compared; a name that stands for no file is returned as
+    given."""
+    first = (current.request.files or current.names)[0]
+    return first if first in {one.input for one in current.errors} else current.names[0]
+
+
+def _two(current: Session, given: Sequence[Input]) -> None:
+    """Compare two files, and print all of the result."""
+    if current.errors:
+        return
+    _require_two(len(given))
+    sides = _semantics(current, given)
+    if len(sides) < len(given):
+        return
+    left, right = sides.values()
+    result = _compared(current, left, right)
     message = ResultText(
         result=result,
         full=partial(print_equiv, result=result, alphabet=left.alphabet),
@@ -58,5 +71,57 @@ def _compare(current: Session, left: Semantics, right: Semantics) -> None:
         word=result.word,
         alphabet=left.alphabet,
     )
+    _conclude(current, result, message)
+
+
+def _several(current: Session, given: Sequence[Input]) -> None:
+    """Compare files with the first one, and print a line for each. An error of one file does not stop the others."""
+    sides = _semantics(current, given)
+    if 0 not in sides:
+        return
+    left = sides.pop(0)
+    for number, right in sides.items():
+        if current.over:
+            current.missed.append(NotRun(given[number].name, None))
+            continue
+        with current.guard(right.name):
+            result = _compared(current, left, right)
+            line = partial(print_equiv_line, result=result, alphabet=left.alphabet)
+            message = ResultText(
+                result=result,
+                full=line,
+                brief=line,
+                word=result.word,
+                alphabet=left.alphabet,
+                reach=line_reach(result),
+                name=right.name,
+            )
+            _conclude(current, result, message)
+
+
+def _semantics(current: Session, given: Sequence[Input]) -> dict[int, Semantics]:
+    """Return the semantics of files by their numbers, without those that have none; errors and remarks are
+    reported."""
+    request = current.request
+    at = request.options()[0].at
+    for remark in equiv_unused(request, *given):
+        current.remark(None, None, remark, tell=note)
+    sides: dict[int, Semantics] = {}
+    for number, one in enumerate(given):
+        with current.guard(one.name):
+            sides[number] = one.semantics(at)
+    return sides
+
+
+def _compared(current: Session, left: Semantics, right: Semantics) -> EquivResult:
+    request = current.request
+    options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
+    with bar(f"{left.name}, {right.name}") as shown:
+        result = compare(left, right, options, shown.at_length, request.included)
+    current.remark(None, None, result.remark)
+    return result
+
+
+def _conclude(current: Session, result: EquivResult, message: ResultText) -> None:
     left_out = "the comparison is partial: it covers the words tried so far" if result.partial else ""
     current.conclude(result.same, result.verdict is Verdict.UNDECIDED, left_out, message)

@@ -219,21 +219,28 @@ Examples:
   hardsim words formulas/ --max-n 3 --by hard
 """
 
-EQUIV = """Compare two formulas, programs or regular expressions word by word.
+EQUIV = """Compare formulas, programs or regular expressions with the first one.
 
 Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a regular expression (.re), or a shipped
-name; -e gives a formula instead. Two are needed, over the same symbols.
+name; -e gives a formula instead, which comes after the files. Two or more are needed, over the same symbols.
 
-No network is made: the meanings of the files are compared. For two regular expressions the automata are compared, which
-decides every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
-of longer lengths structured words, words of either language and their neighbours, random words, and the examples of
-both files. The report states up to which length every word was tried. A formula is read at the position that its file
-names (at:), or both at the position --at; with --props auto, files that contain only a formula are read over the
-propositions of both.
+No network is made: the meanings of the files are compared. Regular expressions, and formulas without comparisons of
+counts, have automata, whose comparison decides every length. Otherwise every word of each length up to --max-n is tried
+where there are at most --exhaustive; of longer lengths structured words, words of either language and their neighbours,
+random words, and the examples of both files. The report states up to which length every word was tried. A formula is
+read at the position that its file names (at:), or both at the position --at; with --props auto, files that contain only
+a formula are read over the propositions of both.
 
 If the files differ, the shortest word on which they differ is printed on a line of its own, with both answers, and the
 exit code is 1. If words of its length or shorter ones were left out, it is the shortest word found. If the product of
 two automata is too large, the verdict is UNDECIDED, with the length up to which they agree, and the exit code is 3.
+
+With --included, the question is whether the other file accepts every word that the first one accepts. The word that is
+printed is accepted by the first file alone.
+
+Several files are each compared with the first one: a line each, with the word on the next line, and a summary. A file
+that cannot be read is an error, and the others are compared; the exit code is the first of 4, 1, 2, 3 that occurred.
+--format csv prints a table with the header input,regime,outcome,exit_code,verdict,word,message.
 
 \b
 Examples:
@@ -241,7 +248,9 @@ Examples:
   hardsim equiv mine.ltl mine.re --max-n 16
   hardsim equiv since -e 'b | a & Y(a S b)'
   hardsim equiv -e 'H a' -e '!O !a' --alphabet 'a b'
+  hardsim equiv strict.ltl loose.ltl --included
   hardsim equiv one.re other.re --json -
+  hardsim equiv solution.ltl submissions/ --format csv
 """
 
 SHOW = """Show the transformer that a formula is compiled into.
@@ -520,7 +529,7 @@ COMMANDS = {
     "verify": Manual("Check a certificate that prove wrote.", VERIFY),
     "eval": Manual("Print the answers on given words.", EVAL, usage="[OPTIONS] [FILE]"),
     "words": Manual("List the accepted words up to a length.", WORDS, minor=True),
-    "equiv": Manual("Compare two files word by word.", EQUIV),
+    "equiv": Manual("Compare files with the first one.", EQUIV),
     "show": Manual("Show the network that a formula is compiled into.", SHOW),
     "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS),
     "trace": Manual("Show a network on one word, position by position.", TRACE, usage="[OPTIONS] [FILE]"),

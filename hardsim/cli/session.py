@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -51,7 +51,7 @@ ENDINGS = {
     exit_codes.INTERNAL: Ending.ERROR,
 }
 """Ending of an outcome, by the exit code of the input."""
-TAKEN_OF_BOTH = "no alphabet was given, so it consists of the symbols of both"
+TAKEN_OF_ALL = "no alphabet was given, so it consists of the symbols of"
 NOT_RUN = {True: "not run: --fail-fast ended the run", False: "no verdict: interrupted"}
 
 Print = Callable[[Screen], None]
@@ -74,6 +74,8 @@ class ResultText:
     """Line and column of the file that the result concerns, from 1."""
     details: Print | None = None
     """Function that prints the result in JUnit and GitHub reports (None: `brief`)."""
+    name: str | None = None
+    """Name of the input that the outcome is about (None: `result.input`)."""
 
 
 class Session:
@@ -110,6 +112,8 @@ class Session:
         """Time at which the work for the next outcome began."""
         self.stopped = False
         """True if a failure ended the run (--fail-fast)."""
+        self.joint = False
+        """True if all inputs together have one result."""
         self.missed: list[NotRun] = []
         """Inputs in a regime that were not run."""
         self.results: list[Any] = []
@@ -250,32 +254,41 @@ class Session:
         return names
 
     def _compared(self, name: str) -> Alphabet | None:
-        """Return the alphabet over which `equiv` reads an input that declares none: that of the other input, if that
-        one declares an alphabet; else, with --props auto, the propositions of both; else the symbols of both, if one of
-        them is an expression. Return None if there is no such alphabet, or if an option gives one."""
-        names, request = self.names, self.request
-        if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or self._declares(name):
+        """Return the alphabet over which `equiv` reads an input that declares none: that of the first input that
+        declares one; else, with --props auto, the propositions of all; else the symbols of all, if one of them is an
+        expression. Return None if there is no such alphabet, or if an option gives one."""
+        request = self.request
+        if self.command != "equiv" or len({*self.names}) < 2 or self._declares(name):
             return None
-        other = names[names.index(name) - 1]
         if request.alphabet is not None or request.props not in (None, MENTIONED):
             return None
-        try:
-            return self._read(other, request.props).alphabet if self._declares(other) else self._of_both
-        except HardsimError:  # reported when that input is read itself
-            return None
+        return self._of_all if self._declared is None else self._declared
 
     @cached_property
-    def _of_both(self) -> Alphabet | None:
-        """The propositions or symbols that two inputs mention, of which neither declares an alphabet."""
+    def _declared(self) -> Alphabet | None:
+        """The alphabet of the first input that can be read and declares one."""
+        for name in self.names:
+            with suppress(HardsimError):  # reported when that input is read itself
+                if self._declares(name):
+                    return self._read(name, self.request.props).alphabet
+        return None
+
+    @cached_property
+    def _of_all(self) -> Alphabet | None:
+        """The propositions or symbols that the inputs mention, if none of them declares an alphabet."""
         auto = self.request.props is not None
-        both = [self._read(one, MENTIONED).alphabet for one in self.names] if auto or self.expressions else []
-        found = [one.props for one in both if isinstance(one, Valuations)]
+        found: list[tuple[str, ...]] = []
+        for name in self.names if auto or self.expressions else ():
+            with suppress(HardsimError):  # reported when that input is read itself
+                alphabet = self._read(name, MENTIONED).alphabet
+                found += [alphabet.props] if isinstance(alphabet, Valuations) else []
         mentioned = tuple(dict.fromkeys(chain.from_iterable(found)))
-        if len(found) != 2 or not (auto or len(mentioned) > 1):
+        if len(found) < 2 or not (auto or len(mentioned) > 1):
             return None
         if auto:
             return Valuations(mentioned)
-        self.remark(None, None, f"{TAKEN_OF_BOTH}: {joined_names(mentioned)}; {TAKEN_HINT}")
+        which = "both" if len(self.names) == 2 else "all"
+        self.remark(None, None, f"{TAKEN_OF_ALL} {which}: {joined_names(mentioned)}; {TAKEN_HINT}")
         return mentioned
 
     def _limited(self, given: Input, against: Reference | None) -> Input:
@@ -439,7 +452,7 @@ class Session:
 
     def _note(self, shown: ResultText, agreed: bool, code: int, left: str, weaker: str) -> None:
         """Record an outcome for the JSON document, JUnit and other machine-readable output."""
-        name, verdict = shown.result.input, getattr(shown.result, "verdict", "")
+        name, verdict = shown.name or shown.result.input, getattr(shown.result, "verdict", "")
         reach = shown.reach or getattr(shown.result, "reach", "")
         if weaker:
             self.remark(name, shown.regime, weaker)
@@ -516,8 +529,8 @@ class Session:
         if self.request.quiet or not self.screen.enabled or not (self.named or self.results):
             return
         verdicts = counted((one.verdict for one in self.outcomes), Verdict) if self.counted is None else self.counted
-        if self.command == "equiv" or not (summary.several or (self.counted is not None and self.results)):
-            return  # two files are one comparison
+        if self.joint or not (summary.several or (self.counted is not None and self.results)):
+            return
         if self.results and verdicts and self.command != "report":
             self.screen.raw()
             self.screen.line(summary.text(verdicts))
@@ -533,7 +546,7 @@ class Session:
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
         message = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: only what was finished before is listed"] if self.interrupted else []
-        several = summary.several and self.command != "equiv"
+        several = summary.several and not self.joint
         verdicts = counted((one.verdict for one in outcomes), Verdict) if self.counted is None else self.counted
         alphabet_lines = summary.text(verdicts) if several else ""
         return Finished(self.command, self.code, outcomes, message, remarks, alphabet_lines)
@@ -541,7 +554,7 @@ class Session:
     def _missed(self) -> list[NotRun]:
         """Return the inputs and regimes that were not run, if the run ended early, and print their number."""
         if not self.over or self.command not in OPTIONS["fail_fast"].commands:
-            return []
+            return self.missed if self.command == "equiv" else []
         known = {one.input for one in self.outcomes} | {one.input for one in self.missed}
         names = [name for name in dict.fromkeys(self.names) if name not in known]
         if self.stopped:

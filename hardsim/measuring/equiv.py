@@ -1,5 +1,5 @@
-"""The comparison of two files (`equiv`): do both give the same answers? At every length where both have an automaton,
-else on the words tried."""
+"""The comparison of two files (`equiv`): do both give the same answers, or does the second accept what the first one
+accepts? At every length where both have an automaton, else on the words tried."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from itertools import count as count_from
+from operator import ne
+from typing import Annotated
 
 from hardsim.campaign.check import BATCH, BATCH_SYMBOLS, MEMBERS, CheckOptions, effort_at, interesting
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
@@ -28,12 +30,14 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.valuations import Numbering
 from hardsim.lang.words import count_words, written_word
-from hardsim.records import Natural, Record
+from hardsim.records import Natural, Record, one_of
 from hardsim.targets.result import Answer, InputKind, InputName, Word, count
 from hardsim.targets.semantics import Semantics
 
 CONFIRMED = 2_000
 """Number of shortest words on which the automaton of a formula is compared with the semantics of the formula."""
+SAME, INCLUDED = "same", "included"
+"""The relations that a comparison can ask for."""
 Report = Callable[[int, int, int], None]
 """A callback with the current length, the number of words done, and the number of all words."""
 
@@ -61,6 +65,9 @@ class EquivResult(Record):
     other: InputName
     other_sha256: InputDigest
     other_kind: InputKind
+    relation: Annotated[str, one_of(SAME, INCLUDED)]
+    """The relation that was asked for. same: both files accept the same words. included: every word that the first file
+    accepts is accepted by the other."""
     seed: Seed
     max_n: Length
     """Largest length of the words tried; two automata are compared at every length."""
@@ -71,16 +78,28 @@ class EquivResult(Record):
     lengths: tuple[EquivLength, ...]
     """Results for the words tried, one for each length; empty where automata were compared."""
     verdict: Verdict
-    """PROVED: the same answers at every length. CERTIFIED: on the words tried. REFUTED: a word has different
-    answers."""
+    """PROVED: the relation is true at every length. CERTIFIED: on the words tried. REFUTED: a word shows that it is
+    false."""
     reach: Reach
     word: Word | None
-    """Shortest word with different answers, or the shortest found; null: no such word was found."""
+    """Shortest word on which the relation fails, or the shortest found; null: no such word was found."""
     answer: Answer = None
     """Answer of the first file on that word; null without such a word."""
     other_answer: Answer = None
     """Answer of the other file on that word; null without such a word."""
+    accepts_nothing: bool = False
+    """True if automata show that the first file accepts no word and the relation is therefore true: a likely
+    mistake."""
     partial: Partial = False
+
+    @property
+    def remark(self) -> str | None:
+        """A remark on a result that is true because there are no words; None for other results."""
+        if not self.accepts_nothing:
+            return None
+        if self.relation == INCLUDED:
+            return f"{self.input} accepts no word, so every file includes it; is that meant?"
+        return f"{self.input} and {self.other} are the same, but both accept no word; is that meant?"
 
     @property
     def summary(self) -> str:
@@ -89,20 +108,23 @@ class EquivResult(Record):
 
     @property
     def same(self) -> bool:
-        """True if no word with different answers was found."""
+        """True if no word was found on which the relation fails."""
         return self.word is None
 
 
-def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Report | None = None) -> EquivResult:
-    """Compare the answers of two files on the words that the options choose. A KeyboardInterrupt ends the comparison
+def compare(
+    left: Semantics, right: Semantics, options: CheckOptions, report: Report | None = None, included: bool = False
+) -> EquivResult:
+    """Compare the answers of two files, by automata or on the words that the options choose: are they the same, or, if
+    `included`, does the second accept every word that the first one accepts? A KeyboardInterrupt ends the comparison
     with a result that is marked partial. Raises InputError if their alphabets are different sets."""
     right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
     work: _Automata | _Words
     try:
-        work = _Automata(left, right)
+        work = _Automata(left, right, included)
     except NoAutomaton as error:
-        work = _Words(left, right, options, report, str(error))
+        work = _Words(left, right, options, report, str(error), included)
 
     def result(partial: bool) -> EquivResult:
         verdict, reach = work.verdict()
@@ -113,6 +135,7 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
             other=right.name,
             other_sha256=right.sha256,
             other_kind=right.kind,
+            relation=INCLUDED if included else SAME,
             seed=options.seed,
             max_n=options.max_n,
             exhaustive_limit=options.exhaustive,
@@ -123,6 +146,7 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
             word=work.word,
             answer=None if work.word is None else left.oracle(work.word),
             other_answer=None if work.word is None else right.oracle(work.word),
+            accepts_nothing=verdict is Verdict.PROVED and isinstance(work, _Automata) and work.left.empty,
             partial=partial,
         )
 
@@ -132,21 +156,22 @@ def compare(left: Semantics, right: Semantics, options: CheckOptions, report: Re
 class _Automata:
     """The comparison of two automata, which covers every length."""
 
-    def __init__(self, left: Semantics, right: Semantics) -> None:
+    def __init__(self, left: Semantics, right: Semantics, included: bool) -> None:
         """Make the automata. Raises NoAutomaton if one of the files has none."""
-        self.sides = left, right
+        self.sides, self.included = (left, right), included
         self.left, self.right = left.automaton, right.automaton
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
         self.reason: str | None = "nothing was compared"
 
     def run(self) -> None:
-        """Look for a word that only one automaton accepts, among all pairs of states that a word can lead to. Raises
+        """Look for a word on which the relation fails, among all pairs of states that a word can lead to. Raises
         Contradiction if an automaton and the semantics of its file answer a short word differently."""
         for side, automaton in zip(self.sides, (self.left, self.right), strict=True):
             confirm(side, automaton)
         try:
-            self.word, self.reason = self.left.difference(self.right), None
+            search = self.left.excess if self.included else self.left.difference
+            self.word, self.reason = search(self.right), None
         except Undecided as error:
             self.reason = str(error)
 
@@ -155,18 +180,26 @@ class _Automata:
         if self.reason is not None:
             return Verdict.UNDECIDED, self.reason
         if self.word is not None:
-            return Verdict.REFUTED, f"they differ on a word of length {len(self.word)}, the shortest"
+            return Verdict.REFUTED, f"{_failure(self.included, self.word)}, the shortest"
         states = " and ".join(count(len(one.moves)) for one in (self.left, self.right))
-        return Verdict.PROVED, f"they are the same on every word of every length, by their automata of {states} states"
+        reach = f"every word of every length, by their automata of {states} states"
+        return Verdict.PROVED, f"{_agreement(self.included)} {reach}"
 
 
 class _Words:
     """The comparison of two oracles on words, the shortest first."""
 
     def __init__(
-        self, left: Semantics, right: Semantics, options: CheckOptions, report: Report | None, reason: str
+        self,
+        left: Semantics,
+        right: Semantics,
+        options: CheckOptions,
+        report: Report | None,
+        reason: str,
+        included: bool,
     ) -> None:
-        self.reason = reason
+        self.reason, self.included = reason, included
+        self.fails: Callable[[Answer, Answer], bool] = _not_included if included else ne
         self.sides, self.options, self.report = (left, right), options, report
         self.alphabet = left.alphabet
         self.places = Numbering(left.alphabet)
@@ -180,14 +213,14 @@ class _Words:
         self.total = sum(map(self._planned, range(1, options.max_n + 1))) + len(longer)
 
     def run(self) -> None:
-        """Try the words of one length after the other, up to the first difference."""
+        """Try the words of one length after the other, up to the first one on which the relation fails."""
         for n in (*range(1, self.options.max_n + 1), *self.pinned):
             words = self._words(n)
             tried = accepted = 0
             left = iter(words)
             while self.word is None and (some := list(islice(left, max(1, min(BATCH, BATCH_SYMBOLS // n))))):
                 one, other = (side.oracle.many(some) for side in self.sides)
-                differing = [word for word, a, b in zip(some, one, other, strict=True) if a != b]
+                differing = [word for word, a, b in zip(some, one, other, strict=True) if self.fails(a, b)]
                 with uninterrupted():  # a length is noted whole
                     self.word = min(differing, key=self._order, default=None)
                     tried += len(some)
@@ -235,8 +268,7 @@ class _Words:
         return [self.places[symbol] for symbol in word]
 
     def verdict(self) -> tuple[Verdict, str]:
-        """Return the verdict and its reach. A difference is called the shortest only if every shorter word was
-        tried."""
+        """Return the verdict and its reach. A word is called the shortest only if every shorter word was tried."""
         if self.word is not None:
             n = len(self.word)
             shorter = [length for length in self.lengths if length.n < n]
@@ -244,11 +276,27 @@ class _Words:
             # The words tried are ordered by length, so only untried shorter words can make a difference not the
             # shortest.
             whole = "the shortest" if every else f"the shortest found: {_left_out(shorter, n)}"
-            return Verdict.REFUTED, f"they differ on a word of length {n}, {whole}"
+            return Verdict.REFUTED, f"{_failure(self.included, self.word)}, {whole}"
         if not self.lengths:
             return Verdict.UNDECIDED, "no word was tried"
         tried = words_tried(self.lengths, self.options.max_n)
-        return Verdict.CERTIFIED, f"they are the same on {tried}; longer words are open: {self.reason}"
+        return Verdict.CERTIFIED, f"{_agreement(self.included)} {tried}; longer words are open: {self.reason}"
+
+
+def _not_included(one: Answer, other: Answer) -> bool:
+    return one is True and other is not True
+
+
+def _failure(included: bool, word: Word) -> str:
+    """Return the beginning of a reach: how the relation fails on a word."""
+    if included:
+        return f"only the first accepts a word of length {len(word)}"
+    return f"they differ on a word of length {len(word)}"
+
+
+def _agreement(included: bool) -> str:
+    """Return the beginning of a reach, before the words on which the relation is true."""
+    return "the other accepts what the first accepts, on" if included else "they are the same on"
 
 
 def confirm(side: Semantics, automaton: Automaton) -> None:

@@ -29,7 +29,7 @@ ALL = "all"
 ENGINES = ("auto", "float64", "ball", "mpmath")
 TEXT, JSON = "text", "json"
 DIALECTS = ("strong-next", "weak-next")
-FORMATS = (TEXT, JSON, "junit", "github", "sarif")
+FORMATS = (TEXT, JSON, "junit", "github", "sarif", "csv")
 """Formats of standard output: tables, the JSON document, or a format that other programs read."""
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 """The source of the answers: the oracle, hard attention or softmax."""
@@ -333,6 +333,9 @@ class Request:
         "The .ltl file of the formula that it must be about."
     )
     model: str | None = console("--model FILE", brief="verify")("The compiled model that it must be about.")
+    included: bool = option("--included", brief="equiv")(
+        "Compare by inclusion. The other files should accept every word that the first one accepts."
+    )
     against: str | None = console("--against FILE", also="check prove eval trace", kind=kinds.PATH)("""
         Compare with FILE instead of the input's own formula or program. FILE is a formula (.ltl), a program (.srasp,
         .cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the position
@@ -345,8 +348,8 @@ class Request:
     format: str = console(
         "--format NAME", default="text", also=f"{JUDGING} equiv", kind=one_of(FORMATS), values=FORMATS
     )("""
-        Print text, json, junit, github or sarif. json is --json -; for other programs there are JUnit XML, annotations
-        of GitHub Actions, and SARIF 2.1.0.""")
+        Print text, json, junit, github, sarif or csv. json is --json -; for other programs there are JUnit XML,
+        annotations of GitHub Actions, SARIF 2.1.0, and CSV with a row for each input.""")
     quiet: bool = console("-q --quiet", also=f"{JUDGING} equiv report replay")("Print verdicts and failures only.")
     fail_fast: bool = console("--fail-fast", also=JUDGING)("""
         Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require

@@ -1,14 +1,16 @@
-"""Print the results of `equiv`: the verdict on two files and, if they differ, the word with the answer of each file."""
+"""Print the results of `equiv`: the verdict on two files and, if they differ, the word with the answer of each file; of
+several files, a line for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from hardsim.campaign.result import answer_text, printed_lengths
-from hardsim.measuring.equiv import EquivLength, EquivResult
+from hardsim.lang.words import written_word
+from hardsim.measuring.equiv import SAME, EquivLength, EquivResult
 from hardsim.report.check import STYLES, print_headline
 from hardsim.report.screen import Screen, columns, tried_text
-from hardsim.targets.result import count
+from hardsim.targets.result import Answer, count
 
 LENGTH_COLUMNS = columns("n", "words\ntried", "accepted\nby both")
 
@@ -31,6 +33,26 @@ def _row(lengths: Sequence[EquivLength]) -> list[str]:
     return [span, tried, count(sum(one.accepted for one in lengths))]
 
 
+def print_equiv_line(screen: Screen, result: EquivResult, alphabet: Sequence[str]) -> None:
+    """Print the verdict on one of several files in one line, and the word that shows a failure alone on the next
+    line."""
+    headline = (result.verdict.value, STYLES[result.verdict]), "  ", (result.other, "bold")
+    screen.line(*headline, f": {line_reach(result)}{'; PARTIAL: interrupted' * result.partial}", folds=False)
+    if result.word is not None:
+        screen.raw(written_word(result.word, alphabet))
+
+
+def line_reach(result: EquivResult) -> str:
+    """Return how far a verdict reaches and, if the files differ, which of them accepts the word."""
+    differ = result.word is not None and result.relation == SAME
+    accepting = [f"{name} accepts it" for name, answer in _answers(result) if differ and answer is True]
+    return "; ".join([result.reach, *accepting])
+
+
+def _answers(result: EquivResult) -> list[tuple[str, Answer]]:
+    return [(result.input, result.answer), (result.other, result.other_answer)]
+
+
 def print_equiv_verdict(screen: Screen, result: EquivResult, alphabet: Sequence[str]) -> None:
     """Print the verdict, how far it reaches, and the word on which the two files differ."""
     names = f"{result.input}, {result.other}"
@@ -39,5 +61,5 @@ def print_equiv_verdict(screen: Screen, result: EquivResult, alphabet: Sequence[
         screen.line("  PARTIAL: interrupted; this covers only what was done before the interruption")
     if result.word is not None:
         screen.word("The word", result.word, alphabet)
-        for name, answer in ((result.input, result.answer), (result.other, result.other_answer)):
+        for name, answer in _answers(result):
             screen.line(f"  {name}: {answer_text(answer, alphabet)}")

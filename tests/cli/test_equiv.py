@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.conftest import Cli, written
+from tests.cli.conftest import Cli, interrupt, written
 
 SAME, OTHER = "b | a & Y(a S b)", "O b"
+HEADER = "input,regime,outcome,exit_code,verdict,word,message\n"
 TAKEN = (
     "note: no alphabet was given, so it consists of the symbols of both: a b; --alphabet sets another one, --props auto"
 )
@@ -46,9 +49,8 @@ def test_two_expressions_are_compared(hardsim: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-e", "a S b"], "equiv compares two files, but 1 is given"),
-        (["since", "since", "-e", "a"], "equiv compares two files, but 3 are given"),
-        (["-e", "a S b", "-e", "b", "-e", "a"], "equiv compares two files, but 3 are given"),
+        (["-e", "a S b"], "equiv compares files with the first one, but 1 is given"),
+        (["since"], "equiv compares files with the first one, but 1 is given"),
         (["since", "-e", "a S d"], "<expression>:1:5: error: unknown symbol or name 'd'"),
         (["-e", "a S b", "-e", "b S a)"], "<expression 2>:1:6: error:"),
         (["-e", "a", "-e", "O a"], "<expression 1>: the formula alone does not determine the alphabet"),
@@ -84,6 +86,145 @@ def test_every_format_has_the_outcome(hardsim: Cli, tmp_path: Path) -> None:
     assert finding["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("mine.ltl")
     assert json.loads(reports["sarif"][1])["runs"][0]["results"] == []
     assert json.loads(reports["json"][0])["results"][0]["verdict"] == "REFUTED"
+    table = hardsim("equiv", path, "-e", OTHER, "--format", "csv").exits(1).out
+    text = "REFUTED: they differ on a word of length 2, the shortest"
+    assert table == f'{HEADER}{path},,failed,1,REFUTED,bc,"{text}"\n'
     # An input that is no file has no place to annotate.
     found = hardsim("equiv", "-e", "a S b", "-e", "O a", "--format", "github")
     assert found.exits(1).out.startswith("::error title=hardsim equiv%3A REFUTED::<expression 1>: REFUTED")
+
+
+# ---- inclusion ----
+
+
+def test_inclusion_is_asked_in_one_direction(hardsim: Cli) -> None:
+    """After b alone a since b is true, so it is within O b; bc has a b before its end, and is not in a since b."""
+    within = hardsim("equiv", "since", "-e", OTHER, "--included").clean("PROVED  since, <expression>\n")
+    assert " ".join(within.out.split()[3:]) == (
+        "the other accepts what the first accepts, on every word of every length, by their automata of 2 and 2 states"
+    )
+    beyond = hardsim("equiv", "-e", OTHER, "-e", "a S b", "--alphabet", "a b c", "--included").exits(1)
+    assert beyond.out.splitlines()[1:5] == [
+        "  only the first accepts a word of length 2, the shortest",
+        "The word, on a line of its own:",
+        "bc",
+        "  <expression 1>: accept",
+    ]
+    for included, relation in ((["--included"], "included"), ([], "same")):
+        (result,) = hardsim("equiv", "since", "-e", OTHER, *included, "--json", "-").json["results"]
+        assert result["relation"] == relation
+
+
+def test_a_language_without_words_is_remarked(hardsim: Cli) -> None:
+    empty, other = ["-e", "a & !a"], ["-e", "b & Y first & first"]
+    same = "note: <expression 1> and <expression 2> are the same, but both accept no word; is that meant?"
+    hardsim("equiv", *empty, *other, "--alphabet", "a b").exits(0, "PROVED").says(same)
+    vacuous = "<expression 1> accepts no word, so every file includes it; is that meant?"
+    hardsim("equiv", *empty, "-e", "a", "--alphabet", "a b", "--included").exits(0, "PROVED").says(vacuous)
+    hardsim("equiv", "-e", "a", "-e", "a", "--alphabet", "a b").exits(0, "PROVED").unsaid("is that meant")
+    hardsim("equiv", "-e", "a", *empty, "--alphabet", "a b", "--included").exits(1).unsaid("is that meant")
+    document = hardsim("equiv", *empty, *other, "--alphabet", "a b", "--json", "-").json
+    assert document["results"][0]["accepts_nothing"] is True
+    assert same.endswith(document["notes"][0]["message"])
+
+
+# ---- several files ----
+
+
+def class_of(path: Path) -> list[str]:
+    """Write a solution and submissions: right, wrong, right without an alphabet, counting, over another alphabet,
+    and with a mistake; and return their paths and that of a file that does not exist."""
+    texts = {
+        "solution": "alphabet: a b c\na S b",
+        "1_right": f"alphabet: c b a\n{SAME}",
+        "2_wrong": f"alphabet: a b c\n{OTHER}",
+        "3_bare": "a S b",
+        "4_counts": "alphabet: a b c\n(a S b) & (#L[a] <= #L[b] | #L[a] > #L[b])",
+        "5_other": "alphabet: a b\na S b",
+        "6_mistake": "alphabet: a b c\na S",
+    }
+    files = [str(written(path / f"{name}.ltl", f"{text}\n")) for name, text in texts.items()]
+    return [*files, str(path / "7_missing.ltl")]
+
+
+def test_several_files_have_a_line_each_and_a_summary(hardsim: Cli, tmp_path: Path) -> None:
+    solution, right, wrong, bare, counts, other, mistake, missing = class_of(tmp_path)
+    found = hardsim("equiv", solution, right, wrong, bare, counts, other, mistake, missing, "--max-n", "3")
+    assert found.code == 1
+    proved = "they are the same on every word of every length, by their automata of 2 and 2 states"
+    lines = found.out.splitlines()
+    assert lines[:4] == [
+        f"PROVED  {right}: {proved}",
+        f"REFUTED  {wrong}: they differ on a word of length 2, the shortest; {wrong} accepts it",
+        "bc",
+        f"PROVED  {bare}: {proved}",
+    ]
+    assert lines[4].startswith(f"CERTIFIED  {counts}: they are the same on all 39 words up to length 3; longer words")
+    summary = "4 results: 2 PROVED, 1 CERTIFIED, 1 REFUTED; 2 files could not be read; 1 file refused"
+    assert " ".join(" ".join(lines[5:]).split()) == summary
+    for message in (f"{solution} and {other} have different alphabets", f"{mistake}:2:4: error", f"{missing}: no such"):
+        assert message in found.err
+
+
+def test_the_exit_code_is_that_of_the_worst_case(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solution, right, wrong, bare, _, other, _, missing = class_of(tmp_path)
+    hardsim("equiv", solution, right, bare).exits(0)
+    hardsim("equiv", solution, missing, right).exits(2, "PROVED")
+    hardsim("equiv", solution, right, other).exits(2, "PROVED")
+    hardsim("equiv", solution, right, missing, wrong).exits(1, "PROVED", "REFUTED")
+    monkeypatch.setattr("hardsim.lang.automata.automaton.MAX_PAIRS", 1)
+    hardsim("equiv", solution, right, bare).exits(3, "UNDECIDED")
+    hardsim("equiv", solution, right, missing).exits(2, "UNDECIDED")
+    monkeypatch.setattr("hardsim.measuring.equiv.confirm", lambda *_: 1 // 0)
+    hardsim("equiv", solution, right, missing).exits(4)
+
+
+def test_without_the_first_file_nothing_is_compared(hardsim: Cli, tmp_path: Path) -> None:
+    solution, right, *_, mistake, missing = class_of(tmp_path)
+    for first in (mistake, missing):
+        hardsim("equiv", first, solution, right).refused("no result; 1 file could not be read")
+
+
+def test_several_files_in_every_format(hardsim: Cli, tmp_path: Path) -> None:
+    solution, right, wrong, *_, missing = class_of(tmp_path)
+    files = [solution, right, wrong, missing]
+    table = hardsim("equiv", *files, "--format", "csv").exits(1).out
+    assert table.startswith(HEADER)
+    rows = {row["input"]: row for row in csv.DictReader(table.splitlines())}
+    assert [rows[name]["outcome"] for name in (right, wrong, missing)] == ["passed", "failed", "error"]
+    assert [rows[name]["word"] for name in (right, wrong, missing)] == ["", "bc", ""]
+    assert [rows[name]["exit_code"] for name in (right, wrong, missing)] == ["0", "1", "2"]
+    assert rows[missing]["message"].endswith("no such file")
+    assert solution not in rows
+    (suite,) = ElementTree.fromstring(hardsim("equiv", *files, "--format", "junit").exits(1).out)
+    cases = {case.get("file"): [part.tag for part in case] for case in suite.findall("testcase")}
+    assert cases == {right: ["properties"], wrong: ["properties", "failure"], missing: ["error"]}
+    (wrongly, error) = sorted(hardsim("equiv", *files, "--format", "github").exits(1).out.splitlines())
+    assert error.startswith(f"::error file={missing},")
+    assert wrongly.startswith(f"::error file={wrong},title=hardsim equiv%3A REFUTED::REFUTED")
+    document = hardsim("equiv", *files, "--format", "json").exits(1).json
+    assert [(one["input"], one["other"]) for one in document["results"]] == [(solution, right), (solution, wrong)]
+    assert document["counts"]["unread"] == 1
+
+
+def test_expressions_beside_files_are_compared_too(hardsim: Cli) -> None:
+    found = hardsim("equiv", "since", "-e", SAME, "-e", OTHER).exits(1)
+    assert [line.split()[:2] for line in found.out.splitlines()[:2]] == [
+        ["PROVED", "<expression"],
+        ["REFUTED", "<expression"],
+    ]
+    hardsim("equiv", "-e", "O a", "-e", "!H !a", "-e", "a | Y O a | b & !b").exits(0).says(
+        "so it consists of the symbols of all: a b"
+    )
+    hardsim("equiv", "-e", "O p", "-e", "O p", "-e", "O q", "--props", "auto").exits(1, "{p}")
+
+
+def test_an_interruption_names_the_files_that_were_not_compared(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solution, right, wrong, bare, *_ = class_of(tmp_path)
+    interrupt(monkeypatch, "hardsim.measuring.equiv.confirm")
+    document = hardsim("equiv", solution, right, wrong, bare, "--json", "-").json
+    assert document["exit_code"] == 130
+    assert [one["verdict"] for one in document["results"]] == ["UNDECIDED"]
+    assert [one["input"] for one in document["not_run"]] == [wrong, bare]

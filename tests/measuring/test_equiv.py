@@ -3,9 +3,11 @@
 import re
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hardsim
 from hardsim.lang.ast import Formula, Nary
@@ -74,7 +76,94 @@ def test_two_expressions_differ_first_where_they_do(tmp_path: Path) -> None:
     assert result.reach == "they differ on a word of length 30, the shortest"
 
 
+At = Literal["first", "last"]
+Way = Literal["|", "&"] | None
+ENDS = st.sampled_from(["first", "last"])
+WAYS: st.SearchStrategy[Way] = st.sampled_from([None, "|", "&"])
+"""Connectives that make the second formula of a pair from both, such that many pairs are included or equal."""
+
+
+def require_right(one: Formula, other: Formula, way: Way, at: At, longest: int) -> None:
+    """Compare two formulas over a and b in both relations, and require that the results are right on every word up to
+    a length, by the definition of the operators."""
+    second = Nary(way, (one, other)) if way else other
+    left, right = (of_formula(FormulaFile(("a", "b"), each, at=at), "0" * 64).semantics() for each in (one, second))
+    words = [word for n in range(1, longest + 1) for word in product("ab", repeat=n)]
+    for included in (False, True):
+        result = compare(left, right, CheckOptions(), included=included)
+
+        def fails(word: tuple[str, ...], included: bool = included) -> bool:
+            one, other = bool(left.oracle(word)), bool(right.oracle(word))
+            return one > other if included else one != other
+
+        failing = next(filter(fails, words), None)
+        if failing is not None:
+            assert (result.verdict, result.word) == (Verdict.REFUTED, failing)
+        elif result.verdict is Verdict.REFUTED:
+            assert result.word is not None
+            assert len(result.word) > longest
+            assert fails(result.word)
+        else:
+            assert result.verdict is Verdict.PROVED
+
+
+@given(formulas("ab", 3), formulas("ab", 3), WAYS, ENDS)
+def test_pairs_of_formulas(one: Formula, other: Formula, way: Way, at: At) -> None:
+    require_right(one, other, way, at, 5)
+
+
+@pytest.mark.slow
+@given(formulas("ab", 4), formulas("ab", 4), WAYS, ENDS)
+@settings(max_examples=500, deadline=None)
+def test_more_pairs_of_formulas(one: Formula, other: Formula, way: Way, at: At) -> None:
+    require_right(one, other, way, at, 7)
+
+
+def test_inclusion_of_expressions(tmp_path: Path) -> None:
+    """The multiples of 6 are multiples of 2; the least multiple of 2 that is none of 6 is 2."""
+    even, sixth = regex(tmp_path, "(aa)*", "a"), regex(tmp_path, "(a{6})*", "a")
+    assert compare(sixth, even, CheckOptions(), included=True).verdict is Verdict.PROVED
+    result = compare(even, sixth, CheckOptions(), included=True)
+    assert (result.verdict, result.word, result.answer, result.other_answer) == (
+        Verdict.REFUTED, ("a",) * 2, True, False
+    )  # fmt: skip
+    assert result.reach == "only the first accepts a word of length 2, the shortest"
+
+
+def test_too_many_pairs_of_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers of a modulo 7 and 11: after three words two more pairs exist than are allowed."""
+    monkeypatch.setattr("hardsim.lang.automata.automaton.MAX_PAIRS", 4)
+    seven, eleven = regex(tmp_path, "(a{7})*", "a"), regex(tmp_path, "(a{11})*", "a")
+    for included, said in ((False, "the languages agree"), (True, "the first language is within the second")):
+        result = compare(seven, eleven, CheckOptions(), included=included)
+        assert result.verdict is Verdict.UNDECIDED
+        assert result.reach.startswith(f"{said} up to length 4, after which more than 4 pairs of states would")
+
+
+def test_a_language_without_words(tmp_path: Path) -> None:
+    """The empty word alone is no word of a file."""
+    none, other = regex(tmp_path, "a{0}"), formula("a & b")
+    assert compare(none, other, CheckOptions()).accepts_nothing
+    assert compare(none, regex(tmp_path, "a"), CheckOptions(), included=True).accepts_nothing
+    assert not compare(none, regex(tmp_path, "a"), CheckOptions()).accepts_nothing
+    assert not compare(regex(tmp_path, "a"), none, CheckOptions(), included=True).accepts_nothing
+    # Words alone do not show it.
+    assert not compare(never(), never(), CheckOptions()).accepts_nothing
+
+
 # ---- words ----
+
+
+def test_inclusion_on_words() -> None:
+    """Words of a alone and of b alone; those of at least three symbols; all with an equivalent that counts."""
+    within = compare(counting("H a & len > 2"), counting("!O b"), CheckOptions(max_n=4), included=True)
+    assert within.verdict is Verdict.CERTIFIED
+    assert within.reach.startswith(
+        "the other accepts what the first accepts, on all 30 words up to length 4; longer words are open: "
+    )
+    beyond = compare(counting("!O b"), counting("H a & len > 2"), CheckOptions(max_n=4), included=True)
+    assert (beyond.verdict, beyond.word) == (Verdict.REFUTED, ("a",))
+    assert beyond.reach == "only the first accepts a word of length 1, the shortest"
 
 
 @given(formulas("abc", 2), formulas("abc", 2))

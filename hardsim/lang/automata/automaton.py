@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import gt, ne
 from random import Random
 from typing import TypeAlias, TypeVar
 
@@ -183,6 +184,16 @@ class Automaton:
         """Return the shortest non-empty word that is in exactly one of two languages over the same symbols, the first
         such word in the order of the alphabet; None if the languages are equal. Raises Undecided if the comparison
         would visit more than MAX_PAIRS pairs of states."""
+        return self._shortest(other, ne, "the languages agree")
+
+    def excess(self, other: Automaton) -> Word | None:
+        """Return the shortest non-empty word that is in this language and not in another one over the same symbols, the
+        first such word in the order of the alphabet; None if this language is within the other. Raises Undecided if the
+        comparison would visit more than MAX_PAIRS pairs of states."""
+        return self._shortest(other, gt, "the first language is within the second")
+
+    def _shortest(self, other: Automaton, sought: Callable[[bool, bool], bool], so_far: str) -> Word | None:
+        """Return the shortest word on which the answers of two automata are as sought."""
         letters, both = self.letters.common(other.letters)
         symbols = [letters.alphabet[number] for number in letters.firsts]
         before: dict[tuple[int, int], tuple[tuple[int, int], str] | None] = {(0, 0): None}
@@ -191,16 +202,14 @@ class Automaton:
             pair = waiting.popleft()
             for symbol, (one, two) in zip(symbols, both, strict=True):
                 after = self.moves[pair[0]][one], other.moves[pair[1]][two]
-                if (after[0] in self.accepting) != (after[1] in other.accepting):
+                if sought(after[0] in self.accepting, after[1] in other.accepting):
                     return _path(before, pair, symbol)
                 if after not in before:
                     before[after] = pair, symbol
                     waiting.append(after)
             if len(before) > MAX_PAIRS:
                 least = len(_path(before, waiting[0], ""))  # breadth-first: all shorter words were compared
-                message = (
-                    f"the languages agree up to length {least - 1}, after which more than {MAX_PAIRS:,} pairs of states"
-                )
+                message = f"{so_far} up to length {least - 1}, after which more than {MAX_PAIRS:,} pairs of states"
                 raise Undecided(f"{message} would have to be compared")
         return None
 

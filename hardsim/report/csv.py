@@ -1,0 +1,27 @@
+"""Write CSV: a header, then a row for each input and regime.
+
+The header is `input,regime,outcome,exit_code,verdict,word,message`. Fields are quoted as RFC 4180 says, lines end
+with a line feed. What does not apply is empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from hardsim.report.outcome import Finished
+from hardsim.visible import visible
+
+HEADER = ("input", "regime", "outcome", "exit_code", "verdict", "word", "message")
+"""The columns. `outcome` is passed, failed, skipped or error; `message` is the verdict with its reach, or the error."""
+
+
+def render(finished: Finished) -> str:
+    """Return the table of a run. Remarks on the whole run are left out: they are on standard error."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(HEADER)
+    for one in finished.outcomes:
+        facts = one.input, one.regime, one.ending.value, one.code, one.verdict, one.word, one.message
+        table.writerow(["" if fact is None else visible(str(fact)) for fact in facts])
+    return text.getvalue()
