@@ -253,6 +253,38 @@ Examples:
   hardsim equiv solution.ltl submissions/ --format csv
 """
 
+CLASSIFY = """Show the published classes of a language, with transformers of each.
+
+FILE is a formula (.ltl, .cr), an expression (.re), a specification (.spec) or a shipped name; with --against also a
+program, model or network.
+
+The language must be regular: comparisons of counts have no automaton here (exit code 3). The report lists the sizes of
+the minimal automaton and of its monoid, and for each class whether the language is in it. For each class it says which
+idealised transformers recognise exactly these languages, with the source, and the position at which they are read. For
+each class that the language is outside of there is a witness to check by hand: a rule, with a word in the language and
+a word that is not.
+
+The classes are: J-trivial (piecewise testable), R-trivial, R-trivial before the last symbol (the same, read where
+hardsim reads), L-trivial, DA (two-variable logic), star-free (LTL), quasi-aperiodic (with modular positions), and none
+of these (PARITY). A monoid of more than a million elements is not searched to the end: what depends on it is "not
+decided", with exit code 3.
+
+For a specification, and with --against FILE, the language is that of the specification: nothing is claimed about the
+weights of the network or the program. Several inputs have one line each, with their smallest classes (--tables prints
+everything).
+
+With --within CLASS the exit code is 1 if the language is outside CLASS, with the witness, and 0 if it is inside,
+whatever else was not decided.
+
+\b
+Examples:
+  hardsim classify tomita_4
+  hardsim classify -e 'H(a -> Y b)' --alphabet 'a b c' --explain
+  hardsim classify mine.ltl --within star-free
+  hardsim classify my_gpt2/ --against mine.re
+  hardsim classify formulas/*.ltl
+"""
+
 SHOW = """Show the transformer that a formula is compiled into.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, the folder
@@ -530,8 +562,9 @@ COMMANDS = {
     "eval": Manual("Print the answers on given words.", EVAL, usage="[OPTIONS] [FILE]"),
     "words": Manual("List the accepted words up to a length.", WORDS, minor=True),
     "equiv": Manual("Compare files with the first one.", EQUIV),
+    "classify": Manual("Show which transformers recognise a language.", CLASSIFY),
     "show": Manual("Show the network that a formula is compiled into.", SHOW),
-    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS),
+    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS, minor=True),
     "trace": Manual("Show a network on one word, position by position.", TRACE, usage="[OPTIONS] [FILE]"),
     "compile": Manual("Write the network to a file, with exact rationals.", COMPILE),
     "export": Manual("Write a network for PyTorch, ONNX or others.", EXPORT),

@@ -31,6 +31,10 @@ TEXT, JSON = "text", "json"
 DIALECTS = ("strong-next", "weak-next")
 FORMATS = (TEXT, JSON, "junit", "github", "sarif", "csv")
 """Formats of standard output: tables, the JSON document, or a format that other programs read."""
+LANGUAGE_CLASSES = (
+    "J-trivial", "R-trivial", "R-trivial before the last symbol", "L-trivial", "DA", "star-free", "quasi-aperiodic",
+)  # fmt: skip
+"""Names of the classes of regular languages, as `lang.automata.classes` has them."""
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 """The source of the answers: the oracle, hard attention or softmax."""
 
@@ -162,7 +166,7 @@ class Request:
     `written` are the names of the fields that were given on the command line.
     """
 
-    files: list[str] | None = argument("FILE", brief=f"{LISTING} equiv heads fmt")
+    files: list[str] | None = argument("FILE", brief=f"{LISTING} equiv classify heads fmt")
     file: str | None = argument("FILE", brief="compile export")
     words: list[str] | None = argument("WORD", brief="eval trace")
     name: str | None = argument("NAME", brief="examples")
@@ -174,25 +178,25 @@ class Request:
     output: str | None = console("-o --output PATH", brief="compile export report")("""
         The file or directory to write. `compile` writes a file ('-' is standard output), `report` a directory, `export`
         a directory, or for onnx a file. A directory is new or empty.""")
-    expression: str | None = console("-e TEXT", brief="eval words trace", also=SOURCE)("""
+    expression: str | None = console("-e TEXT", brief="eval words trace classify", also=SOURCE)("""
         A formula instead of a file. Without --alphabet and --props its symbols are the alphabet, if there are two or
         more.""")
     expressions: list[str] | None = console("-e TEXT", brief="equiv")("""
         A formula instead of a file; twice: of both. Without --alphabet and --props it is over the alphabet of the file,
         or, if no file declares one, over the symbols of both.""")
-    alphabet: str | None = console("--alphabet SYMBOLS", brief="eval words", also=f"{SOURCE} trace equiv")("""
+    alphabet: str | None = console("--alphabet SYMBOLS", brief="eval words classify", also=f"{SOURCE} trace equiv")("""
         The symbols, such as 'a b'. Separate them by spaces; quote a symbol that has blanks. For -e, and for formulas,
         C-RASP programs and regular expressions that declare none.""")
-    props: str | None = console("--props NAMES|auto", brief="eval words", also=f"{SOURCE} trace equiv")("""
+    props: str | None = console("--props NAMES|auto", brief="eval words classify", also=f"{SOURCE} trace equiv")("""
         The propositions, such as 'p q', or auto. A position has a set of them. For -e, and for formulas and regular
         expressions that declare neither propositions nor symbols. With auto they are those that the text mentions.""")
-    dialect: str | None = console("--dialect NAME", also=f"{ASKING} verify equiv", values=DIALECTS)("""
+    dialect: str | None = console("--dialect NAME", also=f"{ASKING} verify equiv classify", values=DIALECTS)("""
         Meaning of a bare X in a formula: strong-next (the default) or weak-next, as in Spot, pylogics, lydia and
         TLSF.""")
-    lines: bool = console("--lines", also=LISTING)("""
+    lines: bool = console("--lines", also=f"{LISTING} classify")("""
         Read each line of a file as a formula. Each is an input of its own, FILE:LINE; header lines at the top hold for
         all of them.""")
-    at: str | None = option("--at first|last", also=f"{ASKING} verify equiv", kind=kinds.AT)(
+    at: str | None = option("--at first|last", also=f"{ASKING} verify equiv classify", kind=kinds.AT)(
         "Position at which the formula is read (default: the file's own, or last)."
     )
     regime: str | None = option(
@@ -290,8 +294,8 @@ class Request:
         Report how small beta may be. For all words of a length, and for every length; for programs with --tau, length
         by length.""")
     require: str | None = console("--require proved|certified", brief="check")("Exit with code 3 for a weaker verdict.")
-    tables: bool | None = console("--tables/--no-tables", default=None, also="check prove bound")(
-        "Print the rows for lengths and heads (default: for a single input)."
+    tables: bool | None = console("--tables/--no-tables", default=None, also="check prove bound classify")(
+        "Print the tables, such as the rows for lengths and heads (default: for a single input)."
     )
     all_lengths: bool = console("--all-lengths", also="check bound")(
         "Print a row for every length, instead of one for several lengths."
@@ -336,22 +340,28 @@ class Request:
     included: bool = option("--included", brief="equiv")(
         "Compare by inclusion. The other files should accept every word that the first one accepts."
     )
-    against: str | None = console("--against FILE", also="check prove eval trace", kind=kinds.PATH)("""
-        Compare with FILE instead of the input's own formula or program. FILE is a formula (.ltl), a program (.srasp,
-        .cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the position
-        that it names itself, whatever --at says, and nothing is proved about it.""")
+    against: str | None = console("--against FILE", also="check prove eval trace classify", kind=kinds.PATH)("""
+        Use FILE as the reference instead of the input's own formula or program. FILE is a formula (.ltl), a program
+        (.srasp, .cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the
+        position that it names itself, whatever --at says, and nothing is proved about it.""")
     json: str | None = console(
         "--json PATH",
-        brief="check prove verify eval equiv show heads trace precision bound examples fmt",
+        brief="check prove verify eval equiv classify show heads trace precision bound examples fmt",
         also="words compile export",
     )("Also write everything as JSON. '-' is standard output, which then has nothing else.")
     format: str = console(
-        "--format NAME", default="text", also=f"{JUDGING} equiv", kind=one_of(FORMATS), values=FORMATS
+        "--format NAME", default="text", also=f"{JUDGING} equiv classify", kind=one_of(FORMATS), values=FORMATS
     )("""
         Print text, json, junit, github, sarif or csv. json is --json -; for other programs there are JUnit XML,
         annotations of GitHub Actions, SARIF 2.1.0, and CSV with a row for each input.""")
-    quiet: bool = console("-q --quiet", also=f"{JUDGING} equiv report replay")("Print verdicts and failures only.")
-    fail_fast: bool = console("--fail-fast", also=JUDGING)("""
+    quiet: bool = console("-q --quiet", also=f"{JUDGING} equiv classify report replay")(
+        "Print verdicts and failures only."
+    )
+    within: str | None = console(
+        "--within CLASS", brief="classify", kind=one_of(LANGUAGE_CLASSES), values=LANGUAGE_CLASSES
+    )("Exit with code 1 unless the language is in this class. The exit code is then about this class alone.")
+    explain: bool = console("--explain", brief="classify")("Explain every class, with transformers and source.")
+    fail_fast: bool = console("--fail-fast", also=f"{JUDGING} classify")("""
         Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require
         asks for.""")
     pin: bool = console("--pin", brief="check", also="prove")(

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from hardsim.campaign.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
 from hardsim.examples import ExampleResult
 from hardsim.measuring.bound import BoundResult
+from hardsim.measuring.classify import ClassifyResult
 from hardsim.measuring.critical import CriticalResult
 from hardsim.measuring.equiv import EquivResult
 from hardsim.measuring.export import ExportResult
@@ -34,6 +35,7 @@ Result: TypeAlias = (
     | OracleResult
     | WordsResult
     | EquivResult
+    | ClassifyResult
     | ModelReport
     | AutomatonReport
     | NetworkReport
@@ -54,6 +56,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "eval": (EvalResult, OracleResult),
     "words": (WordsResult,),
     "equiv": (EquivResult,),
+    "classify": (ClassifyResult,),
     "show": (ModelReport, AutomatonReport, NetworkReport),
     "heads": (HeadsResult,),
     "trace": (TraceResult,),

@@ -67,6 +67,8 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
         yield "heads_only", "no formula is compared: softmax is compared with hard attention"
     elif command == "report" and one.is_network:
         yield "all_n", "external networks cannot be proved: words are tried"
+    elif command == "classify" and not one.has_formula:
+        yield "at dialect", "the input is no formula, and a specification is read at its own position"
     elif command == "words" and request.by == "oracle" and not one.oracle_alone:
         model = "regime beta tau single_head counting epsilon" if one.has_formula else "tau epsilon"
         yield (
