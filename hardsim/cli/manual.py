@@ -102,7 +102,9 @@ After every rounding the network's Booleans are exactly 0 or 1, so each attentio
 once: what it reads at a position is one of a few local types, and the worst choice of a type for every position bounds
 all words. The proof has two links. First, the softmax network computes what its hard heads compute (a numerical
 argument from its matrices, encodings, masks and temperature). Second, the hard heads compute the formula (truth tables
-of the feed-forward layers, and one lemma per operator).
+of the feed-forward layers, and one lemma per operator). Formulas without counts, if their minimal automaton is small,
+get a second proof of that: the automaton is compared with the compiled heads and with the formula's text. The report
+says whether it was made; a difference is an internal error (exit code 4).
 
 The report lists the worst case of each head over all words: the largest error, the least margin (distance of a clip's
 input from the threshold that it must have passed), the position, and the local types that attain it. Then it states the

@@ -46,10 +46,11 @@ from hardsim.network.transformer import Transformer
 from hardsim.options.table import Request, require_one_regime
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
+from hardsim.proof.formulas.by_automata import second_proof
 from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.formulas.network import Report, prove
 from hardsim.proof.programs.every_length import ProgramArgument
-from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, WorstCase
+from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, SecondProof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
@@ -135,6 +136,9 @@ class ProofResult(SubjectRecord):
     all_n: Proof | None = None
     """The proof for every length, if it was asked for. If it is proved, PROVED covers every length, else the lengths
     min_n to max_n, which were asked for too."""
+    second: SecondProof | None = None
+    """Second proof, by automata, that the hard heads of a formula compute it, for every length; null where the first
+    proof of this was not asked for or did not succeed."""
     heads_only: bool = False
     """True if the claim is only that the network does what the specification of its heads states, not that it
     computes the formula."""
@@ -352,7 +356,8 @@ def prove_subject(
     `report` is called with the number of heads done and of all heads. No word is run after a proof: see `confirmed`.
     Raises InputError if the temperature is not positive somewhere, or the lengths have too many positions together;
     InvariantError if the specification's hard attention is not what it declares, on a word that was tried;
-    Contradiction if every length is proved, but not the lengths to `max_n`."""
+    Contradiction if every length is proved, but not the lengths to `max_n`, or if automata contradict the proof that
+    the heads compute the formula."""
     claim = subject.prover()
     assert isinstance(claim, HeadsClaim)
     heads_only = heads_only or claim.heads_only
@@ -360,6 +365,10 @@ def prove_subject(
     users = {} if heads_only else own_predicates(claim.formula)
     proof = prove(subject.model, subject.program, max_n, core, users, min_n, report)
     general = prove_general(subject.model, subject.program, core, users) if all_n else None
+    links = [one.meaning for one in (proof, general) if one is not None and one.meaning is not None]
+    second = None
+    if any(link.proved for link in links):
+        second = second_proof(subject.name, subject.program, claim.formula)
     tried, mismatch = 0, None
     if not proof.proved:
         tried, mismatch = _refute(subject, proof, heads_only, search)
@@ -373,8 +382,8 @@ def prove_subject(
         reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(claim, proof, general, tried)
     theorem = FROM_HEADS[heads_only] if general is not None and general.proved else ""
     parting = None if mismatch is None else parting_of(subject, mismatch, CheckOptions(max_n=len(mismatch.word)))
-    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only,
-                       theorem=theorem)  # fmt: skip
+    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, second,
+                       heads_only, theorem=theorem)  # fmt: skip
 
 
 def _require_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:

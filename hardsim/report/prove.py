@@ -74,6 +74,8 @@ def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], ta
     print_shown(screen, result.shown, alphabet)
     if result.proof is not None:
         _print_links(screen, result.proof, result.all_n, tables)
+        if result.second is not None and result.second.made:
+            screen.line(f"  link 2 a second time, by automata, for every length -- {result.second.summary}")
     if result.argument is not None and result.argument.proved and tables:
         print_program_argument(screen, result.argument)
     if tables and result.lengths:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.campaign.engines import FloatEngine
+from hardsim.lang.automata.tracks import Machine
 from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.shared.result import LinkProof, Proof
 from hardsim.proving.prove import LengthProof
@@ -541,3 +542,26 @@ def test_queries_are_of_one_proof_for_every_length(hardsim: Any, since: Path, tm
     assert outcome.code == 3
     outcome.says("not proved for every length, so there are no queries")
     assert not target.exists()
+
+
+def test_a_second_proof_is_reported_and_contradicts_with_exit_code_4(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for options in (["--all-n"], ["--max-n", "4"]):
+        second = hardsim("prove", since, *options, "--json", "-").exits(0).result["second"]
+        assert (second["made"], second["states"], second["reason"]) == (True, 2, None)
+    assert hardsim("prove", since, "--heads-only", "--json", "-").exits(0).result["second"] is None
+    counting = hardsim("prove", "-e", "#L[a] >= #L[b]", "--max-n", "4", "--json", "-").exits(0).result["second"]
+    assert (counting["made"], counting["states"]) == (False, None)
+    # A machine of since that forgets everything: a S b is then b, and differs first on b a.
+    monkeypatch.setattr(
+        "hardsim.lang.automata.tracks._since",
+        lambda diagrams, where, right: Machine(
+            frozenset({False}),
+            lambda memory: diagrams.combined(lambda now: frozenset({(bool(now), False)}), right),
+            lambda memory: True,
+        ),
+    )
+    message = "the formula as written and the minimal automaton of the formula differ on the word ba"
+    for command in (["prove", "--all-n"], ["prove"], ["check"]):
+        hardsim(*command, since).exits(4).says(message)

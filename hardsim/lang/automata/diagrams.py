@@ -19,14 +19,15 @@ MOST_STEPS: Final = 1_000_000
 
 
 class TooManySteps(Exception):
-    """More than MOST_STEPS nodes would have to be combined."""
+    """More nodes would have to be combined than a table of diagrams allows."""
 
 
 class DecisionDiagrams:
-    """A table of diagrams. `sizes` has the number of values of each digit; a truth value has the values 0 and 1."""
+    """A table of diagrams. `sizes` has the number of values of each digit; a truth value has the values 0 and 1.
+    At most `most` nodes are combined."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.sizes = tuple(sizes)
+    def __init__(self, sizes: Sequence[int], most: int = MOST_STEPS) -> None:
+        self.sizes, self.most = tuple(sizes), most
         self.variables: list[int] = []
         self.contents: list[Any] = []
         """The value of each leaf; of other nodes, the tuple of the children, one for each value of the variable."""
@@ -87,7 +88,7 @@ class DecisionDiagrams:
             memo[parts] = self.node(variable, tuple(memo[some] for some in below))
             waiting.pop()
         self._steps += len(memo) - known
-        if self._steps > MOST_STEPS:
+        if self._steps > self.most:
             raise TooManySteps
         return memo[operands]
 

@@ -25,7 +25,7 @@ from hardsim.errors import Undecided, Unsupported
 from hardsim.kept import kept
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.automata.automaton import MAX_STATES, Automaton
-from hardsim.lang.automata.diagrams import DecisionDiagrams, TooManySteps
+from hardsim.lang.automata.diagrams import MOST_STEPS, DecisionDiagrams, TooManySteps
 from hardsim.lang.automata.letters import Digits
 from hardsim.lang.automata.minimal import Transitions, minimised, started_at
 from hardsim.lang.automata.tracks import Machine, Memory, Moves, NotRegular, Timed, machine_of
@@ -51,20 +51,20 @@ class _TooLarge(Exception):
 
 
 @kept
-def automaton_of_formula(file: FormulaFile) -> Automaton:
+def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Automaton:
     """Return the minimal automaton of the non-empty words that satisfy a formula at its own position. Whether the
     automaton accepts the empty word means nothing: of the two automata the smaller one is returned.
 
     Raises NoAutomaton if the formula compares counts that can both grow, uses a predicate of positions that is no
     congruence, or if a limit is exceeded on the way: MAX_STATES states, MOST_LETTERS letters, MOST_ENTRIES transitions,
-    or the limits of decision diagrams and of compiled formulas.
+    `most_steps` nodes of decision diagrams that are combined, or the limits of compiled formulas.
     """
     try:
         core = desugar(file)
     except Unsupported as error:
         raise NoAutomaton(f"this formula is not compiled: {error.message}") from None
-    work = _Removal(core)
     try:
+        work = _Removal(core, most_steps)
         for number in reversed(work.timed):
             work.remove(number)
         return work.automaton()
@@ -79,13 +79,14 @@ class _Removal:
     """An automaton over symbols and tracks, from which the tracks are removed one by one."""
 
     core: Core
+    most_steps: int
     timed: list[int] = field(default_factory=list)
     """The numbers of the operators that have a track."""
 
     def __post_init__(self) -> None:
         core = self.core
         self.digits = Digits(core.alphabet, [n.symbols for k in core.live if isinstance(n := core.nodes[k], Letters)])
-        self.diagrams = DecisionDiagrams(self.digits.sizes)
+        self.diagrams = DecisionDiagrams(self.digits.sizes, self.most_steps)
         self._truths: dict[int, int] = {}
         for number in core.live:
             self._truths[number] = self._truth(number)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
 from hardsim.lang.core import Lit
-from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, at_most, short, written
+from hardsim.records import Exact, Lower, Natural, Positive, Record, Unwritten, Upper, at_most, short, written
 
 Position: TypeAlias = Annotated[Positive, "A position, from 1."]
 
@@ -172,6 +172,33 @@ class LinkProof(Record):
     def proved(self) -> bool:
         """True if the link is proved."""
         return self.reason is None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SecondProof(Record):
+    """Second proof that the hard heads equal the formula, for every length. It compares the minimal automaton of the
+    formula with the compiled program and with the text of the formula, and shares no code with the first proof."""
+
+    states: Natural | None = None
+    """Number of states of the minimal automaton; None where there is no second proof."""
+    pairs: Natural | None = None
+    """Number of pairs that were compared, of a state of the automaton and what the program, or the text, keeps in mind
+    between two positions; None where there is no second proof."""
+    reason: str | None = None
+    """Reason why there is no second proof, which says nothing against the first; None where there is one."""
+
+    @property
+    @written
+    def made(self) -> bool:
+        """True if there is a second proof."""
+        return self.reason is None
+
+    @property
+    def summary(self) -> str:
+        """`proved`, with the size of the automaton, or `not made` with the reason."""
+        if self.reason is not None:
+            return f"not made: {self.reason}"
+        return f"proved, with an automaton of {self.states:,} state{'s' * (self.states != 1)}"
 
 
 @dataclass(frozen=True, repr=False)
