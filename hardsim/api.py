@@ -62,6 +62,7 @@ from hardsim.files import STDOUT, Folder, Sink, refusing
 from hardsim.keywords import (
     BoundKeywords,
     CheckKeywords,
+    ClassifyKeywords,
     CompileKeywords,
     CriticalKeywords,
     EquivKeywords,
@@ -73,6 +74,8 @@ from hardsim.keywords import (
     TraceKeywords,
     WordsKeywords,
 )
+from hardsim.lang.automata.automaton import Automaton
+from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.corpus import line_of
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.pretty import format_formula
@@ -83,6 +86,7 @@ from hardsim.lang.words import check_word, parse_word
 from hardsim.measuring import bound as bounds
 from hardsim.measuring import critical as criticals
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.measuring.classify import ClassifyResult, classify_input
 from hardsim.measuring.critical import CriticalResult
 from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.measuring.export import GOALS, ExportResult, export_of, fill_file, fill_folder
@@ -101,6 +105,7 @@ from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
+from hardsim.report.automaton import AutomatonState, states_of
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.unused_options import equiv_unused, require_file_made, unused, unused_by
 from hardsim.run.float_trust import reasons
@@ -112,27 +117,33 @@ from hardsim.targets.labels import SAYS
 from hardsim.targets.opening import of_document, of_stored, read_expression, read_input
 from hardsim.targets.paths import REGEX, SUFFIXES, expand_paths, read_with
 from hardsim.targets.python_reference import PythonReference
+from hardsim.targets.regular_language import language_of
 from hardsim.targets.result import ModelFacts, Opened, Word
 from hardsim.targets.specification import SPEC
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
+from hardsim.writing.dot import dot_text
 
 __all__ = [
     "BoundResult",
     "CheckResult",
+    "ClassifyResult",
     "CriticalResult",
     "EquivResult",
     "EvalResult",
     "HeadsResult",
     "InputError",
     "Interrupted",
+    "LanguageAutomaton",
     "Model",
+    "NoAutomaton",
     "ProofResult",
     "Remark",
     "TraceResult",
     "Verdict",
     "WordsResult",
     "check",
+    "equivalent",
     "from_torch",
     "from_tracr",
     "load",
@@ -660,6 +671,36 @@ class Model:
                 request.accumulate is not None, request.seed,
             )  # fmt: skip
 
+    # ---- the language ----
+
+    def automaton(self, *, at: At | None = None) -> LanguageAutomaton:
+        """Return the minimal automaton of a regular language: of a formula, read at `at` (None: at the position that it
+        was opened for, or its own), a C-RASP program, or a regular expression; for a specification, of what it states.
+
+        Raises:
+            NoAutomaton: if the language is not known to be regular, or a limit of size is exceeded.
+            hardsim.errors.InputError: if the input is a program, a model or a network, without a specification.
+        """
+        with _in_python():
+            where = self._at if at is None else at
+            Request(at=where).options()  # for its error
+            return LanguageAutomaton(language_of(self._input, where).semantics.automaton)
+
+    @_answering
+    def classify(
+        self, *, against: str | os.PathLike[str] | Model | None = None, **keywords: Unpack[ClassifyKeywords]
+    ) -> ClassifyResult:
+        """Return the published classes that the language is in, each with a Boolean (None: not decided), a witness and
+        its citation, as `result["star-free"]`. For programs, models and networks, the language is that of `against`:
+        nothing is claimed about the weights.
+
+        Raises:
+            NoAutomaton: if the language is not known to be regular, or its automaton is too large.
+            hardsim.errors.InputError: if there is no language, or an input with a language is given `against`.
+        """
+        with self._call("classify", keywords, against) as call:
+            return classify_input(call.given, call.options.at)
+
     # ---- external networks ----
 
     @_answering
@@ -947,6 +988,94 @@ def _word_of(word: object, subject: Target) -> Word:
     if subject.any_values and not isinstance(word, str | bytes) and isinstance(word, Iterable):
         return check_word(tuple(map(str, word)), subject.alphabet)
     return _word(word, subject.alphabet)
+
+
+# ---- languages ----
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LanguageAutomaton:
+    """The complete, minimal automaton of a regular language of non-empty words, made by `Model.automaton`. A word
+    begins in state 1.
+    """
+
+    _automaton: Automaton
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """Symbols of words, in order."""
+        return self._automaton.letters.alphabet
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """Names of the letters. A letter stands for all symbols that the language never tells apart."""
+        letters = self._automaton.letters
+        return tuple(map(letters.name, range(len(letters.firsts))))
+
+    @property
+    def states(self) -> tuple[AutomatonState, ...]:
+        """States with their number, whether they accept, and the next state for each letter."""
+        return states_of(self._automaton)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self._automaton.moves)} states, {len(self.letters)} letters"
+        return visible(f"<hardsim.LanguageAutomaton: {sizes}, over {listed(self.alphabet, LONGEST_SHOWN)}>")
+
+    @_spoken_errors()
+    def accepts(self, word: str | Iterable[Any]) -> bool:
+        """Return True if a word, text or a sequence of symbols, is in the language."""
+        return self._automaton.accepts(_word(word, self.alphabet))
+
+    @_spoken_errors()
+    def words(self, n: int) -> Iterator[Word]:
+        """Return an iterator over the words of length n in the language, in the order of the alphabet."""
+        return self._automaton.words(_length(n))
+
+    @_spoken_errors()
+    def count(self, n: int) -> int:
+        """Return the exact number of words of length n in the language."""
+        return self._automaton.count(_length(n))
+
+    def to_dot(self) -> str:
+        """Return a drawing in the DOT language of Graphviz."""
+        return dot_text(self._automaton)
+
+
+def _length(n: int) -> int:
+    return int(OPTIONS["max_n"].of_python("n", n))
+
+
+def equivalent(
+    a: Model | str | os.PathLike[str],
+    b: Model | str | os.PathLike[str],
+    alphabet: str | Sequence[str] | None = None,
+    props: str | Sequence[str] | None = None,
+    **options: Any,
+) -> EquivResult:
+    """Compare two models, files or texts of formulas as `Model.equiv` does. `alphabet` or `props` are for texts and
+    files that declare neither; without them a text is over the alphabet of the other side, if that is no text. The
+    result has `same`, the shortest `word` on which they differ, and `proved`: True if they are the same on every word
+    of every length.
+    """
+    opened = [_opened_side(one, alphabet, props) for one in (a, b)]
+    known = next((one.alphabet for one in opened if one is not None), None)
+    with _in_python():
+        first, second = (
+            side or (load(text) if known is None else _opened(read_expression(text, known)))
+            for side, text in zip(opened, (str(a), str(b)), strict=True)
+        )
+    return first.equiv(second, **options)
+
+
+def _opened_side(
+    source: Model | str | os.PathLike[str], alphabet: str | Sequence[str] | None, props: str | Sequence[str] | None
+) -> Model | None:
+    """Return one side of a comparison, opened; None for the text of a formula for which no alphabet is given."""
+    if isinstance(source, Model):
+        return source
+    if alphabet is None and props is None and not _is_path(source, None, None):
+        return None
+    return load(source, alphabet, props)
 
 
 # ---- opening ----

@@ -87,6 +87,12 @@ class EquivKeywords(TypedDict, total=False):
     included: bool
 
 
+class ClassifyKeywords(TypedDict, total=False):
+    """Keywords of `classify`."""
+
+    at: At | None
+
+
 class BoundKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `bound`."""
 

@@ -969,6 +969,91 @@ def test_a_certificate_of_a_hard_attention_model_is_of_its_formula(since: Model,
     assert run(["verify", str(target), "--model", str(path)]) == 0
 
 
+# ---- languages ----
+
+
+def test_an_automaton_is_that_of_the_language() -> None:
+    """Words over 0 and 1 without three 0s in a row: of length 3 all 8 but one, of length 4 those but 0000, 0001 and
+    1000. The states are the numbers of 0s at the end, and three of them in a row. The letters of `since` over a, b, c
+    and d are three, as c and d are never told apart."""
+    found = hardsim.load("tomita_4").automaton()
+    assert [found.count(n) for n in (1, 2, 3, 4)] == [2, 4, 7, 13]
+    assert [(one.state, one.accepting, one.after) for one in found.states] == [
+        (1, True, (2, 1)), (2, True, (3, 1)), (3, True, (4, 1)), (4, False, (4, 4)),
+    ]  # fmt: skip
+    assert (found.accepts("0010"), found.accepts(["0", "0", "0"])) == (True, False)
+    assert ["".join(word) for word in found.words(3)] == ["001", "010", "011", "100", "101", "110", "111"]
+    assert repr(found) == "<hardsim.LanguageAutomaton: 4 states, 2 letters, over 0 1>"
+    drawn = found.to_dot()
+    assert "init -> 1;" in drawn
+    assert '3 -> 4 [label="0"];' in drawn
+    assert '4 -> 4 [label="0, 1"];' in drawn
+    assert drawn.count("doublecircle") == 3
+    assert hardsim.load("a S b", alphabet="a b c d").automaton().letters == ("a", "b", "any other")
+    named = hardsim.load("O '\\\\'", alphabet=["\\\\", "b"]).automaton()
+    assert "label=" in named.to_dot()
+    sets = hardsim.load("F p", props="p q", at="first").automaton()
+    assert (sets.accepts([set(), {"p", "q"}]), sets.accepts("{q}"), sets.count(2)) == (True, False, 12)
+    assert hardsim.load("O a", alphabet="a b", at="first").automaton().count(2) == 2
+    assert hardsim.load("O a", alphabet="a b").automaton(at="first").count(2) == 2
+    assert hardsim.load("flipflop.re").automaton().accepts("w0r0")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "message"),
+    [
+        (lambda: hardsim.load("majority").automaton(), hardsim.NoAutomaton, "comparison of counts"),
+        (lambda: hardsim.load("dyck1.cr").classify(), hardsim.NoAutomaton, "comparison of counts"),
+        (lambda: hardsim.load("sort.srasp").automaton(), InputError, "against=FILE"),
+        (lambda: hardsim.load("since").automaton(at="middle"), InputError, "at must be first or last"),  # type: ignore[arg-type]
+        (lambda: hardsim.load("since").automaton().count(0), InputError, "n: 0 is out of range"),
+        (lambda: hardsim.load("since").automaton().words("x"), TypeError, "n must be an integer"),  # type: ignore[arg-type]
+        (lambda: hardsim.load("since").automaton().accepts("d"), SourceError, "not a symbol of the alphabet"),
+        (lambda: hardsim.load("since").automaton().accepts(""), SourceError, "empty word"),
+        (lambda: hardsim.load("since").classify(against="last"), InputError, "itself says which words"),
+        (lambda: hardsim.equivalent("since", "last"), InputError, "different alphabets"),
+        (lambda: hardsim.equivalent("since", "nosuch.ltl"), InputError, "nosuch.ltl"),
+    ],
+)
+def test_languages_that_are_refused(wrong: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    raised(kind, wrong, match=message)
+
+
+def test_too_large_an_automaton_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.lang.automata.of_formula.MAX_STATES", 3)
+    formula = hardsim.load("O(a & Y(b & Y(a & Y(b & Y a))))", alphabet="a b")
+    raised(hardsim.NoAutomaton, formula.automaton, match="too large")
+    raised(hardsim.NoAutomaton, formula.classify, match="too large")
+
+
+def test_classify_is_the_command(command: Command) -> None:
+    found = hardsim.load("tomita_4").classify()
+    assert found.to_dict() == command("classify", "tomita_4")
+    assert (found["star-free"].holds, found["DA"].holds) == (True, False)
+    assert "arXiv:2310.13897" in found["star-free"].citation
+    witness = found["DA"].witness
+    assert witness is not None
+    assert "".join(witness.word(2)) == "0101"
+    assert repr(found) == "<ClassifyResult tomita_4: star-free>"
+    program = hardsim.load("flipflop.srasp").classify(against="flipflop.re")
+    assert program.to_dict() == command("classify", "flipflop.srasp", "--against", "flipflop.re")
+    at_first = hardsim.load("O a", alphabet="a b").classify(at="first")
+    assert [one.name for one in at_first.smallest] == ["R-trivial"]
+
+
+def test_equivalent_compares_whatever_can_be_opened() -> None:
+    found = hardsim.equivalent("since", "b | a & Y(a S b)")
+    assert (found.same, found.proved, found.word) == (True, True, None)
+    different = hardsim.equivalent(hardsim.load("since"), "O b")
+    assert (different.same, different.proved, different.word) == (False, False, ("b", "c"))
+    assert hardsim.equivalent("O b", SHIPPED / "since.ltl").word == ("b", "c")
+    assert hardsim.equivalent("O a", "H a", "a b").word == ("a", "b")
+    assert hardsim.equivalent("O p", "p | Y O p", props="p q").proved
+    assert hardsim.equivalent("tomita_4", "tomita_4.re").proved
+    counting = hardsim.equivalent("majority", "majority", max_n=3)
+    assert (counting.same, counting.proved) == (True, False)
+
+
 # ---- the package ----
 
 

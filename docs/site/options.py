@@ -20,7 +20,9 @@ HEAD = """# All options
 """
 FEW = 4
 """The largest number of commands that an item names."""
-METHODS = ("check", "prove", "eval", "words", "equiv", "bound", "compile", "export", "precision", "heads", "trace")
+METHODS = (
+    "check", "prove", "eval", "words", "equiv", "classify", "bound", "compile", "export", "precision", "heads", "trace",
+)  # fmt: skip
 """The commands that are methods of `hardsim.Model`."""
 BASES = {"Model": ("beta", "what is compiled"), "Arithmetic": ("engine", "the arithmetic of the softmax network")}
 """Groups of keywords: the name of their class, one of them, whose methods take them all, and what they are about."""

@@ -111,6 +111,11 @@ class EquivResult(Record):
         """True if no word was found on which the relation fails."""
         return self.word is None
 
+    @property
+    def proved(self) -> bool:
+        """True if the relation is proved for every word of every length."""
+        return self.verdict is Verdict.PROVED
+
 
 def compare(
     left: Semantics, right: Semantics, options: CheckOptions, report: Report | None = None, included: bool = False

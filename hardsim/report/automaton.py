@@ -77,11 +77,16 @@ def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
         kind="re",
         title=given.title or None,
         letters=_letters(automaton),
-        states=tuple(
-            AutomatonState(state + 1, state in automaton.accepting, tuple(target + 1 for target in after))
-            for state, after in enumerate(automaton.moves)
-        ),
+        states=states_of(automaton),
         counts=tuple(LanguageCount(n, words) for n, words in enumerate(islice(automaton.counts(), max_n), start=1)),
+    )
+
+
+def states_of(automaton: Automaton) -> tuple[AutomatonState, ...]:
+    """Return the states of an automaton, numbered from 1."""
+    return tuple(
+        AutomatonState(state + 1, state in automaton.accepting, tuple(target + 1 for target in after))
+        for state, after in enumerate(automaton.moves)
     )
 
 

@@ -19,7 +19,7 @@ from hardsim.targets.reference import Reference
 from hardsim.targets.semantics import Accepts, Members, Semantics
 from hardsim.targets.subject import Subject
 
-ALONE = "To classify what it should compute, name a specification: hardsim classify {} --against FILE."
+ALONE = "Give a specification of what it should compute: --against FILE."
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def language_of(given: Input, at: At | None = None) -> LanguageSource:
         return _specified(given)
     if given.against is not None:
         message = f"{given.name} itself says which words are accepted; --against is for programs, models and networks"
-        raise InputError(message, f"Leave out one of the two: hardsim classify {given.against.name}, for example.")
+        raise InputError(message, f"Leave out --against, or classify {given.against.name} alone.")
     semantics = given.semantics(at)
     return LanguageSource(semantics, f"the {given.noun}{_placed(semantics)}")
 
@@ -63,8 +63,8 @@ def _specified(given: Input) -> LanguageSource:
         semantics = Semantics(given.name, given.sha256, given.kind, given.alphabet, Accepts(given.file))
         return LanguageSource(semantics, f"the formula in this model{_placed(semantics)}", given.name)
     if reference is None and not isinstance(given, SpecifiedInput):
-        message = f"{given.name} is {given.what}: what it computes has no automaton here, and is not classified"
-        raise InputError(message, ALONE.format(given.name))
+        message = f"{given.name} is {given.what}: what it computes has no automaton here"
+        raise InputError(message, ALONE)
     if isinstance(given, ProgramInput):
         given.semantics()  # raises an error unless the program accepts words
     target = given.target(ModelOptions())

@@ -242,7 +242,7 @@ def test_a_compiled_formula_is_classified_by_its_formula(hardsim: Cli, tmp_path:
     ("arguments", "message"),
     [
         (["dyck2.srasp"], "dyck2.srasp is an S-RASP program: what it computes has no automaton here"),
-        (["ties.ahat.json"], "name a specification: hardsim classify ties.ahat.json --against FILE"),
+        (["ties.ahat.json"], "Give a specification of what it should compute: --against FILE."),
         ([FORMULAS / "networks" / "flipflop"], "is an external network: what it computes has no automaton here"),
         (["since", "--against", "last"], "since itself says which words are accepted"),
         (["sort.srasp", "--against", "last"], "sort.srasp maps words to words"),
