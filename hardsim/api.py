@@ -496,7 +496,7 @@ class Model:
     @_answering
     def words(self, **keywords: Unpack[WordsKeywords]) -> WordsResult:
         """Return the accepted words of length 1 to `max_n`, shortest first, then in the order of the alphabet. A
-        request that would try more than `exhaustive` words is refused.
+        request that would try, or list from an automaton, more than `exhaustive` words is refused.
 
         Raises:
             hardsim.errors.Undecided: if softmax reaches no answer on a word.
@@ -504,12 +504,12 @@ class Model:
         """
         with self._call("words", keywords) as call:
             request, given = call.request, self._input
-            require_affordable(given, request)
+            automaton = require_affordable(given, request)
             if not given.compilable and request.by == "oracle":
-                facts, found = None, accepted_language(given, request)
+                facts, found = None, accepted_language(given, request, automaton)
             else:
                 subject = call.subject()
-                facts, found = subject.facts, language(subject, request)
+                facts, found = subject.facts, language(subject, request, automaton)
                 if request.by == "soft":
                     call.precision(subject, request.max_n)
                     call.remark(observed_words(request))
@@ -518,7 +518,7 @@ class Model:
             with suppress(KeyboardInterrupt):
                 kept.extend(found)
                 whole = True
-        return words_result(given, facts, request, kept, not whole)
+        return words_result(given, facts, request, kept, not whole, automaton)
 
     @_answering
     def equiv(

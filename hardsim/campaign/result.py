@@ -979,8 +979,8 @@ class WordsResult(Record):
     """The source of the answers; a model without semantics of its own is its own oracle."""
     max_n: Length
     tried: Natural
-    """Number of words tried; after an interruption, up to the last accepted word found. For a regular expression,
-    only the accepted words count as tried."""
+    """Number of words tried; after an interruption, up to the last accepted word found. Where words are listed
+    from an automaton, only the accepted words count as tried."""
     accepted: tuple[Word, ...]
     """The accepted words."""
     partial: Partial = False

@@ -209,9 +209,10 @@ FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a
 shipped name; there may be several.
 
 Words of one length are in the order of the alphabet. --by selects whose answer counts: the formula's semantics
-(oracle), hard attention (hard), or the softmax network (soft, whose output must be exactly 1). A regular expression
-(.re) has no network: its words are listed from its automaton without trying others, and --exhaustive limits how many
-there are. With several inputs or regimes each list has a heading, a line that starts with '# '.
+(oracle), hard attention (hard), or the softmax network (soft, whose output must be exactly 1). The words of a regular
+expression (.re) are listed from its automaton without trying others, and --exhaustive limits how many there are. So are
+those of a formula without comparisons of counts, by oracle, if all words are more than --exhaustive. With several
+inputs or regimes each list has a heading, a line that starts with '# '.
 
 \b
 Examples:

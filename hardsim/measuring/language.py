@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import chain, islice
+from typing import cast
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import accepted_words
@@ -12,34 +13,53 @@ from hardsim.campaign.result import WordsResult
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import InputError
 from hardsim.lang.automata.automaton import Automaton
+from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.valuations import Alphabet
+from hardsim.measuring.equiv import confirm
 from hardsim.options.table import Request
 from hardsim.options.values import LARGEST_COUNT
+from hardsim.targets.base import At
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.result import MPMATH, ModelFacts, Word, count, plural
-from hardsim.targets.semantics import Members
+from hardsim.targets.semantics import Accepts, Semantics
 from hardsim.targets.subject import Subject
 
 
-def require_affordable(given: Input, request: Request) -> None:
-    """Refuse a request that would try more words than its budget allows. Raises InputError with the options that
-    help."""
-    if given.automaton is not None:
-        _require_listed(given.name, given.automaton, request)
-        return
-    symbols, max_n = len(given.alphabet), request.max_n
-    needed = words_up_to(symbols, max_n)
-    if needed > request.exhaustive:
-        more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
-        message = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
-        raise InputError(
-            f"{message}and at most {count(request.exhaustive)} are tried", f"Give --max-n below {max_n}{more}"
-        )
+def require_affordable(given: Input, request: Request) -> Automaton | None:
+    """Return the automaton from which the accepted words are listed; None if words are tried one by one.
+
+    The words of a regular expression are listed, and so are those of a formula with an automaton, if all words are more
+    than may be tried. Raises InputError, with the options that help, if more words would be tried or listed than the
+    budget allows; Contradiction if an automaton and the semantics of its formula answer a short word differently."""
+    symbols, max_n, why = len(given.alphabet), request.max_n, ""
+    needed, automaton = words_up_to(symbols, max_n), given.automaton
+    if automaton is None and needed <= request.exhaustive:
+        return None
+    if automaton is None and request.by == "oracle" and isinstance(given.meaning(request.at), Accepts):
+        try:
+            automaton = _confirmed(given.semantics(cast("At | None", request.at)))
+        except NoAutomaton as error:
+            why = f", since {error}"
+    if automaton is not None:
+        _require_listed(given.name, automaton, request)
+        return automaton
+    more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
+    message = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
+    raise InputError(
+        f"{message}and at most {count(request.exhaustive)} are tried{why}", f"Give --max-n below {max_n}{more}"
+    )
+
+
+def _confirmed(semantics: Semantics) -> Automaton:
+    """Return the automaton of a formula, compared with its semantics on short words."""
+    automaton = semantics.automaton
+    confirm(semantics, automaton)
+    return automaton
 
 
 def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
-    """Refuse a request that would list more words of a regular expression than its budget allows. Raises InputError
-    with the options that help."""
+    """Refuse a request that would list more words of an automaton than its budget allows. Raises InputError with the
+    options that help."""
     found = 0
     for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
         found += more
@@ -51,25 +71,31 @@ def _require_listed(name: str, automaton: Automaton, request: Request) -> None:
             raise InputError(message, f"Give --max-n below {n}{allowed}")
 
 
-def language(subject: Subject, request: Request) -> Iterator[Word]:
+def language(subject: Subject, request: Request, automaton: Automaton | None) -> Iterator[Word]:
     """Yield the words of length 1 to `request.max_n` that semantics, hard attention or softmax (`request.by`) accepts,
-    shortest first, then in the order of the alphabet. Raises InputError if the subject maps words to words; Undecided
-    if softmax reaches no answer on a word."""
+    shortest first, then in the order of the alphabet; with an automaton, the words that it accepts. Raises InputError
+    if the subject maps words to words; Undecided if softmax reaches no answer on a word."""
     if not subject.acceptor:
         raise _none(subject.name)
+    if automaton is not None:
+        return _listed(automaton, request.max_n)
     options = CheckOptions(max_n=request.max_n, dps=request.dps, engine=request.engine)
     return accepted_words(subject, all_words(subject.alphabet, request.max_n), request.by, options)
 
 
-def accepted_language(given: Input, request: Request) -> Iterator[Word]:
-    """Yield the words of length 1 to `request.max_n` that the semantics of an input accepts. No network is compiled.
-    Raises InputError if the input maps words to words."""
+def accepted_language(given: Input, request: Request, automaton: Automaton | None) -> Iterator[Word]:
+    """Yield the words of length 1 to `request.max_n` that the semantics of an input, or its automaton, accepts. No
+    network is compiled. Raises InputError if the input maps words to words."""
     oracle, max_n = given.meaning(request.at), request.max_n
-    if isinstance(oracle, Members):
-        return chain.from_iterable(map(oracle.automaton.words, range(1, max_n + 1)))
+    if automaton is not None:
+        return _listed(automaton, max_n)
     if oracle is None or not isinstance(oracle((given.alphabet[0],)), bool):
         raise _none(given.name)
     return (word for word in all_words(given.alphabet, max_n) if oracle(word) is True)
+
+
+def _listed(automaton: Automaton, max_n: int) -> Iterator[Word]:
+    return chain.from_iterable(map(automaton.words, range(1, max_n + 1)))
 
 
 def observed_words(request: Request) -> str | None:
@@ -90,12 +116,17 @@ def words_up_to(size: int, max_n: int) -> int:
 
 
 def words_result(
-    given: Input, facts: ModelFacts | None, request: Request, kept: Sequence[Word], interrupted: bool
+    given: Input,
+    facts: ModelFacts | None,
+    request: Request,
+    kept: Sequence[Word],
+    interrupted: bool,
+    automaton: Automaton | None,
 ) -> WordsResult:
     """Return the result for the words found. After an interruption it covers the words up to the last one found."""
     tried = words_up_to(len(given.alphabet), request.max_n)
-    if given.oracle_alone:
-        # The words of a regular expression are listed from its automaton; no others are tried.
+    if automaton is not None:
+        # Words are listed from the automaton; no others are tried.
         tried = len(kept)
     elif interrupted:
         # Words are tried in order, so all words up to the last accepted one were tried.

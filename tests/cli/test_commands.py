@@ -10,9 +10,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from hardsim.lang.automata.of_formula import automaton_of_formula
 from tests.cli.conftest import written
 from tests.support.documents import exact
-from tests.support.language import InvariantError
+from tests.support.language import InvariantError, parse_text
 
 # ---- eval ----
 
@@ -83,11 +84,35 @@ def test_words_are_not_lossy_in_json(hardsim: Any) -> None:
 
 def test_words_refuses_more_than_its_budget(hardsim: Any, since: Path) -> None:
     # 3 + 9 + 27 + 81 = 120
-    outcome = hardsim("words", since, "--max-n", "4", "--exhaustive", "119")
-    outcome.refused("are 120 words, and at most 119 are tried", "--exhaustive 120")
-    assert hardsim("words", since, "--max-n", "4", "--exhaustive", "120").code == 0
+    for arguments in ((since, "--by", "hard"), ("-e", "#L[a] = #L[b]", "--alphabet", "a b c")):
+        outcome = hardsim("words", *arguments, "--max-n", "4", "--exhaustive", "119")
+        outcome.refused("are 120 words, and at most 119 are tried", "--exhaustive 120")
+        assert hardsim("words", *arguments, "--max-n", "4", "--exhaustive", "120").code == 0
+    assert "since '#L[a] = #L[b]' has no automaton" in outcome.err
     # 100000 log10(3) + log10(3/2) = 47712.3
-    hardsim("words", since, "--max-n", "100000").exits(2).says("about 10^47712 words")
+    hardsim("words", since, "--by", "hard", "--max-n", "100000").exits(2).says("about 10^47712 words")
+
+
+def test_words_of_a_formula_are_listed_from_its_automaton(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a* b a*: n words of length n, 1 + 2 + ... + 40 = 820 together; the first of length 40 is a...ab.
+    sparse = ("words", "-e", "O(b & WY H a) & H(b -> WY H a)", "--alphabet", "a b", "--max-n", "40")
+    result = hardsim(*sparse, "--json", "-").exits(0).result
+    assert (len(result["accepted"]), result["tried"]) == (820, 820)
+    assert result["accepted"][780] == ["a"] * 39 + ["b"]
+    # Where all words may be tried, they are, and the words are the same: 2 + 4 + 8 + 16 = 30.
+    tried = hardsim(*sparse[:-1], "4", "--json", "-").result
+    listed = hardsim(*sparse[:-1], "4", "--exhaustive", "10", "--json", "-").result
+    assert tried["accepted"] == listed["accepted"]
+    assert (tried["tried"], listed["tried"]) == (30, 10)
+    hardsim(*sparse, "--exhaustive", "819").refused("820 words to length 40, and at most 819 are listed")
+    # a S b accepts a third of all words, those that end in b, and more.
+    hardsim("words", since, "--max-n", "100000").exits(2).says("are listed", "--max-n below")
+    # An automaton that differs from the semantics answers nothing.
+    wrong = automaton_of_formula(parse_text("alphabet: a b c\na T b\n", "<text>"))
+    monkeypatch.setattr("hardsim.targets.semantics.automaton_of_formula", lambda file: wrong)
+    hardsim("words", since, "--max-n", "40").exits(4).says("its automaton and its semantics differ on ab")
 
 
 # ---- show ----
