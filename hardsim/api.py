@@ -156,7 +156,7 @@ Against: TypeAlias = "str | os.PathLike[str] | Model | Callable[[tuple[Any, ...]
 ProgressCallback: TypeAlias = Callable[[int, int], None]
 """A callback for progress: it gets the number of words, heads or lengths that are done, and their total."""
 
-OPENED = (*SUFFIXES, REGEX, ".json")
+OPENED = (*SUFFIXES, REGEX, ".dot", ".gv", ".jff", ".json")
 """Suffixes of files that can be opened; a file of any other name may be a network."""
 LONGEST_SHOWN = 60
 """Largest number of characters of a formula, title or alphabet in a repr."""

@@ -69,6 +69,8 @@ class InputError(_Advised):
     exit_code = 2
     outside = False
     """True if a word has a symbol, or a proposition, that its alphabet lacks."""
+    known_format = False
+    """True if the error is about a file whose format was recognised, so that none has to be guessed."""
 
 
 class SourceError(InputError):

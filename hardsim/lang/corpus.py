@@ -19,7 +19,7 @@ from hardsim.lang.frontend import source_of
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.valuations import GivenNames
 
-OTHERS = (".srasp", ".cr", ".re", ".spec", ".json", ".onnx", ".safetensors")
+OTHERS = (".srasp", ".cr", ".re", ".dot", ".gv", ".jff", ".spec", ".json", ".onnx", ".safetensors")
 """Suffixes of files that are not collections of formulas."""
 _NAMED = re.compile(r"(?P<path>.+):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 _LABEL = re.compile(r"\s*(\(?\d+[.):,;]|[-*•+](?=\s)|\w+\s*(:=|:(?!=)|=(?=\s*[^\W\d])))")

@@ -32,16 +32,25 @@ _COMMENTS = re.compile(
 )
 _PROLOG = re.compile(r"(?:\s++|<\?.*?\?>|<!--.*?-->|<!\w[^>]*>)*+<(?!!)", re.DOTALL)
 _KEY = re.compile(r'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*')
+_OF_AUTOMATON = "input_symbols|alphabet|symbols|(initial|start)(_state)?|(accepting|final|accept)(_states)?"
 _NESTED = 2
 """Number of JSON levels below the first to inspect."""
 _MEMBERS = 100
 """Number of members to inspect in each JSON object and array, and of lines in other texts: the first ones."""
 
 
+def is_automaton_table(value: Any) -> bool:
+    """Return True if a JSON value has the keys of an automaton that hardsim reads: states, transitions, and a start
+    state, final states or symbols."""
+    if not isinstance(value, dict) or not {"states", "transitions"} <= value.keys():
+        return False
+    return any(_pattern(_OF_AUTOMATON).fullmatch(str(key)) for key in value)
+
+
 @contextmanager
 def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
     """Replace an InputError of the block by one that names the file's format, if the file is in another tool's
-    format.
+    format and the error does not say that its format is known.
 
     Args:
         name: the file's name in errors.
@@ -52,6 +61,8 @@ def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        if error.known_format:
+            raise
         found = unread_format_error(name, place, read_head(place, ENOUGH) if data is None else data[:ENOUGH])
         if found is None:
             raise

@@ -8,9 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _AUTOMATON = (
-    "hardsim reads no automata. Write the language as a regular expression (.re) or a formula (.ltl): "
-    "docs/languages.md. In Python a function that runs the automaton can be the reference: docs/python.md."
+    "hardsim reads automata as DOT graphs, automata-lib's JSON or JFLAP's XML. Write it in one of these, or the "
+    "language as a regular expression (.re) or a formula (.ltl): docs/languages.md."
 )
+_INFINITE = (
+    "HOA describes infinite words (Büchi acceptance and others), and the words of hardsim are finite. Write the "
+    "language of finite words as a formula (.ltl), a regular expression (.re) or a DOT graph: docs/languages.md."
+)
+_LANGUAGE = "hardsim reads it as a language, in the places where it reads regular expressions: docs/languages.md."
 _FORMULA = "Copy the formula into an .ltl file, with a line props: for its propositions: docs/languages.md."
 _DECLARE = "Write its constraints as formulas: docs/declare.md has one for each template."
 _MODEL = "Copy its LTL properties into .ltl files, with a line props: for their propositions: docs/languages.md."
@@ -60,10 +65,10 @@ class OtherToolFormat:
 
 
 _AUTOMATA = (
-    OtherToolFormat("an automaton in HOA format (Hanoi Omega-Automata)", _AUTOMATON, (".hoa",), begins=r"HOA\s*:\s*v"),
+    OtherToolFormat("an automaton in HOA format (Hanoi Omega-Automata)", _INFINITE, (".hoa",), begins=r"HOA\s*:\s*v"),
     OtherToolFormat(
         "a DOT graph (Graphviz), as many tools write automata",
-        _AUTOMATON,
+        _LANGUAGE,
         (".dot", ".gv"),
         begins=r"(?i:strict\s+)?(?i:di)?(?i:graph)\b\s*+([^\W\d]\w*+|-?[\d.]++|\"(\\.|[^\"\\])*+\")?\s*+\{",
     ),
@@ -73,7 +78,7 @@ _AUTOMATA = (
         "empty word, which is ! in JFLAP: docs/languages.md.",
         root=r"structure>(?s:.*?)<type>\s*re\s*<",
     ),
-    OtherToolFormat("an automaton or a grammar of JFLAP (XML)", _AUTOMATON, (".jff",), root=r"structure>"),
+    OtherToolFormat("an automaton or a grammar of JFLAP (XML)", _LANGUAGE, (".jff",), root=r"structure>"),
     OtherToolFormat("an automaton of GOAL or Büchi Store (XML)", _AUTOMATON, (".gff",), root=r"[Ss]tructure\s"),
     OtherToolFormat("an automaton of UPPAAL (XML)", _AUTOMATON, (".xta",), root=r"nta\b"),
     OtherToolFormat("a graph in GraphML or GEXF (XML)", _AUTOMATON, (".graphml", ".gexf"), root=r"(graphml|gexf)\b"),

@@ -1,4 +1,4 @@
-"""The `hardsim show` report of a regular expression: its minimal automaton, and the number of its words by length."""
+"""The `hardsim show` report of a language: its minimal automaton, and the number of its words by length."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class LanguageCount(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AutomatonReport(Record):
-    """The report on a regular expression: the complete minimal automaton of its language, with states in the order in
-    which they are reached, and the number of words of each length from 1 to max_n."""
+    """The report on a regular expression or an automaton: the complete minimal automaton of its language, with states
+    in the order in which they are reached, and the number of words of each length from 1 to max_n."""
 
     input: InputName
-    kind: Annotated[str, one_of("re")]
-    """Kind of the input: `re`, a regular expression."""
+    kind: Annotated[str, one_of("re", "automaton")]
+    """Kind of the input: `re`, a regular expression, or `automaton`."""
     title: Title
     """Title that the file gives itself."""
     letters: tuple[str, ...]
@@ -67,14 +67,14 @@ class AutomatonReport(Record):
 
 
 def describe_automaton(given: Input, max_n: int) -> AutomatonReport | None:
-    """Return the report on a regular expression, with words of length 1 to `max_n` counted, or None for any other
-    input."""
+    """Return the report on a regular expression or an automaton, with words of length 1 to `max_n` counted, or None for
+    any other input."""
     automaton = given.automaton
     if automaton is None:
         return None
     return AutomatonReport(
         input=given.name,
-        kind="re",
+        kind=given.kind,
         title=given.title or None,
         letters=_letters(automaton),
         states=states_of(automaton),

@@ -1,7 +1,7 @@
 """The opening of inputs: a path is recognised by its content and read.
 
-An input is a formula, a program, a regular expression, a compiled formula, a hard-attention model, a specification, or
-an external network."""
+An input is a formula, a program, a regular expression, an automaton, a compiled formula, a hard-attention model, a
+specification, or an external network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from hardsim.files import LARGEST_TEXT, is_directory, read_bytes, read_head, sam
 from hardsim.lang import ltl_parser
 from hardsim.lang.corpus import line_of, read_corpus, read_line
 from hardsim.lang.frontend import normalised
-from hardsim.lang.unread_files import DECLARES, ENOUGH, naming, prefix_error, unread_format_error
+from hardsim.lang.unread_files import (
+    DECLARES,
+    ENOUGH,
+    is_automaton_table,
+    naming,
+    prefix_error,
+    unread_format_error,
+)
 from hardsim.lang.valuations import (
     MENTIONED,
     Alphabet,
@@ -24,6 +31,7 @@ from hardsim.lang.valuations import (
 )
 from hardsim.network.reader import read_json
 from hardsim.program.file import FORMAT as AHAT
+from hardsim.reading.automata.opening import declares_alphabet, drawn_format, open_drawn, open_table
 from hardsim.reading.folder import (
     FORMAT_DEFAULT,
     READOUT,
@@ -45,6 +53,7 @@ from hardsim.reading.tensors import (
 from hardsim.reading.writing import json_text
 from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.exported import document_of, is_exported, require_exported
+from hardsim.targets.inputs.automaton import of_automaton
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.inputs.model import compiled_of_document, model_of_document
@@ -72,8 +81,8 @@ def read_input(
     alone: bool = False,
 ) -> Input:
     """Read the file at a path, or the example that is shipped under this name if there is no such path: a formula
-    file, a program, a regular expression, a compiled formula, a hard-attention model, an external network, or a
-    specification with its network (with `alone`: without it).
+    file, a program, a regular expression, an automaton, a compiled formula, a hard-attention model, an external
+    network, or a specification with its network (with `alone`: without it).
 
     `props` are the propositions of a formula or an expression that declares neither propositions nor an alphabet
     (MENTIONED: those that it mentions); `alphabet` is for these and for C-RASP programs. A formula is read in a
@@ -107,7 +116,10 @@ def read_input(
             raise prefix
         if place.endswith(SPEC):
             return _read_spec(data, place, path, alone)
-        if beside is not None and not given and not (place.endswith(_DECLARING) or _declared(data)):
+        form = drawn_format(place, data)
+        if form is not None:
+            found: Input = of_automaton(open_drawn(data, path, form, alphabet, props, beside), path, digest(data))
+        elif beside is not None and not given and not (place.endswith(_DECLARING) or _declared(data)):
             found = _read_beside(data, place, path, beside, dialect)
         else:
             found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
@@ -153,7 +165,11 @@ def declares(path: str) -> bool:
     place = located(path)
     if is_network_folder(place) or is_weights_name(place):
         return True
-    return place.endswith(_DECLARING) or _declared(read_bytes(place, LARGEST_TEXT, others=example_names))
+    if place.endswith(_DECLARING):
+        return True
+    data = read_bytes(place, LARGEST_TEXT, others=example_names)
+    form = drawn_format(place, data)
+    return _declared(data) if form is None else declares_alphabet(form, data)
 
 
 def _declared(data: bytes) -> bool:
@@ -224,20 +240,25 @@ def _of_exported(stored: Stored, name: str) -> Input:
 
 
 def of_document(data: bytes, name: str, sha256: str = "") -> Input:
-    """Read JSON: a compiled formula, a hard-attention model, or a hand-written network. `sha256` is the digest of the
-    source of the text, by default of the text itself. Raises InputError if it is none of them, naming the place inside
-    the document."""
-    sha256, document = sha256 or digest(data), read_json(data, name)
+    """Read JSON: a compiled formula, a hard-attention model, an automaton, or a hand-written network. `sha256` is the
+    digest of the source of the text, by default of the text itself. Raises InputError if it is none of them, naming the
+    place inside the document."""
+    sha256 = sha256 or digest(data)
+    if b'"transitions"' in data:  # the settings of `read_json` allow the empty key, which reads nothing
+        table = read_json(data, name, settings=True)
+        if is_automaton_table(table.value) and not table.has("format"):
+            return of_automaton(open_table(table, data.decode("utf-8-sig")), name, sha256)
+    document = read_json(data, name)
     formats = (FORMAT, AHAT, NETWORK)
     found = document.value.get("format") if isinstance(document.value, dict) else None
     if found == CERTIFICATE:
         raise InputError(f"{name}: this is a certificate, not a model", f"Check it: hardsim verify {name}")
+    text = data.decode("utf-8-sig")
     # Without a "format" the file may be any JSON, so the message explains the formats instead of naming one place.
     if found not in formats and not document.has("schema_version"):
         message = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
         raise InputError(message, "docs/networks.md describes these three formats, and how other networks are read.")
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
-    text = data.decode("utf-8-sig")
     if kind == NETWORK:
         network = read_network_json(document)
         found = of_network(network, name, sha256, "network JSON")

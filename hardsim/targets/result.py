@@ -29,12 +29,12 @@ FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for any o
 Title: TypeAlias = Annotated[
     str | None, "The title that a file gives itself, which is not verified; null for a formula."
 ]
-Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "network"]
+Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "automaton", "network"]
 """The kinds of inputs that commands open."""
 InputKind: TypeAlias = Annotated[
     str,
     one_of(*get_args(Opened)),
-    "A formula, a program, a hard-attention model, a regular expression, or an external network.",
+    "A formula, a program, a hard-attention model, a regular expression, an automaton, or an external network.",
 ]
 Regime: TypeAlias = Annotated[str, one_of(*REGIMES)]
 AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"

@@ -13,7 +13,7 @@ from tests.support.language import InputError
 
 HOA = 'HOA: v1\nStates: 2\nStart: 0\nAP: 1 "p"\nAcceptance: 1 Inf(0)\n--BODY--\nState: 0 {0}\n[t] 0\n--END--\n'
 AUTOMATON = '{"states": ["0"], "alphabet": ["a"], "initial": "0", "accepting": [], "transitions": []}'
-ADVICE = "hardsim reads no automata. Write the language as a regular expression"
+ADVICE = "HOA describes infinite words (Büchi acceptance and others), and the words of hardsim are finite"
 FIELD = Path(__file__).parents[3] / "shared" / "field"
 
 
@@ -67,7 +67,10 @@ def test_the_other_files_are_checked(hardsim: Any, hoa: Path) -> None:
 
 def test_json_that_is_not_a_model_is_not_to_be_made_again(hardsim: Any, tmp_path: Path) -> None:
     path = tmp_path / "ab.dfa.json"
-    for text, name in ((AUTOMATON, "this is an automaton in JSON"), ('{"a": 1}', 'this is JSON without "format"')):
+    for text, name in (
+        (AUTOMATON[:-1] + ', "stack_symbols": []}', "this is a pushdown automaton"),
+        ('{"a": 1}', 'this is JSON without "format"'),
+    ):
         path.write_text(text, encoding="utf-8")
         outcome = hardsim("show", path)
         outcome.refused(name)
@@ -141,7 +144,7 @@ def test_a_formula_whose_symbols_are_names_of_formats_is_read(hardsim: Any, tmp_
     ("name", "text", "message"),
     [
         ("net.dot", "digraph d { }", "net.dot: this is a DOT graph"),
-        ("net.json", AUTOMATON, "net.json: this is an automaton in JSON"),
+        ("net.json", AUTOMATON, "net.json is an automaton"),
         ("net.npz", "PK\x03\x04" + "\0" * 26 + "w.npy", "net.npz: this is arrays of numpy"),
         ("net.txt", "nothing known", "net.txt is no network"),
     ],

@@ -13,6 +13,7 @@ import pytest
 
 from hardsim.measuring.bound import bound_subject
 from hardsim.measuring.critical import critical
+from hardsim.targets.inputs.automaton import AutomatonInput
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.inputs.formula import FormulaInput
 from hardsim.targets.inputs.model import OTHER, HardAttentionInput
@@ -285,7 +286,14 @@ def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: st
 
 
 def test_each_kind_of_input_has_a_class() -> None:
-    classes: list[type[Input]] = [FormulaInput, ProgramInput, HardAttentionInput, RegexInput, NetworkInput]
+    classes: list[type[Input]] = [
+        FormulaInput,
+        ProgramInput,
+        HardAttentionInput,
+        RegexInput,
+        AutomatonInput,
+        NetworkInput,
+    ]
     assert [one.kind for one in classes] == [*get_args(Opened)]
     assert len({one.what for one in classes}) == len(classes)
 

@@ -26,6 +26,7 @@ from hardsim.kept import kept
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.automata.automaton import MAX_STATES, Automaton
 from hardsim.lang.automata.diagrams import MOST_STEPS, DecisionDiagrams, TooManySteps
+from hardsim.lang.automata.lettered import AutomatonTooLarge, lettered
 from hardsim.lang.automata.letters import Digits
 from hardsim.lang.automata.minimal import Transitions, minimised, started_at
 from hardsim.lang.automata.tracks import Machine, Memory, Moves, NotRegular, Timed, machine_of
@@ -33,21 +34,13 @@ from hardsim.lang.core import And, Core, Letters, Lit, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import brief_formula
 
-MOST_ENTRIES = 20_000_000
-"""Greatest number of states times letters of an automaton."""
 MOST_HELD = 3_000_000
 """Greatest number of pairs, of a state and a guess, that the states of an automaton stand for on the way."""
-MOST_LETTERS = 20_000
-"""Greatest number of letters of an automaton over sets of propositions."""
 
 
 class NoAutomaton(Undecided):
     """An error for a formula without an automaton here: its language is not known to be regular, or the automaton would
     be too large."""
-
-
-class _TooLarge(Exception):
-    """The automaton would be too large. The text names the limit."""
 
 
 @kept
@@ -68,7 +61,7 @@ def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Aut
         for number in reversed(work.timed):
             work.remove(number)
         return work.automaton()
-    except _TooLarge as error:
+    except AutomatonTooLarge as error:
         raise NoAutomaton(f"the automaton of this formula would be too large: {error}") from None
     except TooManySteps:
         raise NoAutomaton("the automaton of this formula would take too many steps to build") from None
@@ -133,22 +126,7 @@ class _Removal:
 
     def automaton(self) -> Automaton:
         """Return the automaton, once no track is left."""
-        rows, diagrams = started_at(self.diagrams, self.rows), self.diagrams
-        joint = diagrams.leaf(0)
-        for row in rows.moves:
-            # The letters so far are divided by the next states from one more state.
-            joint = diagrams.combined(lambda letter, target: (letter, target), joint, row)
-            numbers = {pair: number for number, pair in enumerate(diagrams.values(joint))}
-            if len(numbers) > MOST_LETTERS or len(numbers) * len(rows.moves) > MOST_ENTRIES:
-                raise _TooLarge(f"it has {len(rows.moves):,} states and over {len(numbers) - 1:,} letters")
-            joint = diagrams.combined(numbers.__getitem__, joint)
-        letters, order = self.digits.classes(diagrams, joint)
-        return Automaton(letters, tuple(self._row(row, joint, order) for row in rows.moves), rows.accepting)
-
-    def _row(self, row: int, joint: int, order: list[int]) -> tuple[int, ...]:
-        pairs = self.diagrams.combined(lambda letter, target: (letter, target), joint, row)
-        after = dict(self.diagrams.values(pairs))
-        return tuple(after[letter] for letter in order)
+        return lettered(self.digits, self.diagrams, started_at(self.diagrams, self.rows))
 
 
 class _Beside:
@@ -162,7 +140,7 @@ class _Beside:
         self._joined: dict[tuple[int, ...], int] = {}
 
     def rows(self) -> Transitions:
-        """Return the deterministic automaton. Raises _TooLarge if it has too many states."""
+        """Return the deterministic automaton. Raises AutomatonTooLarge if it has too many states."""
         first = frozenset((0, memory) for memory in self.machine.first)
         numbers, order, rows = {first: 0}, [first], list[int]()
         held = 0
@@ -172,7 +150,7 @@ class _Beside:
                 if target not in numbers:
                     held += len(target)
                     if len(numbers) == MAX_STATES or held > MOST_HELD:
-                        raise _TooLarge(f"over {len(numbers):,} states on the way, of {held:,} pairs")
+                        raise AutomatonTooLarge(f"over {len(numbers):,} states on the way, of {held:,} pairs")
                     numbers[target] = len(numbers)
                     order.append(target)
             rows.append(row)

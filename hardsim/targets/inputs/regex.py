@@ -1,64 +1,29 @@
-"""Regular expressions: languages, of which no network is made."""
+"""Regular expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hardsim.errors import Unsupported
-from hardsim.lang.ast import FormulaFile
-from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
-from hardsim.targets.base import At, ModelOptions
-from hardsim.targets.inputs.base import Input
-from hardsim.targets.result import Answer, Word
-from hardsim.targets.semantics import Members, Semantics
-from hardsim.targets.subject import Subject
+from hardsim.targets.inputs.language import LanguageInput
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegexInput(Input):
+class RegexInput(LanguageInput):
     """A regular expression, by its minimal automaton."""
 
     kind = "re"
     noun = "regular expression"
     what = f"a {noun}"
-    oracle_alone = True
-    shown_by_length = True
-    compilable = False
 
     expression: RegexFile
 
     @property
     def refusal(self) -> Unsupported:
         """The reason why there is no network."""
-        return self.expression.error(
-            "a regular expression is an oracle alone: it is not compiled into a network",
-            f"hardsim check FILE --against {self.name} checks a formula, a program or a model against it; "
-            "`hardsim words`, `eval`, `show` and `equiv` read it directly",
-        )
-
-    @property
-    def file(self) -> FormulaFile:
-        """No formula: the reason is raised."""
-        raise self.refusal
-
-    def _compiled(self, options: ModelOptions) -> Subject:
-        raise self.refusal
-
-    @property
-    def automaton(self) -> Automaton:
-        """The minimal automaton."""
-        return self.expression.automaton
-
-    def meaning(self, at: str | None) -> Callable[[Word], Answer]:
-        """Return the language."""
-        return Members(self.automaton)
-
-    def semantics(self, at: At | None = None) -> Semantics:
-        """Return the language as a semantics."""
-        examples = tuple(example.word for example in self.expression.examples)
-        return Semantics(self.name, self.sha256, self.kind, self.alphabet, Members(self.automaton), examples)
+        return self.expression.error(*self.alone())
 
 
 def read_regex(
@@ -77,5 +42,7 @@ def read_regex(
         text=file.layout.source.text,
         title=file.title,
         remarked=file.notes,
+        language=file.automaton,
+        examples=tuple(example.word for example in file.examples),
         expression=file,
     )

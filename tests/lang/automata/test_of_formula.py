@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang import ast
-from hardsim.lang.automata import diagrams
+from hardsim.lang.automata import diagrams, lettered
 from hardsim.lang.automata import of_formula as module
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
@@ -207,10 +207,10 @@ def test_too_large_an_automaton_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(NoAutomaton, match="would be too large: over 500 states on the way"):
         states("F (a & X[9] last)", "alphabet: a b\nat: first")
     monkeypatch.setattr(module, "MAX_STATES", 10_000)
-    monkeypatch.setattr(module, "MOST_ENTRIES", 1_000)
+    monkeypatch.setattr(lettered, "MOST_ENTRIES", 1_000)
     with pytest.raises(NoAutomaton, match="it has 1,024 states and over 1 letters"):
         states("Y[9] a")
-    monkeypatch.setattr(module, "MOST_ENTRIES", 10_000_000)
+    monkeypatch.setattr(lettered, "MOST_ENTRIES", 10_000_000)
     monkeypatch.setattr(diagrams, "MOST_STEPS", 100)
     with pytest.raises(NoAutomaton, match="would take too many steps"):
         states("Y[9] a")
