@@ -293,12 +293,13 @@ SHOW = """Show the transformer that a formula is compiled into.
 FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, the folder
 of an external network, a specification of one (.spec), or a shipped name; there may be several.
 
-The report lists the formula, what each coordinate of the core holds, the theorems used, the size of the network,
-temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value, purpose,
-and the error and score gap that theory allows at length 8 and at --max-n. For a hard-attention model or a program it
-lists encodings, heads and feed-forward layers, and the places where integers may leave their range. For a regular
-expression it lists the minimal automaton, and the number of words of each length up to --max-n. For an external network
-it lists what was read from its files, and the parts of the network.
+The report lists the formula, what each coordinate of the core holds, the theorems used, the size of the network, the
+nesting depth of temporal operators and of counts in the text (definitions in place of names), temperature, beta,
+position encodings, the precision needed, and for each layer its heads: mask, score, value, purpose, and the error and
+score gap that theory allows at length 8 and at --max-n. For a hard-attention model or a program it lists encodings,
+heads and feed-forward layers, and the places where integers may leave their range. For a regular expression it lists
+the minimal automaton, and the number of words of each length up to --max-n. For an external network it lists what was
+read from its files, and the parts of the network.
 
 \b
 Examples:

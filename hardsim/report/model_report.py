@@ -153,6 +153,22 @@ class ModelReport(SubjectRecord):
 
     @property
     @written
+    def temporal_depth(self) -> Natural | None:
+        """Nesting depth of temporal operators in the formula as written, with definitions in place of their names; null
+        for a network without a formula."""
+        depth = self.subject.depth
+        return None if depth is None else depth.temporal
+
+    @property
+    @written
+    def counting_depth(self) -> Natural | None:
+        """Nesting depth of counts in the formula as written, with definitions in place of their names; null for a
+        network without a formula."""
+        depth = self.subject.depth
+        return None if depth is None else depth.counting
+
+    @property
+    @written
     def theorems(self) -> tuple[str, ...]:
         """Theorems on which the heads rest."""
         return tuple(dict.fromkeys(head.theorem for head in self.subject.program.heads if head.theorem))
@@ -292,12 +308,22 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
         ("size", f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
                  f"{', one head per layer' if facts.single_head else ''}, dimension {facts.dimension}, "
                  f"{plural(facts.parameters, 'non-zero parameter')}"),
+        ("depth", _depth_text(report)),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
         ("beta", f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
         ("encodings", _encodings(report)),
         ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision)),
     ]  # fmt: skip
+
+
+def _depth_text(report: ModelReport) -> str | None:
+    """Return the nesting depth of a formula and the number of layers of its network; None without a formula."""
+    depth = report.subject.depth
+    if depth is None:
+        return None
+    layers = plural(report.subject.facts.layers, "layer")
+    return f"{depth.temporal} of temporal operators, {depth.counting} of counts; the network has {layers}"
 
 
 def _lines(report: ModelReport) -> list[tuple[str, str | None]]:

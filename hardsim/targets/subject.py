@@ -19,6 +19,7 @@ from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_text
+from hardsim.lang.nesting import NestingDepth, nesting_depth
 from hardsim.lang.predicate import user_predicates
 from hardsim.network.columns import Defined, UserPredicate
 from hardsim.network.transformer import Schedule, Transformer
@@ -95,6 +96,11 @@ class Subject(Target):
     def of_formula(self) -> bool:
         """True for the network of a formula, which is written with its formula."""
         return False
+
+    @property
+    def depth(self) -> NestingDepth | None:
+        """Nesting depth of the formula as written; None for a network without a formula."""
+        return None if self.formula is None else nesting_depth(self.formula)
 
     @property
     def constructed(self) -> bool:

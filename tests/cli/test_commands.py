@@ -220,3 +220,26 @@ def test_an_unknown_example_is_bad_input(hardsim: Any) -> None:
 def test_show_names_the_temperature_that_the_network_has(hardsim: Any) -> None:
     assert "here at temperature" not in hardsim("show", "since").out
     assert "here at temperature 1/(2*n)" in " ".join(hardsim("show", "since", "--tau", "1/(2*n)").out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "temporal", "counting"),
+    [
+        ("since", 1, 0),
+        ("dyck1.cr", 0, 2),  # a count of the positions where two counts compare
+        ("bigrams.cr", 0, 2),  # a count of b after a count of a; the formula for it has Y instead
+        ("majority.ltl", 0, 1),
+    ],
+)
+def test_show_has_the_nesting_depth(hardsim: Any, name: str, temporal: int, counting: int) -> None:
+    path = name if "." not in name else str(Path("formulas", name).absolute())
+    outcome = hardsim("show", path).exits(0)
+    outcome.prints(f"{temporal} of temporal operators, {counting} of counts; the network has ")
+    result = hardsim("show", path, "--json", "-").result
+    assert (result["temporal_depth"], result["counting_depth"]) == (temporal, counting)
+
+
+def test_show_has_no_nesting_depth_of_a_network_without_a_formula(hardsim: Any, tmp_path: Path) -> None:
+    path = Path("formulas", "flipflop.ahat.json").absolute()
+    result = hardsim("show", path, "--json", "-").exits(0).result
+    assert (result["temporal_depth"], result["counting_depth"]) == (None, None)
