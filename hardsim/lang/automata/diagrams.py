@@ -104,6 +104,7 @@ class DecisionDiagrams:
                 if child not in seen:
                     seen.add(child)
                     waiting.append(child)
+        self._steps += len(seen) // 8  # a visit costs about an eighth of a combination
 
     def value(self, diagram: int, digits: Sequence[int]) -> Any:
         """Return the value of a diagram without truth values at the digits of a symbol."""

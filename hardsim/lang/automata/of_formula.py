@@ -11,26 +11,32 @@ made deterministic again by sets of states (Rabin and Scott 1959), and minimal a
 of MONA (Henriksen et al. 1995) with operators in the place of quantifiers over sets; the machines are ours. A past
 formula with m operators that keep a truth value has at most 2^m states, a future one up to 2^2^m.
 
+A conjunction or disjunction is made from the automata of its parts, the smallest first, because most parts of a
+specification are small and their tracks then never meet.
+
 No automaton library serves here: those that are well kept list the symbols of an alphabet one by one, and an alphabet
 of 20 propositions has a million.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import reduce
+from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import cast
 
 from hardsim.errors import Undecided, Unsupported
 from hardsim.kept import kept
-from hardsim.lang.ast import FormulaFile
+from hardsim.lang.ast import Formula, FormulaFile, Nary
 from hardsim.lang.automata.automaton import MAX_STATES, Automaton
 from hardsim.lang.automata.diagrams import MOST_STEPS, DecisionDiagrams, TooManySteps
 from hardsim.lang.automata.lettered import AutomatonTooLarge, lettered
 from hardsim.lang.automata.letters import Digits
 from hardsim.lang.automata.minimal import Transitions, minimised, started_at
 from hardsim.lang.automata.tracks import Machine, Memory, Moves, NotRegular, Timed, machine_of
-from hardsim.lang.core import And, Core, Letters, Lit, Xor
+from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import brief_formula
 
@@ -56,15 +62,38 @@ def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Aut
         core = desugar(file)
     except Unsupported as error:
         raise NoAutomaton(f"this formula is not compiled: {error.message}") from None
+    operator, parts = _parts(file.formula)
+    cores = [core] if operator is None else [desugar(replace(file, formula=part)) for part in parts]
+    digits = Digits(core.alphabet, [node.symbols for one in cores for node in _live(one) if isinstance(node, Letters)])
+    diagrams = DecisionDiagrams(digits.sizes, most_steps)
     try:
-        work = _Removal(core, most_steps)
-        for number in reversed(work.timed):
-            work.remove(number)
-        return work.automaton()
+        # From the last part to the first: of several parts without an automaton the last one is cited.
+        found = [_Removal(one, digits, diagrams).transitions() for one in reversed(cores)]
+        rows = _joined(diagrams, found, any if operator == "|" else all)
+        return lettered(digits, diagrams, started_at(diagrams, rows))
     except AutomatonTooLarge as error:
         raise NoAutomaton(f"the automaton of this formula would be too large: {error}") from None
     except TooManySteps:
         raise NoAutomaton("the automaton of this formula would take too many steps to build") from None
+
+
+def _parts(formula: Formula) -> tuple[str | None, list[Formula]]:
+    """Return the parts of a conjunction or disjunction, with its operator; None for other formulas."""
+    if not isinstance(formula, Nary) or formula.op == "^":
+        return None, [formula]
+    found: list[Formula] = []
+    waiting: list[Formula] = [formula]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Nary) and one.op == formula.op:
+            waiting += reversed(one.args)
+        else:
+            found.append(one)
+    return formula.op, found
+
+
+def _live(core: Core) -> list[Node]:
+    return [core.nodes[number] for number in core.live]
 
 
 @dataclass
@@ -72,18 +101,16 @@ class _Removal:
     """An automaton over symbols and tracks, from which the tracks are removed one by one."""
 
     core: Core
-    most_steps: int
+    digits: Digits
+    diagrams: DecisionDiagrams
     timed: list[int] = field(default_factory=list)
     """The numbers of the operators that have a track."""
 
     def __post_init__(self) -> None:
-        core = self.core
-        self.digits = Digits(core.alphabet, [n.symbols for k in core.live if isinstance(n := core.nodes[k], Letters)])
-        self.diagrams = DecisionDiagrams(self.digits.sizes, self.most_steps)
         self._truths: dict[int, int] = {}
-        for number in core.live:
+        for number in self.core.live:
             self._truths[number] = self._truth(number)
-        root = self.operand(core.root)
+        root = self.operand(self.core.root)
         after = self.diagrams.combined(int, root)
         self.rows = minimised(self.diagrams, Transitions((after, after), frozenset({1})))
 
@@ -107,6 +134,12 @@ class _Removal:
         truth = self._truths[lit.node]
         return self.diagrams.combined(lambda value: not value, truth) if lit.negated else truth
 
+    def transitions(self) -> Transitions:
+        """Remove all tracks, and return the automaton over symbols that is left."""
+        for number in reversed(self.timed):
+            self.remove(number)
+        return self.rows
+
     def remove(self, number: int) -> None:
         """Remove the track of an operator, whose number is the greatest among those left."""
         node = cast("Timed", self.core.nodes[number])
@@ -124,9 +157,42 @@ class _Removal:
             else f"'{brief_formula(mention.node, 60)}'"
         )
 
-    def automaton(self) -> Automaton:
-        """Return the automaton, once no track is left."""
-        return lettered(self.digits, self.diagrams, started_at(self.diagrams, self.rows))
+
+def _joined(
+    diagrams: DecisionDiagrams, parts: list[Transitions], accepted: Callable[[Iterable[bool]], bool]
+) -> Transitions:
+    """Return the minimal automaton of a conjunction or disjunction of automata: always the two with the fewest states
+    are made one. Raises AutomatonTooLarge if one of these has too many states."""
+    waiting = [(len(part.moves), number, part) for number, part in enumerate(parts)]
+    heapify(waiting)
+    for number in count(len(parts)):
+        one = heappop(waiting)[-1]
+        if not waiting:
+            return one
+        both = _product(diagrams, one, heappop(waiting)[-1], accepted)
+        heappush(waiting, (len(both.moves), number, both))
+    raise AssertionError("unreachable")
+
+
+def _product(
+    diagrams: DecisionDiagrams, one: Transitions, other: Transitions, accepted: Callable[[Iterable[bool]], bool]
+) -> Transitions:
+    """Return the minimal automaton of two that run side by side."""
+    numbers, rows = {(0, 0): 0}, list[int]()
+    order, memo = [(0, 0)], dict[tuple[int, ...], int]()
+    for mine, theirs in order:  # which grows
+        row = diagrams.combined(lambda a, b: (a, b), one.moves[mine], other.moves[theirs], memo=memo)
+        for pair in diagrams.values(row):
+            if pair not in numbers:
+                if len(numbers) == MAX_STATES:
+                    raise AutomatonTooLarge(f"over {len(numbers):,} states on the way")
+                numbers[pair] = len(numbers)
+                order.append(pair)
+        rows.append(row)
+    renamed: dict[tuple[int, ...], int] = {}
+    moves = tuple(diagrams.combined(numbers.__getitem__, row, memo=renamed) for row in rows)
+    accepting = (number for (a, b), number in numbers.items() if accepted((a in one.accepting, b in other.accepting)))
+    return minimised(diagrams, Transitions(moves, frozenset(accepting)))
 
 
 class _Beside:

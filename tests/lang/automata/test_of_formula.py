@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang import ast
-from hardsim.lang.automata import diagrams, lettered
+from hardsim.lang.automata import lettered
 from hardsim.lang.automata import of_formula as module
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
@@ -171,6 +171,14 @@ def test_twenty_constraints_on_twenty_activities() -> None:
     assert not found.accepts(["{p3}", "{p9}"])
 
 
+@given(st.lists(formulas("ab", 2), min_size=3, max_size=5), st.sampled_from(["&", "|"]), ENDS)
+def test_conjunctions_and_disjunctions(parts: list[ast.Formula], operator: Literal["&", "|"], at: At) -> None:
+    """They are made from the automata of their parts."""
+    half = len(parts) // 2
+    nested = ast.Nary(operator, (*parts[:half], ast.Nary(operator, tuple(parts[half:]))))
+    require_right(FormulaFile(("a", "b"), nested, at=at), 6)
+
+
 def test_no_sets_are_listed() -> None:
     """60 propositions have 10^18 sets; the formula tells nine classes of them apart, with two of them at a time."""
     names = [f"p{k}" for k in range(60)]
@@ -211,10 +219,17 @@ def test_too_large_an_automaton_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(NoAutomaton, match="it has 1,024 states and over 1 letters"):
         states("Y[9] a")
     monkeypatch.setattr(lettered, "MOST_ENTRIES", 10_000_000)
-    monkeypatch.setattr(diagrams, "MOST_STEPS", 100)
     with pytest.raises(NoAutomaton, match="would take too many steps"):
-        states("Y[9] a")
-    monkeypatch.setattr(diagrams, "MOST_STEPS", 1_000_000)
+        automaton_of_formula(file_of("Y[9] a"), 100)
     monkeypatch.setattr(module, "MOST_HELD", 100)
     with pytest.raises(NoAutomaton, match=r"of 1[0-9][0-9] pairs"):
         states("F (a & X[9] b)", "alphabet: a b\nat: first")
+
+
+def test_too_large_a_conjunction_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fourth symbol from the end is a, or b: the states of one are the last four symbols, told apart by a alone;
+    those of both are 3^4 and those before."""
+    assert states("Y[3] a & Y[3] a", "alphabet: a b c") == 16
+    monkeypatch.setattr(module, "MAX_STATES", 60)
+    with pytest.raises(NoAutomaton, match="would be too large: over 60 states on the way"):
+        states("Y[3] a | Y[3] b", "alphabet: a b c")
