@@ -21,7 +21,7 @@ from typing import Annotated, TypeAlias
 
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_output
-from hardsim.proof.shared.result import NoProof
+from hardsim.proof.shared.result import NoProof, SecondProof
 from hardsim.records import (
     EMPTY,
     NOTHING,
@@ -727,6 +727,9 @@ class CheckResult(Record):
     """The prover's result for all words, or why it was not run; None where the answers do not agree."""
     unproved: Unwritten[NoProof | None] = None
     """The reason why there is no proof, if `proof` says that."""
+    second: SecondProof | None = None
+    """Second proof, by automata, that the hard heads of a formula compute it, for every length; None where the first
+    proof of this was not attempted or did not succeed."""
     shown: Shown | None = None
     """A few short words with their answers; None where the answers do not agree."""
     parting: Parting | None = None

@@ -69,6 +69,7 @@ def _combined(
     if not proofs:
         return result if unasked is None else _without_proof(result, replace(unasked, attempted=False))
     reach, why = proofs[0].reach, proofs[0].unproved
+    result = replace(result, second=proofs[0].second)
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.
     if _beyond(result):
         return replace(result, proof=reach if by_heads else result.proof)

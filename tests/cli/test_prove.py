@@ -550,6 +550,8 @@ def test_a_second_proof_is_reported_and_contradicts_with_exit_code_4(
     for options in (["--all-n"], ["--max-n", "4"]):
         second = hardsim("prove", since, *options, "--json", "-").exits(0).result["second"]
         assert (second["made"], second["states"], second["reason"]) == (True, 2, None)
+    assert hardsim("check", since, "--json", "-").exits(0).result["second"]["made"] is True
+    assert hardsim("check", since, "--engine", "float64", "--json", "-").exits(0).result["second"] is None
     assert hardsim("prove", since, "--heads-only", "--json", "-").exits(0).result["second"] is None
     counting = hardsim("prove", "-e", "#L[a] >= #L[b]", "--max-n", "4", "--json", "-").exits(0).result["second"]
     assert (counting["made"], counting["states"]) == (False, None)

@@ -36,8 +36,8 @@ from hardsim.program.hard_attention import Affine, Encoding, Head, Program, Prog
 from hardsim.program.regimes import PARITY, expression
 from hardsim.proof.shared.result import SecondProof
 
-MOST_STEPS = 20_000
-"""Greatest number of nodes that are combined for the automaton of a formula: about a tenth of a second."""
+MOST_STEPS = 10_000
+"""Greatest number of nodes that are combined for the automaton of a formula: less than a tenth of a second."""
 MOST_GUESSED = 5
 """Greatest number of heads whose values are guessed."""
 LONGEST_PERIOD = 24
