@@ -290,22 +290,27 @@ Examples:
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, the folder
-of an external network, a specification of one (.spec), or a shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), an automaton (.dot, .jff, .json), a model
+(.json), a directory, the folder of an external network, a specification of one (.spec), or a shipped name; there may
+be several.
 
 The report lists the formula, what each coordinate of the core holds, the theorems used, the size of the network, the
-nesting depth of temporal operators and of counts in the text (definitions in place of names), temperature, beta,
-position encodings, the precision needed, and for each layer its heads: mask, score, value, purpose, and the error and
-score gap that theory allows at length 8 and at --max-n. For a hard-attention model or a program it lists encodings,
-heads and feed-forward layers, and the places where integers may leave their range. For a regular expression it lists
-the minimal automaton, and the number of words of each length up to --max-n. For an external network it lists what was
-read from its files, and the parts of the network.
+nesting depth of temporal operators and of counts in the text (definitions in place of names), the size of the minimal
+automaton, temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score,
+value, purpose, and the error and score gap that theory allows at length 8 and at --max-n. For a hard-attention model or
+a program it lists encodings, heads and feed-forward layers, and the places where integers may leave their range. For a
+regular expression or an automaton it lists the minimal automaton, and the number of words of each length up to --max-n.
+For an external network it lists what was read from its files, and the parts of the network.
+
+--automaton writes the minimal automaton of a formula, an expression or an automaton: as a DOT graph, as the JSON of
+automata-lib, or as a file of JFLAP. hardsim reads such files as languages.
 
 \b
 Examples:
   hardsim show since
   hardsim show since --regime all --max-n 1000
   hardsim show flipflop.ltl --regime causal-position --single-head
+  hardsim show flipflop.ltl --automaton dot -o flipflop.dot
 """
 
 TRACE = """Show one word position by position: coordinates and heads, hard beside soft.

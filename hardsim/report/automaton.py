@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, get_args
 
 from hardsim.campaign.result import Length
 from hardsim.lang.automata.automaton import Automaton
-from hardsim.records import Count, Positive, Record, one_of
+from hardsim.lang.automata.of_formula import AutomatonTooSlow, NoAutomaton, automaton_of_formula
+from hardsim.records import Count, Digest, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
-from hardsim.report.model_report import alphabet_line
+from hardsim.report.model_report import AutomatonSize, alphabet_line
 from hardsim.report.screen import Field, Screen, columns
+from hardsim.targets.base import At
 from hardsim.targets.inputs.base import Input
-from hardsim.targets.result import InputName, Title, count, plural
+from hardsim.targets.result import InputKind, InputName, Title, count, plural
+from hardsim.writing.automata import AutomatonFormat
 
 OTHERS = "any other"
 """The name, in tables, of the class of symbols that the expression does not mention."""
+QUICK_STEPS = 20_000
+"""Greatest number of steps of decision diagrams for an automaton of which only the size is shown: 0.2 seconds."""
+LATE = "not built here, because that takes long; --automaton dot writes it"
+"""The reason why the size of an automaton is not shown."""
 COUNTED = 12
 """Number of lengths whose word counts are printed; the last length is printed besides."""
 
@@ -31,6 +38,22 @@ class AutomatonState(Record):
     """True if the automaton accepts a word that ends in this state."""
     after: tuple[Positive, ...]
     """Number of the next state for each letter, in the order of `letters` of the report."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WrittenAutomaton(Record):
+    """A minimal automaton that `show --automaton` wrote to a file."""
+
+    input: InputName
+    kind: InputKind
+    format: Annotated[str, one_of(*get_args(AutomatonFormat))]
+    """Format of the file: a DOT graph, automata-lib's JSON, or a file of JFLAP."""
+    states: Positive
+    """Number of states."""
+    output: str
+    """Path of the written file as given, or - for standard output."""
+    sha256: Digest
+    """SHA-256 of the written file."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,6 +111,17 @@ def states_of(automaton: Automaton) -> tuple[AutomatonState, ...]:
         AutomatonState(state + 1, state in automaton.accepting, tuple(target + 1 for target in after))
         for state, after in enumerate(automaton.moves)
     )
+
+
+def automaton_size(given: Input, at: At | None) -> AutomatonSize | None:
+    """Return the size of the minimal automaton of a formula read at `at`, within QUICK_STEPS; None for any other
+    input."""
+    if not given.has_formula:
+        return None
+    try:
+        return AutomatonSize(len(automaton_of_formula(given.file.read_at(at), QUICK_STEPS).moves), None)
+    except NoAutomaton as error:
+        return AutomatonSize(None, LATE if isinstance(error, AutomatonTooSlow) else str(error))
 
 
 def _letters(automaton: Automaton) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from hardsim.precision.safe_lengths import PrecisionResult
 from hardsim.proving.prove import ProofResult
 from hardsim.proving.verify import VerifyResult
 from hardsim.records import Record, one_of
-from hardsim.report.automaton import AutomatonReport
+from hardsim.report.automaton import AutomatonReport, WrittenAutomaton
 from hardsim.report.model_report import ModelReport
 from hardsim.report.network import NetworkReport
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
@@ -38,6 +38,7 @@ Result: TypeAlias = (
     | ClassifyResult
     | ModelReport
     | AutomatonReport
+    | WrittenAutomaton
     | NetworkReport
     | CompileResult
     | ExportResult
@@ -57,7 +58,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "words": (WordsResult,),
     "equiv": (EquivResult,),
     "classify": (ClassifyResult,),
-    "show": (ModelReport, AutomatonReport, NetworkReport),
+    "show": (ModelReport, AutomatonReport, WrittenAutomaton, NetworkReport),
     "heads": (HeadsResult,),
     "trace": (TraceResult,),
     "compile": (CompileResult,),

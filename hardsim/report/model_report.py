@@ -134,6 +134,16 @@ class Precision(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AutomatonSize(Record):
+    """The size of the minimal automaton of a formula, or the reason why it is not known."""
+
+    states: Positive | None
+    """Number of states; null if there is no automaton here, or it was not built."""
+    reason: str | None
+    """The reason why the number of states is not known; null if it is."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelReport(SubjectRecord):
     """The report on a network; in a regime also with the bounds from theory for each head and the decimal digits
     needed, by length."""
@@ -144,6 +154,8 @@ class ModelReport(SubjectRecord):
     """Bounds from theory by length and name of the head."""
     precision: tuple[Precision, ...]
     """Decimal digits needed, by length."""
+    automaton: AutomatonSize | None = None
+    """Size of the minimal automaton of a formula; null for any other input."""
 
     @property
     @written
@@ -227,14 +239,19 @@ class ModelReport(SubjectRecord):
         )
 
 
-def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] = ()) -> ModelReport:
+def describe(
+    subject: Subject,
+    lengths: Sequence[int],
+    warnings: Sequence[str] = (),
+    automaton: AutomatonSize | None = None,
+) -> ModelReport:
     """Return the report on a network. In a regime it has bounds and precision for words of the given lengths. Raises
     InputError if the temperature is not positive at one of these lengths."""
     if subject.regime is None:
-        return ModelReport(subject, tuple(warnings), {}, ())
+        return ModelReport(subject, tuple(warnings), {}, (), automaton)
     # First, because this holds the temperature positive; the bounds divide by it.
     precision = tuple(Precision(n, digits_needed(subject.model, n)) for n in lengths)
-    return ModelReport(subject, tuple(warnings), {n: head_bounds(subject, n) for n in lengths}, precision)
+    return ModelReport(subject, tuple(warnings), {n: head_bounds(subject, n) for n in lengths}, precision, automaton)
 
 
 def reading(subject: Subject) -> str:
@@ -294,7 +311,7 @@ def print_model(screen: Screen, report: ModelReport) -> None:
 
 
 def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
-    facts, program = report.subject.facts, report.subject.program
+    facts, program, size = report.subject.facts, report.subject.program, report.automaton
     # The labels of an edited file are its own claims.
     unsure = "" if facts.specified else SAYS
     regime = REGIMES[program.regime]
@@ -309,6 +326,7 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
                  f"{', one head per layer' if facts.single_head else ''}, dimension {facts.dimension}, "
                  f"{plural(facts.parameters, 'non-zero parameter')}"),
         ("depth", _depth_text(report)),
+        ("automaton", None if size is None else size.reason or f"minimal, {plural(size.states or 0, 'state')}"),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
         ("beta", f"{unsure}{facts.beta} (the logits are beta score / temperature)"),

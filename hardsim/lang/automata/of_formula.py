@@ -49,6 +49,10 @@ class NoAutomaton(Undecided):
     be too large."""
 
 
+class AutomatonTooSlow(NoAutomaton):
+    """An error for a formula whose automaton would take too many steps to build."""
+
+
 @kept
 def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Automaton:
     """Return the minimal automaton of the non-empty words that satisfy a formula at its own position. Whether the
@@ -74,7 +78,7 @@ def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Aut
     except AutomatonTooLarge as error:
         raise NoAutomaton(f"the automaton of this formula would be too large: {error}") from None
     except TooManySteps:
-        raise NoAutomaton("the automaton of this formula would take too many steps to build") from None
+        raise AutomatonTooSlow("the automaton of this formula would take too many steps to build") from None
 
 
 def _parts(formula: Formula) -> tuple[str | None, list[Formula]]:

@@ -244,9 +244,14 @@ def _guard(one: _Written, alphabet: Alphabet, known: Collection[str]) -> Conditi
     whole, sets = one.whole, isinstance(alphabet, Valuations)
     if whole in NOTHING and not (whole and whole in known):
         return None
-    if whole in known and whole not in ("0", "1"):
-        return Condition(name=whole, span=one.label.span(0, len(one.label.text)))
-    found = guard_of(one.label, one.tokens, sets)
+    try:
+        found = guard_of(one.label, one.tokens, sets)
+    except SourceError:
+        if whole not in known:
+            raise
+        found = Condition(name=whole)  # a symbol of signs, such as &&
+    if whole in known and not all(guard.name in known for guard in found.names()):
+        found = Condition(name=whole)
     for guard in found.names():
         if guard.name not in known:
             names = alphabet.props if isinstance(alphabet, Valuations) else alphabet

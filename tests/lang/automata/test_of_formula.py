@@ -11,7 +11,7 @@ from hardsim.lang import ast
 from hardsim.lang.automata import lettered
 from hardsim.lang.automata import of_formula as module
 from hardsim.lang.automata.automaton import Automaton
-from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
+from hardsim.lang.automata.of_formula import AutomatonTooSlow, NoAutomaton, automaton_of_formula
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.valuations import Valuations
 from tests.support.conformance import ROWS, Row
@@ -219,8 +219,8 @@ def test_too_large_an_automaton_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(NoAutomaton, match="it has 1,024 states and over 1 letters"):
         states("Y[9] a")
     monkeypatch.setattr(lettered, "MOST_ENTRIES", 10_000_000)
-    with pytest.raises(NoAutomaton, match="would take too many steps"):
-        automaton_of_formula(file_of("Y[9] a"), 100)
+    with pytest.raises(AutomatonTooSlow, match="would take too many steps"):
+        automaton_of_formula(file_of("Y[9] a", "alphabet: a b"), 100)
     monkeypatch.setattr(module, "MOST_HELD", 100)
     with pytest.raises(NoAutomaton, match=r"of 1[0-9][0-9] pairs"):
         states("F (a & X[9] b)", "alphabet: a b\nat: first")
