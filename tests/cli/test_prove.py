@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from hardsim.campaign.engines import FloatEngine
 from hardsim.lang.automata.tracks import Machine
+from hardsim.proof.formulas.by_automata import second_proof
 from hardsim.proof.formulas.every_length import prove_general
-from hardsim.proof.shared.result import LinkProof, Proof
+from hardsim.proof.shared.result import LinkProof, Proof, SecondProof
 from hardsim.proving.prove import LengthProof
 from hardsim.reading.network_json import network_json
 from tests.cli.conftest import interrupt, written
@@ -23,7 +24,8 @@ from tests.support.attention_models import HEAD, majority, sided, some_a_by_word
 from tests.support.check import Subject, prove
 from tests.support.documents import exact
 from tests.support.external import mean_of_a
-from tests.support.model import assemble
+from tests.support.language import FormulaFile
+from tests.support.model import Affine, Program, assemble
 from tests.support.solver import answers
 
 
@@ -555,6 +557,20 @@ def test_a_second_proof_is_reported_and_contradicts_with_exit_code_4(
     assert hardsim("prove", since, "--heads-only", "--json", "-").exits(0).result["second"] is None
     counting = hardsim("prove", "-e", "#L[a] >= #L[b]", "--max-n", "4", "--json", "-").exits(0).result["second"]
     assert (counting["made"], counting["states"]) == (False, None)
+    # A program whose head reads the opposite of b: its answer to the word a is the first wrong one.
+    with monkeypatch.context() as patch:
+
+        def damaged(name: str, program: Program, file: FormulaFile) -> SecondProof:
+            (layer,) = program.layers
+            (head,) = layer.heads
+            values = ((head.out, Affine.constant(1) - head.value),)
+            layer = replace(layer, heads=(replace(head, values=values),))
+            return second_proof(name, replace(program, layers=(layer,)), file)
+
+        patch.setattr("hardsim.proving.prove.second_proof", damaged)
+        message = "the compiled program and the minimal automaton of the formula differ on the word a"
+        for command in (["prove", "--all-n"], ["check"]):
+            hardsim(*command, since).exits(4).says(message)
     # A machine of since that forgets everything: a S b is then b, and differs first on b a.
     monkeypatch.setattr(
         "hardsim.lang.automata.tracks._since",

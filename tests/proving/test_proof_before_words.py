@@ -72,7 +72,9 @@ def test_a_proof_makes_the_verdict_and_the_words_the_numbers(lengths_proved: lis
         "every word of length 1 to 5, from the weights: the network accepts exactly what the formula says"
     )
     assert result.reach == f"{result.proof}; and on {words.reach}"
-    assert replace(result, verdict=words.verdict, reach=words.reach, proof=None, shown=None) == words
+    assert result.second is not None
+    assert result.second.made
+    assert replace(result, verdict=words.verdict, reach=words.reach, proof=None, second=None, shown=None) == words
 
 
 @pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
