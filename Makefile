@@ -89,8 +89,9 @@ planted: $(DEV) ## search for planted faults that random words miss; write docs/
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.planted --processes $(JOBS)
 	$(BIN)/python -m benchmarks.planted --docs
 
-docs: $(DOCS) ## build the site, build/site/index.html, and docs/options.md; a dead link is an error
+docs: $(DOCS) ## build the site, build/site/index.html, docs/options.md and docs/classes.md; a dead link is an error
 	$(BIN)/python -m docs.site.options
+	$(BIN)/python -m docs.site.classes
 	$(BIN)/python -m docs.editor.grammars
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 

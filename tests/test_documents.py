@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.site import classes
 from docs.site.mathematics import each, mathml, typeset
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +65,12 @@ def test_words_a_sentence_of_a_small_page() -> None:
     text = "# Title of it\n\nOne two. Three `a b` [four five](x.md)!\n\n- six\n- seven $a + b$: nine\n\n| no | no |\n"
     assert words_a_sentence(text) == (2 + 4 + 1 + 2 + 1) / 5
     assert words_a_sentence("One\n\n```\nmany words of code\n```\n\n    more code\n") == 1
+
+
+def test_the_table_of_classes_is_that_of_the_command() -> None:
+    page = classes.PAGE.read_text(encoding="utf-8")
+    assert classes.written(page) == page
+    assert classes.written(page.replace("|2|2|J-trivial|", "|2|2|DA|")) == page
 
 
 # ---- mathematics ----
