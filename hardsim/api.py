@@ -122,7 +122,7 @@ from hardsim.targets.result import ModelFacts, Opened, Word
 from hardsim.targets.specification import SPEC
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible
-from hardsim.writing.dot import dot_text
+from hardsim.writing.automata import automaton_text
 
 __all__ = [
     "BoundResult",
@@ -1036,9 +1036,14 @@ class LanguageAutomaton:
         """Return the exact number of words of length n in the language."""
         return self._automaton.count(_length(n))
 
+    @_spoken_errors()
     def to_dot(self) -> str:
-        """Return a drawing in the DOT language of Graphviz."""
-        return dot_text(self._automaton)
+        """Return a drawing in the DOT language of Graphviz, which `load` reads as a language.
+
+        Raises:
+            hardsim.errors.InputError: if the label of an edge would be too long.
+        """
+        return automaton_text(self._automaton, "dot", "to_dot")
 
 
 def _length(n: int) -> int:
