@@ -991,7 +991,9 @@ def test_an_automaton_is_that_of_the_language(tmp_path: Path) -> None:
     assert hardsim.load("a S b", alphabet="a b c d").automaton().letters == ("a", "b", "any other")
     sets = hardsim.load("F p", props="p q", at="first").automaton()
     assert (sets.accepts([set(), {"p", "q"}]), sets.accepts("{q}"), sets.count(2)) == (True, False, 12)
-    for number, (automaton, source) in enumerate([(found, "tomita_4"), (sets, hardsim.load("O p", props="p q"))]):
+    for number, (automaton, source) in enumerate(
+        [(found, hardsim.load("tomita_4")), (sets, hardsim.load("O p", props="p q"))]
+    ):
         path = written(tmp_path / f"{number}.dot", automaton.to_dot())
         assert hardsim.equivalent(path, source).proved
     assert hardsim.load("O a", alphabet="a b", at="first").automaton().count(2) == 2
