@@ -68,7 +68,7 @@ def open_drawn(
     InputError if the automaton is too large."""
     read = read_drawn if form == "dot" else read_jflap
     with _known_format():
-        source = source_of(data, name, NAMES[form], "docs/languages.md shows such a file")
+        source = source_of(data, name, NAMES[form], "docs/languages.md describes such files")
         return _opened(read(source, alphabet, props, beside), name, source.text)
 
 

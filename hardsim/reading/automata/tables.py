@@ -19,7 +19,7 @@ from hardsim.network.reader import Reader
 from hardsim.reading.automata.drawn import AutomatonText
 from hardsim.reading.automata.graph import Condition, Edge, StateGraph
 
-ADVICE = "docs/languages.md shows such a file."
+ADVICE = "docs/languages.md describes such files."
 _KEYS = {
     "states": ("states",),
     "symbols": ("input_symbols", "alphabet", "symbols"),
