@@ -228,11 +228,12 @@ Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a reg
 name; -e gives a formula instead, which comes after the files. Two or more are needed, over the same symbols.
 
 No network is made: the meanings of the files are compared. Regular expressions, and formulas without comparisons of
-counts, have automata, whose comparison decides every length. Otherwise every word of each length up to --max-n is tried
-where there are at most --exhaustive; of longer lengths structured words, words of either language and their neighbours,
-random words, and the examples of both files. The report states up to which length every word was tried. A formula is
-read at the position that its file names (at:), or both at the position --at; with --props auto, files that contain only
-a formula are read over the propositions of both.
+counts, have automata, whose comparison decides every length. If those of conjunctions are too large (10,000 states, or
+about ten seconds), each part is compared with the parts of the other. Otherwise, and where that proves nothing, every
+word of each length up to --max-n is tried where there are at most --exhaustive; of longer lengths structured words,
+words of either language and their neighbours, random words, and the examples of both files. The report states up to
+which length every word was tried. A formula is read at the position that its file names (at:), or both at the position
+--at; with --props auto, files that contain only a formula are read over the propositions of both.
 
 If the files differ, the shortest word on which they differ is printed on a line of its own, with both answers, and the
 exit code is 1. If words of its length or shorter ones were left out, it is the shortest word found. If the product of

@@ -3,10 +3,9 @@ accepts? At every length where both have an automaton, else on the words tried."
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
-from itertools import count as count_from
 from operator import ne
 from typing import Annotated
 
@@ -27,17 +26,20 @@ from hardsim.campaign.verdict import words_tried
 from hardsim.campaign.words import Effort, count_words_upto, enumerate_words, plan_words, planned_count
 from hardsim.errors import Contradiction, Undecided
 from hardsim.lang.automata.automaton import Automaton
-from hardsim.lang.automata.of_formula import NoAutomaton
+from hardsim.lang.automata.diagrams import TooManySteps
+from hardsim.lang.automata.of_formula import NoAutomaton, parts_of
 from hardsim.lang.valuations import Numbering
 from hardsim.lang.words import count_words, written_word
 from hardsim.records import Natural, Record, one_of
 from hardsim.targets.result import Answer, InputKind, InputName, Word, count
-from hardsim.targets.semantics import Semantics
+from hardsim.targets.semantics import Accepts, Semantics
 
 CONFIRMED = 2_000
 """Number of shortest words on which the automaton of a formula is compared with the semantics of the formula."""
 SAME, INCLUDED = "same", "included"
 """The relations that a comparison can ask for."""
+LONGEST = 100
+"""Greatest length of these words, which only an alphabet of one symbol reaches."""
 Report = Callable[[int, int, int], None]
 """A callback with the current length, the number of words done, and the number of all words."""
 
@@ -125,11 +127,13 @@ def compare(
     with a result that is marked partial. Raises InputError if their alphabets are different sets."""
     right.require_alphabet(left.name, left.alphabet)
     right = right.over(left.alphabet)
-    work: _Automata | _Words
+    work: _Automata | _Parts | _Words
     try:
         work = _Automata(left, right, included)
     except NoAutomaton as error:
         work = _Words(left, right, options, report, str(error), included)
+        if _follows(left, right) and (included or _follows(right, left)):
+            work = _Parts(included)
 
     def result(partial: bool) -> EquivResult:
         verdict, reach = work.verdict()
@@ -189,6 +193,53 @@ class _Automata:
         states = " and ".join(count(len(one.moves)) for one in (self.left, self.right))
         reach = f"every word of every length, by their automata of {states} states"
         return Verdict.PROVED, f"{_agreement(self.included)} {reach}"
+
+
+class _Parts:
+    """The comparison of two conjunctions whose automata are too large, part by part; it was decided before."""
+
+    word: Word | None = None
+
+    def __init__(self, included: bool) -> None:
+        self.included = included
+        self.lengths: list[EquivLength] = []
+
+    def run(self) -> None:
+        """Do nothing: there is no word to look for."""
+
+    def verdict(self) -> tuple[Verdict, str]:
+        """Return the verdict and its reach."""
+        sides = "the other file follows from a part of the first"
+        sides = sides if self.included else "either file follows from a part of the other"
+        return Verdict.PROVED, (
+            f"{_agreement(self.included)} every word of every length: each part of the conjunction of {sides}, by "
+            "their automata"
+        )
+
+
+def _follows(premise: Semantics, conclusion: Semantics) -> bool:
+    """Return True if automata show that each part of one conjunction includes some part of another, so that the first
+    is true wherever the other is."""
+    try:
+        given, wanted = list(_parts(premise)), list(_parts(conclusion))
+        return all(any(one.excess(part) is None for one in given) for part in wanted) and bool(wanted)
+    except (Undecided, TooManySteps):  # a part has no automaton, or one that is too large
+        return False
+
+
+def _parts(side: Semantics) -> Iterator[Automaton]:
+    """Yield the automata of the parts of a conjunction, each confirmed; yield nothing for other files. Raises
+    NoAutomaton if a part has none."""
+    if not isinstance(side.oracle, Accepts):
+        return
+    file = side.oracle.file
+    operator, parts = parts_of(file.formula)
+    files = [replace(file, formula=part, oracle=None) for part in parts if operator == "&"]
+    alone = [replace(side, oracle=Accepts(one)) for one in files]
+    automata = [one.automaton for one in alone]
+    for one, automaton in zip(alone, automata, strict=True):
+        confirm(one, automaton)
+        yield automaton
 
 
 class _Words:
@@ -307,7 +358,7 @@ def _agreement(included: bool) -> str:
 def confirm(side: Semantics, automaton: Automaton) -> None:
     """Compare an automaton with the semantics of its file, which shares no code with it, on the CONFIRMED shortest
     words. Raises Contradiction at the first difference."""
-    words = chain.from_iterable(enumerate_words(side.alphabet, n) for n in count_from(1))
+    words = chain.from_iterable(enumerate_words(side.alphabet, n) for n in range(1, LONGEST + 1))
     for _, some in groupby(islice(words, CONFIRMED), len):
         listed = list(some)
         for word, answer in zip(listed, side.oracle.many(listed), strict=True):

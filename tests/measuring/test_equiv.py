@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import hardsim
 from hardsim.lang.ast import Formula, Nary
+from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.semantics import Semantics
 from tests.cli.conftest import interrupt, written
 from tests.support.check import CheckOptions, Verdict, read_input
-from tests.support.language import FormulaFile, InputError, parse_expression
+from tests.support.language import FormulaFile, InputError, parse_expression, parse_text
 from tests.support.strategies import formulas
 
 
@@ -265,3 +266,43 @@ def test_progress_is_reported() -> None:
 def test_a_result_is_shown_in_a_line(tmp_path: Path) -> None:
     result = hardsim.load("ab_plus").equiv(written(tmp_path / "b.re", "alphabet: a b\nb\n"), max_n=2)
     assert result.summary == f"REFUTED ...{f'ab_plus, {tmp_path}/b.re'[-40:]}: {result.reach}: b"
+
+
+# ---- conjunctions ----
+
+RESPONSES = [f"G(p{k} -> F p{k + 5})" for k in range(5)]
+"""Responses that do not share a proposition. The automaton of all has a state for each set of those that wait."""
+
+
+def responses(*parts: str) -> Semantics:
+    """Return the semantics of a conjunction over 10 propositions, read at the first position."""
+    names = " ".join(f"p{k}" for k in range(10))
+    text = f"props: {names}\nat: first\n{' & '.join(f'({part})' for part in parts)}\n"
+    return of_formula(parse_text(text, "<text>"), "0" * 64).semantics()
+
+
+def test_conjunctions_are_compared_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response that is written otherwise is the same; a part that is left out makes a larger language. The automata
+    have more states than are allowed, 2^4 or 2^5."""
+    monkeypatch.setattr("hardsim.lang.automata.of_formula.MAX_STATES", 15)
+    options = CheckOptions(max_n=1, samples=1)
+    whole = responses(*RESPONSES)
+    turned = responses("!F(p0 & !F p5)", *reversed(RESPONSES[1:]))
+    fewer = responses(*RESPONSES[:-1])
+    with pytest.raises(NoAutomaton, match="over 15 states on the way"):
+        _ = fewer.automaton
+    result = compare(whole, turned, options)
+    assert result.verdict is Verdict.PROVED
+    assert result.reach == (
+        "they are the same on every word of every length: each part of the conjunction of either file follows from a "
+        "part of the other, by their automata"
+    )
+    assert compare(whole, fewer, options, included=True).verdict is Verdict.PROVED
+    # That a part is missing is no proof, and a word shows it: p4 without p9.
+    assert compare(fewer, whole, options, included=True).verdict is not Verdict.PROVED
+    assert compare(whole, fewer, options).verdict is not Verdict.PROVED
+
+
+def test_a_part_without_an_automaton_proves_nothing() -> None:
+    one = formula(f"a S b & {ALWAYS}")
+    assert compare(one, formula(f"{ALWAYS} & a S b"), CheckOptions(max_n=4)).verdict is Verdict.CERTIFIED

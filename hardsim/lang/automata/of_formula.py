@@ -66,7 +66,7 @@ def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Aut
         core = desugar(file)
     except Unsupported as error:
         raise NoAutomaton(f"this formula is not compiled: {error.message}") from None
-    operator, parts = _parts(file.formula)
+    operator, parts = parts_of(file.formula)
     cores = [core] if operator is None else [desugar(replace(file, formula=part)) for part in parts]
     digits = Digits(core.alphabet, [node.symbols for one in cores for node in _live(one) if isinstance(node, Letters)])
     diagrams = DecisionDiagrams(digits.sizes, most_steps)
@@ -81,7 +81,7 @@ def automaton_of_formula(file: FormulaFile, most_steps: int = MOST_STEPS) -> Aut
         raise AutomatonTooSlow("the automaton of this formula would take too many steps to build") from None
 
 
-def _parts(formula: Formula) -> tuple[str | None, list[Formula]]:
+def parts_of(formula: Formula) -> tuple[str | None, list[Formula]]:
     """Return the parts of a conjunction or disjunction, with its operator; None for other formulas."""
     if not isinstance(formula, Nary) or formula.op == "^":
         return None, [formula]
