@@ -15,7 +15,6 @@ from hardsim.campaign.interrupts import to_the_report
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
-from hardsim.lang.pretty import shortened
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
 from hardsim.proving.prove import ProofResult, prover_of
@@ -28,8 +27,6 @@ LONGEST = 64
 """The largest length up to which a check asks the prover: its cost grows with the square of the length."""
 MOST_POSITIONS = 256
 """Most positions of the padded word for which a check asks the prover about a program."""
-LINE = 120
-"""Largest number of characters of a reason why there is no proof."""
 
 TOO_LONG = NoProof(f"a check asks the prover only up to length {LONGEST}")
 TOO_WIDE = NoProof(f"a check asks the prover about programs only up to {MOST_POSITIONS} positions, padding included")
@@ -89,12 +86,10 @@ def _combined(
 
 
 def _without_proof(result: CheckResult, why: NoProof, always: bool = False) -> CheckResult:
-    """Return a result with the reason why there is no proof, on one line; only a complete result in which the answers
-    agree, unless `always`."""
+    """Return a result with the reason why there is no proof; only a complete result in which the answers agree, unless
+    `always`."""
     if not always and (result.partial or not result.agreed):
         return result
-    if len(why.reason) > LINE:
-        why = replace(why, reason=f"{shortened(why.reason, LINE)} (`hardsim prove` shows all of it)")
     return replace(result, proof=why.summary, unproved=why)
 
 
