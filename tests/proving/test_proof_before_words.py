@@ -72,13 +72,9 @@ def test_a_proof_makes_the_verdict_and_the_words_the_numbers(lengths_proved: lis
         "every word of length 1 to 5, from the weights: the network accepts exactly what the formula says"
     )
     assert result.reach == f"{result.proof}; and on {words.reach}"
-<<<<<<< HEAD
     assert result.second is not None
     assert result.second.made
     assert replace(result, verdict=words.verdict, reach=words.reach, proof=None, second=None, shown=None) == words
-=======
-    assert replace(result, verdict=words.verdict, reach=words.reach, proof=None, shown=None, second=None) == words
->>>>>>> 6ab39189 (The second proof is a field of a check's result)
 
 
 @pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
