@@ -72,7 +72,10 @@ def mixes_arrows(node: Raw) -> bool:
     return node.kind == "arrow" and mixed(node, "<->", "->") is not None
 
 
-_CHAINED = "two {0} in a row need brackets: tools disagree on how they group"
+CHAINED = "two {0} in a row need brackets: tools disagree on how they group"
+"""The message for an operator that is repeated without brackets."""
+MIXED = "^ beside | needs brackets: tools disagree on which binds tighter"
+MIXED_HINT = "write (... ^ ...) | ... or ... ^ (... | ...)"
 
 
 class _MisreadError(Exception):
@@ -143,7 +146,7 @@ def _arrows_of_one_kind(children: _Children) -> Raw:
     tokens = _split(children)[1]
     if len(tokens) > 1 and tokens[0] == "->":
         hint = "write ... -> (... -> ...), as Spot and NuSMV read it, or (... -> ...) -> ..., as SPIN does"
-        raise _MisreadError(_place(tokens[1]), _CHAINED.format("->"), "", hint)
+        raise _MisreadError(_place(tokens[1]), CHAINED.format("->"), "", hint)
     return _grouped_right("arrow", children)
 
 
@@ -172,9 +175,7 @@ class _Builder:
         merged."""
         chain = _node("nary", *children)
         if inner := mixed(chain, "|", "^"):
-            hint = "write (... ^ ...) | ... or ... ^ (... | ...)"
-            message = "^ beside | needs brackets: tools disagree on which binds tighter"
-            raise _MisreadError(inner.at, message, "", hint)
+            raise _MisreadError(inner.at, MIXED, "", MIXED_HINT)
         flat: list[Raw] = []
         for operand in chain.args:
             flat.extend(operand.args if (operand.kind, operand.text) == ("nary", chain.text) else (operand,))
@@ -216,7 +217,7 @@ class _Builder:
             before, token = tokens[:2]
             message = f"two different temporal operators in a row, {before} and {token}, need brackets"
             if before == token:
-                message = _CHAINED.format(token)
+                message = CHAINED.format(token)
             hint = f"write (... {before} ...) {token} ... or ... {before} (... {token} ...)"
             raise _MisreadError(_place(token), message, "", hint)
         return _node("binary", *children) if tokens else operands[0]

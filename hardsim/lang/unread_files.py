@@ -47,6 +47,13 @@ def is_automaton_table(value: Any) -> bool:
     return any(_pattern(_OF_AUTOMATON).fullmatch(str(key)) for key in value)
 
 
+def mentions_table(data: bytes) -> bool:
+    """Return True if a text, which may be broken JSON, mentions the keys of an automaton that hardsim reads, and no
+    format."""
+    keys = dict.fromkeys(re.findall(r'"(\w+)"\s*:', data.decode("utf-8", "replace")))
+    return is_automaton_table(keys) and "format" not in keys
+
+
 @contextmanager
 def naming(name: str, place: str, data: bytes | None = None) -> Iterator[None]:
     """Replace an InputError of the block by one that names the file's format, if the file is in another tool's

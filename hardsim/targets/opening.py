@@ -31,7 +31,7 @@ from hardsim.lang.valuations import (
 )
 from hardsim.network.reader import read_json
 from hardsim.program.file import FORMAT as AHAT
-from hardsim.reading.automata.opening import declares_alphabet, drawn_format, open_drawn, open_table
+from hardsim.reading.automata.opening import declares_alphabet, drawn_format, open_drawn, open_table, read_table_json
 from hardsim.reading.folder import (
     FORMAT_DEFAULT,
     READOUT,
@@ -244,8 +244,8 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     digest of the source of the text, by default of the text itself. Raises InputError if it is none of them, naming the
     place inside the document."""
     sha256 = sha256 or digest(data)
-    if b'"transitions"' in data:  # the settings of `read_json` allow the empty key, which reads nothing
-        table = read_json(data, name, settings=True)
+    if b'"transitions"' in data:
+        table = read_table_json(data, name)  # the empty key reads nothing
         if is_automaton_table(table.value) and not table.has("format"):
             return of_automaton(open_table(table, data.decode("utf-8-sig")), name, sha256)
     document = read_json(data, name)

@@ -15,7 +15,7 @@ from hardsim.targets.inputs.automaton import AutomatonInput
 from hardsim.targets.opening import declares, read_input
 from tests.support.language import InputError, SourceError
 
-LTLF2DFA = """digraph MONA_DFA_ {
+LTLF2DFA = """digraph MONA_DFA {
  rankdir = LR;
  center = true;
  size = "7.5,10.5";
@@ -112,6 +112,13 @@ def test_labels_without_connectives_are_symbols(tmp_path: Path) -> None:
         ("a ^ b", "ab"),
         ("not (a or b) and !c", "d"),
         ("a -> b", "bcd"),
+        ("(a -> b) -> c", "ac"),
+        ("a -> (b -> c)", "abcd"),
+        ("a -> b <-> b -> c", "cd"),
+        ("(a ^ b) | c", "abc"),
+        ("a ^ (a | b)", "b"),
+        ("a ^ b ^ c -> a | b | c", "abcd"),
+        ("a | b, a ^ c", "abc"),
         ("a <-> b", "cd"),
         ("'a', \\\"b\\\"", "ab"),
         ("~(a || b) && true", "cd"),
@@ -303,6 +310,12 @@ EDGES = "i -> 1; 2 [shape=doublecircle]; "
         ("digraph { a § b }", "1:13", "'§' does not fit here"),
         ("digraph { node = a }", "1:16", "'=' does not fit here"),
         ("digraph MONA_DFA { 0 -> 1 [label=X] }", "1:1", "MONA's own drawing"),
+        ('digraph MONA_DFA { i -> 0; 0 -> 1 [label="0,X\\n1,0"]; 0 -> 0 [label=X] }', "1:1", "MONA's own drawing"),
+        ('digraph { a -> b [label="p xor p || p"] }', "1:28", r"\^ beside \| needs brackets"),
+        ('digraph { a -> b [label="p | q & p xor r"] }', "1:36", r"\^ beside \| needs brackets"),
+        ('digraph { a -> b [label="!(p | q ^ r), p"] }', "1:34", r"\^ beside \| needs brackets"),
+        ('digraph { a -> b [label="p -> q -> r"] }', "1:33", "two -> in a row need brackets"),
+        ('digraph { a -> b [label="q <-> (p implies q => r)"] }', "1:45", "two -> in a row need brackets"),
         ('digraph { alphabet="a a"; 0 -> 1 [label=a] }', "1:20", "the symbol a is in the alphabet twice"),
         ('digraph { alphabet="ab cd"; 0 -> 1 [label=ac] }', "1:43", "'ac' is not a symbol of the alphabet"),
         ('digraph { props="p q"; 0 -> 1 [label="p & r"] }', "1:43", "'r' is not a proposition of the alphabet"),
@@ -337,6 +350,32 @@ def test_a_mistake_in_a_drawing_has_a_place(tmp_path: Path, text: str, place: st
 def test_a_mistake_in_a_table_has_a_place(tmp_path: Path, change: dict[str, object], place: str, message: str) -> None:
     with pytest.raises(InputError, match=f"x.json: at {place}: .*({message})"):
         opened(tmp_path, "x.json", json.dumps(TABLE | change))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"b": "1"',
+            '"b": "1", "a": "1", "b": "2"',
+            r"x.json: at transitions.2: the key 'b' occurs twice in one object",
+        ),
+        ('"1": {', '"2": {}, "1": {', "x.json: at transitions: the key '2' occurs twice in one object"),
+        (
+            '{"states"',
+            '{"states": [], "states"',
+            "x.json: at the top level: the key 'states' occurs twice in one object",
+        ),
+        ('"3": {}', '"3": {', "x.json:1:.*: error: not JSON: "),
+    ],
+)
+def test_a_table_that_is_no_sound_json_has_a_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """The format is known, so the error is not one for an unknown format."""
+    text = json.dumps(TABLE)
+    assert old in text
+    with pytest.raises(InputError, match=message) as caught:
+        opened(tmp_path, "x.json", text.replace(old, new, 1))
+    assert "docs/languages.md describes such files" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ propositions if `--props` or the graph's attribute `props` says so, or if a labe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from hardsim.reading.automata.graph import Condition, Edge, StateGraph
 from hardsim.reading.automata.labels import NOTHING, Label, Token, guard_of, is_formula, tokens_of
 
 _START_HINT = "mark it: init [shape=point]; init -> STATE;"
+_COLUMNS = re.compile(r"[01X,\s]*")
+"""The labels in MONA's own drawings: a row for each variable, with its values in columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,14 @@ def read_drawn(
     """Read an automaton drawn in DOT. `alphabet` and `props` are given outside the file; if the file declares none and
     none is given, words are over the alphabet `beside`. Raises SourceError at the first mistake."""
     graph = read_dot(source)
-    if graph.name == "MONA_DFA":
+    labels = {id(edge): found for edge in graph.edges if (found := _label(edge)) is not None}
+    # LTLf2DFA gives its drawings the same name
+    if graph.name == "MONA_DFA" and labels and all(_COLUMNS.fullmatch(one.text) for one in labels.values()):
         hint = "draw the automaton with LTLf2DFA, whose labels name the propositions"
         message = "this is MONA's own drawing, whose labels are tables without the names of variables"
         raise SourceError(source, graph.span, message, "labels that are symbols or formulas", hint)
     if not graph.nodes:
         raise SourceError(source, graph.span, "this graph has no states", "nodes and edges", SMALL)
-    labels = {id(edge): found for edge in graph.edges if (found := _label(edge)) is not None}
     marked = _marked(graph, labels)
     known = _declared(graph, alphabet, props)
     if known is None and alphabet is None and props in (None, MENTIONED):

@@ -1,7 +1,7 @@
 """The labels of edges: symbols, or formulas over propositions.
 
-Operators, loosest first: a comma or a new line (either side), `<->`, `->`, `^`, `|`, `&`, `!`. Names are quoted as in
-`'a b'`; a quote inside is doubled.
+Operators, loosest first: a comma or a new line (either side), `<->`, `->`, `^` and `|`, `&`, `!`. As in formulas, `^`
+beside `|` and two `->` in a row need brackets. Names are quoted as in `'a b'`; a quote inside is doubled.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hardsim.errors import Source, SourceError, Span
+from hardsim.lang.trees import CHAINED, MIXED, MIXED_HINT
 from hardsim.lang.vocabulary import brief
 from hardsim.reading.automata.graph import Condition
 
@@ -40,7 +41,7 @@ _TOKEN = re.compile(
     rf"(?P<blank>[^\S\n]+)|'(?P<single>(?:''|[^'])+)'|\"(?P<double>[^\"]+)\"|(?P<sign>{_SIGN})"
     rf"|(?P<name>(?:(?!{_SIGN})[^\s'\"])+|['\"])"
 )
-_BINDING = {",": 0, "<->": 1, "->": 2, "^": 3, "|": 4, "&": 5}
+_BINDING = {",": 0, "<->": 1, "->": 2, "^": 3, "|": 3, "&": 4}
 """How tightly each connective of two operands binds."""
 _EXPECTED = "a name, ! or an opening bracket"
 
@@ -150,18 +151,21 @@ class _Parser:
 
     def _binary(self, loosest: int) -> Condition:
         """Read operands and connectives that bind at least so tightly."""
-        found = self._unary()
+        found, before = self._unary(), dict[str, Token]()
         while _BINDING.get(self.token.kind, -1) >= loosest:
             token = self.token
             self.at += 1
-            binding = _BINDING[token.kind]
-            if token.kind == "->":  # goes on to the right
-                with self._deeper(token):
-                    found = Condition("->", (found, self._binary(binding)))
-                continue
-            # the others are associative, so that a long list is one level
-            sign, right = token.kind.replace(",", "|"), self._binary(binding + 1)
-            found = Condition(sign, (*(found.args if found.sign == sign else (found,)), right))
+            if token.kind == "->" and "->" in before:
+                hint = "write ... -> (... -> ...) or (... -> ...) -> ..."
+                raise self.label.error(token.start, token.end, CHAINED.format("->"), "", hint)
+            before[token.kind] = token
+            if {"^", "|"} <= before.keys():
+                place = before["^"]
+                raise self.label.error(place.start, place.end, MIXED, "", MIXED_HINT)
+            # but for -> all are associative, so that a long list is one level
+            sign, right = token.kind.replace(",", "|"), self._binary(_BINDING[token.kind] + 1)
+            flat = found.sign == sign != "->"
+            found = Condition(sign, (*(found.args if flat else (found,)), right))
         return found
 
     @contextmanager

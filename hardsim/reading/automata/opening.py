@@ -12,9 +12,9 @@ from hardsim.errors import InputError
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.lettered import AutomatonTooLarge
 from hardsim.lang.frontend import normalised, source_of
-from hardsim.lang.unread_files import DECLARES, unread_format_error
+from hardsim.lang.unread_files import DECLARES, mentions_table, unread_format_error
 from hardsim.lang.valuations import Alphabet, GivenNames
-from hardsim.network.reader import Reader
+from hardsim.network.reader import Reader, read_json
 from hardsim.reading.automata.dot import BEGINS
 from hardsim.reading.automata.drawn import AutomatonText, read_drawn
 from hardsim.reading.automata.jflap import read_jflap
@@ -70,6 +70,15 @@ def open_drawn(
     with _known_format():
         source = source_of(data, name, NAMES[form], "docs/languages.md describes such files")
         return _opened(read(source, alphabet, props, beside), name, source.text)
+
+
+def read_table_json(data: bytes, name: str) -> Reader:
+    """Parse JSON that may be an automaton, in which keys may be empty. Raises InputError if it is no JSON, or an object
+    has a key twice; if the text has the keys of an automaton, the error says that its format is known."""
+    if not mentions_table(data):
+        return read_json(data, name, settings=True)
+    with _known_format():
+        return read_json(data, name, ADVICE, settings=True)
 
 
 def open_table(document: Reader, text: str) -> OpenedAutomaton:
