@@ -531,7 +531,7 @@ class Model:
         """Compare two files: whether they give the same answer on every word; or, if `included`, whether the other one
         accepts every word that this one accepts. `other` is a model or the path of a file.
 
-        Regular expressions and formulas without comparisons of counts are compared at every length, other files on the
+        Files that have an automaton are compared at every length, others (such as comparisons of two counts) on the
         words of length 1 to `max_n` and on longer examples. Formulas are read at the position that their files name, or
         both at `at`. `progress` gets the number of words done and of all words.
 

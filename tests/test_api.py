@@ -1004,8 +1004,8 @@ def test_an_automaton_is_that_of_the_language(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "kind", "message"),
     [
-        (lambda: hardsim.load("majority").automaton(), hardsim.NoAutomaton, "comparison of counts"),
-        (lambda: hardsim.load("dyck1.cr").classify(), hardsim.NoAutomaton, "comparison of counts"),
+        (lambda: hardsim.load("majority").automaton(), hardsim.NoAutomaton, "compares counts"),
+        (lambda: hardsim.load("dyck1.cr").classify(), hardsim.NoAutomaton, "compares counts"),
         (lambda: hardsim.load("sort.srasp").automaton(), InputError, "against=FILE"),
         (lambda: hardsim.load("since").automaton(at="middle"), InputError, "at must be first or last"),  # type: ignore[arg-type]
         (lambda: hardsim.load("since").automaton().count(0), InputError, "n: 0 is out of range"),

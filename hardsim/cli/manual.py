@@ -262,8 +262,8 @@ CLASSIFY = """Show the published classes of a language, with transformers of eac
 FILE is a formula (.ltl, .cr), an expression (.re), a specification (.spec) or a shipped name; with --against also a
 program, model or network.
 
-The language must be regular: comparisons of counts have no automaton here (exit code 3). The report lists the sizes of
-the minimal automaton and of its monoid, and for each class whether the language is in it. For each class it says which
+The language must be regular: there is no automaton for comparisons of two counts, say (exit code 3). The report lists
+the sizes of the minimal automaton and of its monoid, and for each class whether the language is in it. For each class it says which
 idealised transformers recognise exactly these languages, with the source, and the position at which they are read. For
 each class that the language is outside of there is a witness to check by hand: a rule, with a word in the language and
 a word that is not.

@@ -54,6 +54,7 @@ class ClassifyResult(Record):
     part: str
     """Part of the input, or of the specification, that has this language, and the position at which it is read."""
     classification: Classification
+    """The sizes of the automaton and of its monoid, and the answer for each class."""
     witnesses: tuple[WitnessPair, ...]
     """Two words for each witness; classes with the same witness share them."""
 

@@ -221,20 +221,20 @@ def _follows(premise: Semantics, conclusion: Semantics) -> bool:
     """Return True if automata show that each part of one conjunction includes some part of another, so that the first
     is true wherever the other is."""
     try:
-        given, wanted = list(_parts(premise)), list(_parts(conclusion))
-        return all(any(one.excess(part) is None for one in given) for part in wanted) and bool(wanted)
+        given, claimed = list(_parts(premise)), list(_parts(conclusion))
+        return all(any(one.excess(part) is None for one in given) for part in claimed) and bool(claimed)
     except (Undecided, TooManySteps):  # a part has no automaton, or one that is too large
         return False
 
 
 def _parts(side: Semantics) -> Iterator[Automaton]:
-    """Yield the automata of the parts of a conjunction, each confirmed; yield nothing for other files. Raises
-    NoAutomaton if a part has none."""
-    if not isinstance(side.oracle, Accepts):
+    """Yield the automata of the parts of a conjunction, each confirmed; yield nothing for other files, and for
+    programs, whose own semantics could not be confirmed by parts. Raises NoAutomaton if a part has none."""
+    if not isinstance(side.oracle, Accepts) or side.oracle.file.oracle is not None:
         return
     file = side.oracle.file
     operator, parts = parts_of(file.formula)
-    files = [replace(file, formula=part, oracle=None) for part in parts if operator == "&"]
+    files = [replace(file, formula=part) for part in parts if operator == "&"]
     alone = [replace(side, oracle=Accepts(one)) for one in files]
     automata = [one.automaton for one in alone]
     for one, automaton in zip(alone, automata, strict=True):

@@ -175,9 +175,9 @@ class Request:
     to: str | None = console("--to NAME", brief="export", values=("torch", "onnx", "safetensors"))("""
         The format to write: torch, onnx or safetensors. torch is a folder with model.safetensors, config.json and a
         model.py that runs them; safetensors is the folder without model.py; onnx is one file.""")
-    automaton: str | None = console("--automaton dot|json|jff", brief="show")("""
-        Write the minimal automaton instead, to -o or standard output: a DOT graph, automata-lib's JSON, or a file of
-        JFLAP.""")
+    automaton: str | None = console("--automaton FORMAT", brief="show", values=("dot", "json", "jff"))("""
+        Write the minimal automaton instead: dot, json, jff. It goes to -o or standard output, as a DOT graph, as
+        automata-lib's JSON, or as a file of JFLAP.""")
     output: str | None = console("-o --output PATH", brief="compile export report", also="show")("""
         The file or directory to write. `compile` and `show` write a file ('-' is standard output), `report` a
         directory, `export` a directory, or for onnx a file. A directory is new or empty.""")

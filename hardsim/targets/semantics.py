@@ -103,6 +103,8 @@ class Semantics:
         match oracle:
             case Members(automaton):
                 return automaton
+            case AcceptsProgram():
+                raise NoAutomaton(f"{self.name} is a program that no formula is equal to")
             case Accepts(file):
                 found = automaton_of_formula(file)
                 return found if same_spelling(alphabet, file.alphabet) else found.over(alphabet)
@@ -198,7 +200,11 @@ class Accepts:
         return list(self._parallel.accepts(self._parallel.symbols(words)).tolist())
 
     def __reduce__(self) -> tuple[type[Accepts], tuple[FormulaFile]]:
-        return Accepts, (self.file,)
+        return type(self), (self.file,)
+
+
+class AcceptsProgram(Accepts):
+    """The semantics of a C-RASP program that no formula is equal to: True for the words that it accepts."""
 
 
 @contextmanager

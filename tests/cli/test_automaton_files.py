@@ -97,7 +97,7 @@ def test_the_library_s_form(hardsim: Cli) -> None:
 
 
 def test_what_is_not_written(hardsim: Cli, tmp_path: Path) -> None:
-    hardsim("show", "majority", "--automaton", "dot").refused("has no automaton: a comparison of counts", code=3)
+    hardsim("show", "majority", "--automaton", "dot").refused("it compares counts that can both grow", code=3)
     hardsim("show", "since", "--automaton", "hoa").refused("unknown automaton format 'hoa'", "HOA speaks of infinite")
     hardsim("show", "since", "-o", tmp_path / "x").refused("-o is for the automaton that --automaton writes")
     hardsim("show", "since", "dyck1", "--automaton", "dot").refused("one file holds one automaton")
@@ -125,7 +125,7 @@ def test_show_has_the_size_of_the_automaton(hardsim: Cli) -> None:
     assert result["automaton"] == {"states": 2, "reason": None}
     result = hardsim("show", "majority", "--json", "-").result
     assert result["automaton"]["states"] is None
-    assert "comparison of counts" in result["automaton"]["reason"]
+    assert "compares counts" in result["automaton"]["reason"]
     assert hardsim("show", "flipflop.srasp", "--json", "-").result["automaton"] is None
 
 

@@ -271,9 +271,9 @@ def test_specifications_without_one_language_are_refused(hardsim: Cli, tmp_path:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("majority", "'#L[1] > #L[0]' has no automaton: a comparison of counts that can both grow without bound"),
-        ("dyck1.cr", "'opened = closed' has no automaton"),
-        ("square_length", "'SQUARE' has no automaton: SQUARE of positions or counts is no congruence"),
+        ("majority", "hardsim makes no automaton of '#L[1] > #L[0]': it compares counts that can both grow without bound"),
+        ("dyck1.cr", "hardsim makes no automaton of 'opened = closed'"),
+        ("square_length", "hardsim makes no automaton of 'SQUARE': SQUARE is not among the predicates that it covers"),
     ],
 )
 def test_formulas_without_an_automaton_are_undecided(hardsim: Cli, name: str, reason: str) -> None:

@@ -116,6 +116,7 @@ class Membership(Record):
     """The answer to the question whether a language is in a class, with what is published about the class."""
 
     name: str
+    """The name of the class."""
     meaning: str
     """The class in one sentence."""
     holds: bool | None
@@ -127,6 +128,7 @@ class Membership(Record):
     transformers: str
     """The transformers that recognise exactly the languages of the class, with the position at which they are read."""
     citation: str
+    """The publications that this rests on."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

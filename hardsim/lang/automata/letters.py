@@ -147,7 +147,11 @@ class SymbolClasses(Partition):
     def common(self, other: Partition) -> tuple[Partition, list[tuple[int, int]]]:
         """Return the common refinement of two partitions."""
         if not isinstance(other, SymbolClasses):
-            return SetClasses.naming(self).common(other)
+            return (
+                SetClasses.naming(self).common(other)
+                if isinstance(self.alphabet, Valuations)
+                else _one_by_one(self, other)
+            )
         theirs = (other.alphabet[number] for number in other.named)
         both = SymbolClasses(self.alphabet, tuple(sorted({*self.named, *(self._numbers[symbol] for symbol in theirs)})))
         return both, [(self.letter(number), other[self.alphabet[number]]) for number in both.firsts]
@@ -283,8 +287,7 @@ class SetClasses(Partition):
         if isinstance(other, SetClasses) and isinstance(theirs, Valuations) and _same_parts(alphabet, theirs):
             their = _thawed(diagrams, other.nodes, theirs, alphabet)
         elif len(alphabet) <= MOST_LISTED:
-            listed = SymbolClasses(alphabet, tuple(range(len(alphabet))))
-            return listed, [(self.letter(number), other[symbol]) for number, symbol in enumerate(alphabet)]
+            return _one_by_one(self, other)
         else:
             raise _too_many()
         return SetClasses.of(alphabet, diagrams, diagrams.combined(lambda one, two: (one, two), mine, their))
@@ -297,6 +300,12 @@ class SetClasses(Partition):
         if len(alphabet) > MOST_LISTED:
             raise _too_many()
         return SymbolClasses(alphabet, tuple(range(len(alphabet)))), [self[symbol] for symbol in alphabet]
+
+
+def _one_by_one(one: Partition, other: Partition) -> tuple[Partition, list[tuple[int, int]]]:
+    """Return a letter for each symbol of the first partition's alphabet, with the pair of its letters in the two."""
+    listed = SymbolClasses(one.alphabet, tuple(range(len(one.alphabet))))
+    return listed, [(one.letter(number), other[symbol]) for number, symbol in enumerate(one.alphabet)]
 
 
 def _too_many() -> Undecided:

@@ -150,7 +150,7 @@ class _Removal:
         try:
             machine = machine_of(node, self.diagrams, self.operand)
         except NotRegular as error:
-            raise NoAutomaton(f"{self._cited(number)} has no automaton: {error}") from None
+            raise NoAutomaton(f"hardsim makes no automaton of {self._cited(number)}: {error}") from None
         self.rows = minimised(self.diagrams, _Beside(self.diagrams, self.rows, machine, -1 - number).rows())
 
     def _cited(self, number: int) -> str:

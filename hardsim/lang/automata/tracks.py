@@ -136,7 +136,7 @@ def _congruence(node: Numeric, diagrams: DecisionDiagrams, operand: Operand) -> 
     """The memory is a count modulo m: that of the positions before for `L`; for `R`, the promise of the count of the
     positions to come; for a count of all positions, the promise of the whole count, with the count so far."""
     if node.name != "MOD":
-        raise NotRegular(f"{node.name} of positions or counts is no congruence")
+        raise NotRegular(f"{node.name} is not among the predicates that it covers: MOD, EVEN and ODD")
     modulus, residue = node.params
     if modulus > MOST_COUNTED:
         raise NotRegular(f"a modulus above {MOST_COUNTED:,}")
@@ -187,7 +187,7 @@ def _threshold(node: AtLeast, diagrams: DecisionDiagrams, operand: Operand) -> M
     weights = [weight for terms in (before, after) for weight in terms.values() if weight]
     negative = any(weight < 0 for weight in weights)
     if negative and any(weight > 0 for weight in weights):
-        raise NotRegular("a comparison of counts that can both grow without bound")
+        raise NotRegular("it compares counts that can both grow without bound")
     sign = -1 if negative else 1
     past, future, own = (
         _sum_of({lit: sign * weight for lit, weight in terms.items()}, diagrams, operand)

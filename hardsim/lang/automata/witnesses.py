@@ -33,10 +33,15 @@ class ClassWitness(Record):
     """
 
     form: Annotated[str, one_of(POWERS, BLOCKS, BEFORE, AFTER, BETWEEN)]
+    """The form of the words."""
     u: Symbols
+    """The beginning of the words."""
     v: Symbols
+    """The word that is repeated."""
     w: Symbols
+    """The word that is inserted, or takes the place of some v's; empty for `powers`."""
     z: Symbols
+    """The end of the words."""
     accepted: tuple[bool, ...]
     """Membership by the number of v's modulo the period; else of the word without w, and of the word with w."""
     least: Natural

@@ -16,7 +16,7 @@ from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.compiled import compile_formula
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.result import Answer, Word
-from hardsim.targets.semantics import Accepts, Semantics, about_alphabet, examples_apply
+from hardsim.targets.semantics import Accepts, AcceptsProgram, Semantics, about_alphabet, examples_apply
 from hardsim.targets.subject import Subject
 
 
@@ -118,12 +118,12 @@ class UncompiledProgramInput(Input):
 
     def meaning(self, at: str | None) -> Callable[[Word], Answer]:
         """Return the semantics of the program, at its own position."""
-        return Accepts(self.program)
+        return AcceptsProgram(self.program)
 
     def semantics(self, at: At | None = None) -> Semantics:
         """Return the semantics of the program, at its own position."""
         examples = tuple(example.word for example in self.program.examples)
-        return Semantics(self.name, self.sha256, self.kind, self.alphabet, Accepts(self.program), examples)
+        return Semantics(self.name, self.sha256, self.kind, self.alphabet, AcceptsProgram(self.program), examples)
 
 
 def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> FormulaInput:

@@ -195,8 +195,8 @@ def test_no_sets_are_listed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("#L[a] > #L[b]", r"'#L\[a\] > #L\[b\]' has no automaton: a comparison of counts that can both grow"),
-        ("a S PRIME", "'PRIME' has no automaton: PRIME of positions or counts is no congruence"),
+        ("#L[a] > #L[b]", r"no automaton of '#L\[a\] > #L\[b\]': it compares counts that can both grow"),
+        ("a S PRIME", "no automaton of 'PRIME': PRIME is not among the predicates that it covers"),
         ("#[a] > 20000", "a count is compared with a number above 10,000"),
         ("#[a] mod 20000 = 1", "a modulus above 10,000"),
         ("PRIME(#[a] + #L[b])", "this formula is not compiled: PRIME of a sum"),
