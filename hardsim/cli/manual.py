@@ -263,10 +263,10 @@ FILE is a formula (.ltl, .cr), an expression (.re), a specification (.spec) or a
 program, model or network.
 
 The language must be regular: there is no automaton for comparisons of two counts, say (exit code 3). The report lists
-the sizes of the minimal automaton and of its monoid, and for each class whether the language is in it. For each class it says which
-idealised transformers recognise exactly these languages, with the source, and the position at which they are read. For
-each class that the language is outside of there is a witness to check by hand: a rule, with a word in the language and
-a word that is not.
+the sizes of the minimal automaton and of its monoid, and for each class whether the language is in it. For each class
+it says which idealised transformers recognise exactly these languages, with the source, and the position at which they
+are read. For each class that the language is outside of there is a witness to check by hand: a rule, with a word in the
+language and a word that is not.
 
 The classes are: J-trivial (piecewise testable), R-trivial, R-trivial before the last symbol (the same, read where
 hardsim reads), L-trivial, DA (two-variable logic), star-free (LTL), quasi-aperiodic (with modular positions), and none
