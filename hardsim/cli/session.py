@@ -43,6 +43,8 @@ from hardsim.targets.result import Word, plural
 from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"
+ABOUT_LANGUAGES = ("equiv", "classify")
+"""The commands for which a directory stands for its regular expressions and automata, too."""
 ENDINGS = {
     exit_codes.AGREED: Ending.PASSED,
     exit_codes.MISMATCH: Ending.FAILED,
@@ -216,8 +218,9 @@ class Session:
             if against is None and declared:
                 return
         if request.files:
+            languages = self.command in ABOUT_LANGUAGES
             self.names = [
-                *self.expand(request.files, lambda path: expand_paths([path], request.lines)),
+                *self.expand(request.files, lambda path: expand_paths([path], request.lines, languages)),
                 *self.expressions,
             ]
         for name in self.names:

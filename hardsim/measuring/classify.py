@@ -3,7 +3,7 @@ input was asked too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -59,8 +59,12 @@ class ClassifyResult(Record):
     """Two words for each witness; classes with the same witness share them."""
 
     def __getitem__(self, name: str) -> Membership:
-        """Return the membership in a class, by the class's name."""
+        """Return the membership in a class, by the class's name. Raises KeyError for another name."""
         return self.classification[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the classes, which `in` looks for."""
+        return iter(self.classification)
 
     @property
     def decided(self) -> bool:

@@ -35,6 +35,12 @@ LANGUAGE_CLASSES = (
     "J-trivial", "R-trivial", "R-trivial before the last symbol", "L-trivial", "DA", "star-free", "quasi-aperiodic",
 )  # fmt: skip
 """Names of the classes of regular languages, as `lang.automata.classes` has them."""
+CLASS_SYNONYMS = {
+    "piecewise testable": "J-trivial", "pt": "J-trivial", "partially ordered": "R-trivial", "fo2": "DA", "fo2[<]": "DA",
+    "two-variable": "DA", "aperiodic": "star-free", "ltl": "star-free", "fo": "star-free", "fo[<]": "star-free",
+    "counter-free": "star-free", "fo[<,mod]": "quasi-aperiodic",
+}  # fmt: skip
+"""Other names of these classes, in lower case."""
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 """The source of the answers: the oracle, hard attention or softmax."""
 
@@ -361,7 +367,7 @@ class Request:
         "Print verdicts and failures only."
     )
     within: str | None = console(
-        "--within CLASS", brief="classify", kind=one_of(LANGUAGE_CLASSES), values=LANGUAGE_CLASSES
+        "--within CLASS", brief="classify", kind=one_of(LANGUAGE_CLASSES, synonyms=CLASS_SYNONYMS), values=LANGUAGE_CLASSES
     )("Exit with code 1 unless the language is in this class. The exit code is then about this class alone.")
     explain: bool = console("--explain", brief="classify")("Explain every class, with transformers and source.")
     fail_fast: bool = console("--fail-fast", also=f"{JUDGING} classify")("""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -87,12 +87,13 @@ def parse_epsilon(text: str) -> Fraction:
     return value
 
 
-def one_of(names: Sequence[str], python: str = "") -> ValueKind:
-    """Return the kind of some names, whose Python type is called `python`. Its InputError lists them."""
+def one_of(names: Sequence[str], python: str = "", synonyms: Mapping[str, str] | None = None) -> ValueKind:
+    """Return the kind of some names, whose Python type is called `python`. Its InputError lists them, and hints at the
+    one that another word means; `synonyms` has such words in lower case."""
 
     def parse(text: str) -> str:
         if text not in names:
-            near = nearest(text, names)
+            near = (synonyms or {}).get(text.casefold()) or nearest(text, names)
             message = f"{text!r} is not one of {', '.join(map(repr, names))}"
             raise InputError(message, f"Did you mean {near}?" if near else "Write one of them.")
         return text

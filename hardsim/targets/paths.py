@@ -24,6 +24,8 @@ from hardsim.targets.specification import SPEC, named_files
 PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
 SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json", SPEC)
 """The suffixes of the files that a directory stands for: everything that can be checked, so no regular expressions."""
+LANGUAGES = (REGEX, ".dot", ".gv", ".jff")
+"""The suffixes of files that are languages alone, which commands about languages read too."""
 _LOOKED_AT = 20
 """The largest number of files to inspect in a directory that has nothing to check."""
 
@@ -68,10 +70,12 @@ def _numbers(path: str) -> list[int]:
     return [*corpus.formulas]
 
 
-def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
+def expand_paths(paths: Sequence[str], lines: bool = False, languages: bool = False) -> list[str]:
     """Return the files that these paths stand for: a directory stands for its formulas, programs and models, sorted by
-    name. With `lines`, a file stands for its formulas, one on each line, and a directory for such files. Raises
-    InputError if a directory has none, or cannot be read; if a file has no formula on a line."""
+    name; with `languages`, also for its regular expressions and automata. With `lines`, a file stands for its formulas,
+    one on each line, and a directory for such files. Raises InputError if a directory has none, or cannot be read; if a
+    file has no formula on a line."""
+    suffixes = SUFFIXES + LANGUAGES if languages else SUFFIXES
     if lines:
         return [f"{path}:{number}" for one in paths for path in _corpora(one) for number in _numbers(path)]
     result: list[str] = []
@@ -79,7 +83,7 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
         if not is_directory(path) or is_network_folder(path):
             result.append(path)
             continue
-        names, found = names_in(path), files_in(path)
+        names, found = names_in(path), files_in(path, suffixes)
         if not found and (unread := unread_folder(path)) is not None:
             raise unread
         if not found:
@@ -87,17 +91,17 @@ def expand_paths(paths: Sequence[str], lines: bool = False) -> list[str]:
             lacking = f"no weights ({WHOLE}, say)" if any(name in CONFIGS for name in names) else f"no {CONFIGS[0]}"
             network = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
             raise InputError(
-                f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file",
+                f"{path} has no *{', *'.join(suffixes[:-1])} or *{suffixes[-1]} file",
                 network if half else _unread_file_among(path, names) or "Name the files one by one.",
             )
         result.extend(found)
     return result
 
 
-def files_in(folder: str) -> list[str]:
-    """Return the paths of the files that a directory stands for, without its subfolders: those that end in one of
-    SUFFIXES, sorted by name."""
-    return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(SUFFIXES))
+def files_in(folder: str, suffixes: tuple[str, ...] = SUFFIXES) -> list[str]:
+    """Return the paths of the files that a directory stands for, without its subfolders: those that end in one of some
+    suffixes, sorted by name."""
+    return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(suffixes))
 
 
 def _unread_file_among(folder: str, names: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import hardsim.lang.automata.classes as classes
+from hardsim import load
 from hardsim.lang.automata.classes import CLASSES
 from hardsim.lang.automata.witnesses import BLOCKS, POWERS, ClassWitness
 from hardsim.measuring.classify import words_of
@@ -327,3 +328,19 @@ def test_a_class_can_be_required(hardsim: Cli, tmp_path: Path) -> None:
 )
 def test_two_words_of_a_witness(witness: ClassWitness, inside: str, outside: str) -> None:
     assert tuple(map("".join, words_of(witness))) == (inside, outside)
+
+
+def test_classes_are_found_by_name_alone() -> None:
+    found = load("since").classify()
+    assert "star-free" in found
+    assert "aperiodic" not in found
+    assert len([*found]) == 8
+    with pytest.raises(KeyError, match="'aperiodic' is not one of 'J-trivial', 'R-trivial'"):
+        found["aperiodic"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("aperiodic", "star-free"), ("LTL", "star-free"), ("FO2", "DA"), ("R-trivia", "R-trivial")]
+)
+def test_other_names_of_a_class_are_hints(hardsim: Cli, name: str, hint: str) -> None:
+    hardsim("classify", "since", "--within", name).refused(f"Did you mean {hint}?")

@@ -228,3 +228,16 @@ def test_an_interruption_names_the_files_that_were_not_compared(
     assert document["exit_code"] == 130
     assert [one["verdict"] for one in document["results"]] == ["UNDECIDED"]
     assert [one["input"] for one in document["not_run"]] == [wrong, bare]
+
+
+def test_a_directory_stands_for_expressions_and_automata_too(hardsim: Cli, tmp_path: Path) -> None:
+    """A class hands in formulas, expressions and graphs; all words over a and b are the solution."""
+    (tmp_path / "handed").mkdir()
+    loops = " ".join(f'1 -> 1 [label="{symbol}"];' for symbol in "ab")
+    for name, text in (("one.ltl", "alphabet: a b\ntrue\n"), ("two.re", "alphabet: a b\n(a|b)*\n"),
+                       ("three.dot", f"digraph {{ init -> 1; 1 [shape=doublecircle]; {loops} }}"),
+                       ("four.re", "alphabet: a b\na*\n")):  # fmt: skip
+        written(tmp_path / "handed" / name, text)
+    solution = written(tmp_path / "solution.ltl", "alphabet: a b\na | b\n")
+    found = hardsim("equiv", solution, tmp_path / "handed", "--format", "csv").exits(1)
+    assert [line.split(",")[4] for line in found.out.splitlines()[1:]] == ["REFUTED", "PROVED", "PROVED", "PROVED"]

@@ -21,7 +21,7 @@ components' own monoids decide, and the syntactic monoid is only counted. This s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,8 +145,15 @@ class Classification(Record):
     """The classes: each follows from those before it, except that L-trivial does not follow from R-trivial."""
 
     def __getitem__(self, name: str) -> Membership:
-        """Return the membership in a class, by the class's name."""
-        return next(one for one in self.classes if one.name == name)
+        """Return the membership in a class, by the class's name. Raises KeyError for another name."""
+        found = {one.name: one for one in self.classes}
+        if name not in found:
+            raise KeyError(f"{name!r} is not one of {', '.join(map(repr, found))}")
+        return found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the classes, which `in` looks for."""
+        return (one.name for one in self.classes)
 
 
 @dataclass(frozen=True, slots=True)
