@@ -367,7 +367,10 @@ class Request:
         "Print verdicts and failures only."
     )
     within: str | None = console(
-        "--within CLASS", brief="classify", kind=one_of(LANGUAGE_CLASSES, synonyms=CLASS_SYNONYMS), values=LANGUAGE_CLASSES
+        "--within CLASS",
+        brief="classify",
+        kind=one_of(LANGUAGE_CLASSES, synonyms=CLASS_SYNONYMS),
+        values=LANGUAGE_CLASSES,
     )("Exit with code 1 unless the language is in this class. The exit code is then about this class alone.")
     explain: bool = console("--explain", brief="classify")("Explain every class, with transformers and source.")
     fail_fast: bool = console("--fail-fast", also=f"{JUDGING} classify")("""

@@ -41,6 +41,8 @@ that nothing was guessed about, no demand."""
 Form: TypeAlias = tuple[int, int, int]
 """A linear form: the factors of the position and of the length, and the constant."""
 
+READ: Final = frozenset({"X", "WX", "F", "G", "U", "R", "W", "M", "Y", "WY", "O", "H", "S", "T"})
+"""The operators that are read here; a formula with another one has no second proof."""
 PAST: Final = frozenset({"Y", "WY", "O", "H", "S", "T"})
 WEAK: Final = frozenset({"WX", "WY", "H", "G", "T", "R", "W"})
 """The operators that are true where they look beyond an end of the word."""
@@ -144,6 +146,8 @@ class TextReader:
 
     def _temporal(self, op: str, left: int, right: int) -> int:
         """Add an operator; for one of a single operand, that is `right` and `left` is true."""
+        if op not in READ:
+            raise NotCompared(f"the operator {op} is not among those that are read a second time")
         past, weak = op in PAST, op in WEAK
         if op in ("X", "WX", "Y", "WY"):
             return self._beside(right, past, weak)
