@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -13,11 +14,12 @@ from typing import Any, TypeVar
 from hardsim.errors import InputError, Source, SourceError, Span, did_you_mean
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.numbers import Rational, plain
+from hardsim.visible import visible
 
 V = TypeVar("V")
 
 RATIONAL = re.compile(r"-?\d{1,2000}(/(?=\d{1,2000}$)0*[1-9]\d*)?", re.ASCII)
-SHOWN = 60
+SHOWN = 80
 """The greatest number of characters of a value that an error shows."""
 LARGEST_POWER = 400
 """The greatest number of digits of a decimal that is read exactly, and the greatest power of ten in it."""
@@ -41,8 +43,8 @@ class Decimal(float):
 def exact_number(value: Any) -> Rational | None:
     """Return the exact number that an integer, a decimal, or a rational as text stands for; None for any other
     value."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return plain(Fraction(value))
     if isinstance(value, str) and RATIONAL.fullmatch(value):
         return plain(Fraction(value))
     if not isinstance(value, Decimal):
@@ -60,14 +62,23 @@ class Refused:
     reason: str
 
 
+ABSENT = Refused("nothing")
+"""The value at the place of a member that an object lacks."""
+
+
 def shown(value: Any) -> str:
-    """Return the text by which errors show a value: its beginning if it is long."""
+    """Return the text by which errors show a value: as JSON, a Fraction as a float, and only the beginning of a long
+    text."""
+    if isinstance(value, Refused):
+        return value.reason
+    if isinstance(value, Fraction):
+        return repr(float(value)) if abs(value) < 10**300 else "a very large number"
     try:
-        # `repr` recurses, and refuses integers of thousands of digits.
-        text = repr(value)
+        # `dumps` recurses, and refuses integers of thousands of digits.
+        text = json.dumps(value, default=str, ensure_ascii=False)
     except (RecursionError, ValueError):
         return "a value that is nested too deeply to be shown, or a number too long"
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return visible(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...")
 
 
 def read_json(data: bytes, name: str, advice: str = "", settings: bool = False) -> Reader:
@@ -155,14 +166,23 @@ class Reader:
             elif isinstance(place.value, list):
                 waiting.extend(reversed(list(place.items())))
 
+    def object(self) -> dict[str, Any]:
+        """Return the value, which must be an object."""
+        if not isinstance(self.value, dict):
+            raise self.error("an object")
+        return self.value
+
     def field(self, key: str) -> Reader:
         """Return the required member `key` of an object. Raises InputError if this is not an object, or has no such
         member."""
-        if not isinstance(self.value, dict):
-            raise self.error("an object")
-        if key not in self.value:
-            raise self.error(f"an object with the key '{key}'")
-        return Reader(self.value[key], self.name, f"{self.path}{_step(key, bool(self.path))}", self.advice)
+        if key not in self.object():
+            raise self.error(f"an object with the key {shown(key)}")
+        return self.at(key)
+
+    def at(self, key: str) -> Reader:
+        """Return the member `key` of an object; its value is ABSENT if the object has no such member."""
+        found = self.object().get(key, ABSENT)
+        return Reader(found, self.name, f"{self.path}{_step(key, bool(self.path))}", self.advice)
 
     def has(self, key: str) -> bool:
         """Return True if the object has the member `key` and its value is not null."""
@@ -172,18 +192,16 @@ class Reader:
         """Return the same reader if the object has no members other than `keys`. A misspelt key would otherwise be
         ignored. Raises InputError if this is not an object, or has a member that is not among `keys` (the error names
         the first)."""
-        if not isinstance(self.value, dict):
-            raise self.error("an object")
-        for key in self.value:
+        for key in self.object():
             if key not in keys:
-                raise self.error(f"keys among {', '.join(keys)} (not {shown(key)})", did_you_mean(str(key), keys, repr))
+                raise self.error(
+                    f"keys among {', '.join(keys)} (not {shown(key)})", did_you_mean(str(key), keys, shown)
+                )
         return self
 
     def members(self) -> Iterator[tuple[str, Reader]]:
         """Yield the key and the value of every member of an object."""
-        if not isinstance(self.value, dict):
-            raise self.error("an object")
-        for key in self.value:
+        for key in self.object():
             yield key, self.field(key)
 
     def items(self, length: int | None = None) -> Iterator[Reader]:
@@ -202,10 +220,10 @@ class Reader:
     def choice(self, make: Callable[[str], V], options: str) -> V:
         """Return `make` of the string here. `make` raises ValueError or KeyError for a string that is not one of
         `options`."""
-        try:
-            return make(self.text())
-        except (ValueError, KeyError):
-            raise self.error(f"one of {options}") from None
+        if isinstance(self.value, str):
+            with suppress(ValueError, KeyError):
+                return make(self.value)
+        raise self.error(f"one of {options}")
 
     def boolean(self) -> bool:
         """Return the value, which must be `true` or `false`."""

@@ -20,7 +20,7 @@ from hardsim.lang.vocabulary import is_name
 from hardsim.lang.words import check_propositions, unprintable
 from hardsim.network.columns import PositionFunction, UserPredicate, parse_column, real_value
 from hardsim.network.numbers import Mask, Rational
-from hardsim.network.reader import Reader
+from hardsim.network.reader import Reader, shown
 from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
@@ -86,7 +86,7 @@ def _members(
         raise data.error(unnamed)
     for name in data.value:
         if name not in names:
-            raise data.error(f"{named} (not {name!r})")
+            raise data.error(f"{named} (not {shown(name)})")
     return [(names[name], item) for name, item in data.members()]
 
 

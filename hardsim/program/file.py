@@ -118,7 +118,7 @@ def read_ahat(document: Reader) -> AhatFile:
     # Only a program compiled from a formula answers without a threshold.
     if program.threshold is None and sharpness is None:
         place = document if version == 1 else document.field("program")
-        raise place.error("an object with the key 'threshold'")
+        raise place.error('an object with the key "threshold"')
     blank = document.field("blank").text() if document.has("blank") else None
     if program.alphabet == (blank,):
         raise document.field("blank").error("a symbol of an alphabet with at least two symbols")

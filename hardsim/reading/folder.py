@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.network.dense import Network, RootScale
+from hardsim.network.reader import shown
 from hardsim.reading import huggingface, torch, tracr, transformerlens
 from hardsim.reading.readout import decide_text, input_text
-from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored, TakenSetting, shown
+from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored, TakenSetting
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,9 @@ def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
     for form in FORMATS:
         if form.fits(stored):
             return form.read(stored), form
-    kind = stored.config.get("model_type")
-    message = "its format is not known" if kind is None else f"model_type is {shown(kind)}, which is not supported"
     known = ", ".join(form.title for form in FORMATS)
     hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported formats: {known}.'
-    raise InputError(f"{stored.name}: {stored.config_name}: {message}", hint)
+    raise stored.settings.at("model_type").error("a format that is supported", hint)
 
 
 READOUT = ("tokens", "alphabet", "input", "at", "decide")

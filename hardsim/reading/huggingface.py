@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from hardsim.errors import InputError
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors
@@ -37,7 +36,7 @@ TELLING = {
 """The heads that are supported, by architecture, and a tensor that identifies each."""
 OTHERS = {
     BASE: "a base model without a head: it ends in hidden states, and has no outputs",
-    "GPT2PreTrainedModel": "which does not name the head of the network",
+    "GPT2PreTrainedModel": "a class that does not name the head of the network",
     "GPT2DoubleHeadsModel": "a model with two heads, which is not supported",
     "GPT2ForQuestionAnswering": "a model that marks answers in a text, which is not supported",
 }
@@ -157,7 +156,7 @@ def _sizes(settings: Settings) -> _Sizes:
 
     width, heads = size("n_embd", "hidden_size"), size("n_head", "num_attention_heads")
     if width % heads:
-        raise settings.error("n_head", f"a divisor of n_embd, {width},")
+        raise settings.at("n_head").error(f"a divisor of n_embd, {width}")
     rows = size("n_positions", "max_position_embeddings")
     settings.neutral("n_ctx", rows)
     vocabulary, hidden = settings.integer("vocab_size"), settings.integer("n_inner", 4 * width)
@@ -203,14 +202,14 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
     # The TensorFlow and Flax classes store the same networks.
     known = [str(name).removeprefix("TF").removeprefix("Flax") for name in names]
     if len(set(known)) > 1:
-        raise settings.error(key, "one architecture")
+        raise settings.at(key).error("one architecture")
     name = known[0] if known else ""
     if name in _HEADS:
         settings.take(key, name)
         return name
     if name in OTHERS:
-        message = f"{settings.where}: {key} is {name}, {OTHERS[name]}"
-        raise InputError(message, HEADLESS if name == BASE else f"Supported: {', '.join(_HEADS)}.")
+        hint = f"{name} is {OTHERS[name]}. {HEADLESS if name == BASE else ''}".strip()
+        raise settings.at(key).error(f"one of {', '.join(_HEADS)}", hint)
     if like := next((head for head in _HEADS if name.endswith(head.removeprefix("GPT2"))), None):
         settings.take(key, like, f"{settings.source}: {name}")  # a user's own class, named after its head
         return like
@@ -219,7 +218,7 @@ def _architecture(settings: Settings, weights: Tensors, start: str) -> str:
         found = LANGUAGE_MODEL  # a head tied to the embedding has no tensor, but then the body's tensors have a prefix
     if found is None:
         message = "no tensor of a head, and no architectures: this seems to be GPT2Model, " + OTHERS[BASE]
-        raise InputError(f"{settings.where}: {message}", HEADLESS)
+        raise settings.at(key).refusal(message, HEADLESS)
     settings.take(key, found, "the weights: the names of tensors")
     if name:
         settings.remarks.append(f"{key} is {name}, which is not a class of transformers: read as {found}")
@@ -279,7 +278,7 @@ def _labels(settings: Settings, count: int) -> Tokens:
     keys = list(map(str, range(count)))
     right = isinstance(named, dict) and named.keys() == set(keys) and all(isinstance(t, str) for t in named.values())
     if not right or len(set(named.values())) < count:
-        raise settings.error("id2label", f"an object with {count} different labels, by the outputs 0 to {count - 1},")
+        raise settings.at("id2label").error(f"an object with {count} different labels, by the outputs 0 to {count - 1}")
     return tuple(named[key] for key in keys)
 
 

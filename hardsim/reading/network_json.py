@@ -19,15 +19,7 @@ from hardsim.network import dense
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, read_encoding, require_encoding
-from hardsim.reading.readout import (
-    Wrong,
-    decide_text,
-    input_text,
-    plain_names,
-    readout_of,
-    require_alphabet,
-    require_tokens,
-)
+from hardsim.reading.readout import decide_text, input_text, listed_names, read_readout, require_tokens
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
@@ -69,7 +61,7 @@ def read_network_json(document: Reader) -> dense.Network:
     if document.has("outputs"):
         listed = _names(document.field("outputs"), size, "output")
         outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
-    readout = _readout(document, tokens, outputs)
+    readout = read_readout(document, tokens, outputs)
     return dense.Network(
         tokens=tokens,
         embedding=embedding,
@@ -276,35 +268,8 @@ def _positions(document: Reader, width: int, readout: dense.Readout) -> Any:
     return tuple(found)
 
 
-def _wrong(data: Reader) -> Wrong:
-    """Return a function that makes errors of `readout` with this place in the document."""
-    return lambda message, hint: data.refusal(message, hint)
-
-
-def _listed(data: Reader) -> list[dense.Token]:
-    """Read names of tokens or outputs: texts, numbers or truth values."""
-    found: list[dense.Token] = []
-    for item in data.items():
-        number = item.value if isinstance(item.value, str | bool) else item.number()
-        found += plain_names([number], _wrong(item))
-    return found
-
-
 def _names(data: Reader, count: int, what: str) -> tuple[dense.Token, ...]:
-    return require_tokens(_listed(data), count, _wrong(data), what)
-
-
-def _readout(document: Reader, tokens: tuple[dense.Token, ...], outputs: tuple[dense.Token, ...]) -> dense.Readout:
-    found = dense.Readout() if len(outputs) == 1 else dense.Readout(at="each", decide="argmax")
-    for key in ("input", "at", "decide"):
-        if document.has(key):
-            data = document.field(key)
-            how = {name: data.text() if name == key else None for name in ("input", "at", "decide")}
-            found = readout_of(**how, tokens=tokens, outputs=outputs, base=found, error=_wrong(data))
-    if document.has("alphabet"):
-        data = document.field("alphabet")
-        found = replace(found, alphabet=require_alphabet(_listed(data), tokens, _wrong(data)))
-    return found
+    return require_tokens(listed_names(data), count, data.refusal, what)
 
 
 # ---- writing ----

@@ -17,6 +17,7 @@ from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.pretty import shortened
 from hardsim.lang.vocabulary import brief
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
+from hardsim.network.reader import Reader
 
 Wrong = Callable[[str, str], InputError]
 """A function that makes the error from a message and a hint, and adds the place of the fault."""
@@ -61,6 +62,21 @@ def readout_of(
         where: Any = at
         found = replace(found, at=where)
     return found if decide is None else _deciding(decide, outputs, found, error)
+
+
+def read_readout(document: Reader, tokens: Sequence[Token], outputs: Sequence[Token]) -> Readout:
+    """Return the readout that a document states. By default a network with one output answers at the last position, and
+    any other with the largest output at each position."""
+    found = Readout() if len(outputs) == 1 else Readout(at="each", decide="argmax")
+    for key in ("input", "at", "decide"):
+        if document.has(key):
+            data = document.field(key)
+            how = {name: data.text() if name == key else None for name in ("input", "at", "decide")}
+            found = readout_of(**how, tokens=tokens, outputs=outputs, base=found, error=data.refusal)
+    if document.has("alphabet"):
+        data = document.field("alphabet")
+        found = replace(found, alphabet=require_alphabet(listed_names(data), tokens, data.refusal))
+    return found
 
 
 def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wrong) -> Readout:
@@ -141,6 +157,15 @@ def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[To
         return [float(value) if isinstance(value, Fraction) else value for value in values]
     except OverflowError:
         raise error("a number that names a token is too large", "Write the name as text.") from None
+
+
+def listed_names(data: Reader) -> list[Token]:
+    """Return the names of tokens or outputs in an array: texts, numbers or truth values."""
+    found: list[Token] = []
+    for item in data.items():
+        kept = isinstance(item.value, str | bool | Fraction)
+        found += plain_names([item.value if kept else item.number()], item.refusal)
+    return found
 
 
 def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int | Fraction:

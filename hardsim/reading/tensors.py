@@ -9,12 +9,11 @@ the configuration are Fractions.
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
-from hardsim.network.reader import read_json
+from hardsim.network.reader import Reader, exact_number, read_json, shown
 from hardsim.reading.readout import require_tokens
 from hardsim.reading.training import (
     ADAPTER_WEIGHTS,
@@ -50,10 +49,8 @@ WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pyt
 SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
 """Endings of the names of weight files."""
 VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
-SHOWN_DIGITS = 400
-"""The greatest number of digits, and the greatest power of ten, of a decimal in a configuration."""
-LARGEST_INTEGER = 2**53
-"""The largest integer of a configuration: no size of a network is larger."""
+LARGEST_SIZE = 10**9
+"""The largest size in a configuration: weights of a larger network would not be read."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
 DEFAULT_EPSILON = Fraction(1, 100_000)
 """The default epsilon of LayerNorm, which is added to a variance, in all of these libraries."""
@@ -87,7 +84,8 @@ class Stored:
     def settings(self) -> Settings:
         """The configuration as a Settings object. It is always the same object, so that it records which settings its
         reader used."""
-        return Settings(self.config, f"{self.name}: {self.config_name}", self.config_name)
+        hint = "Correct the configuration, or save the network again."
+        return Settings(Reader(self.config, f"{self.name}: {self.config_name}", advice=hint), self.config_name)
 
     @property
     def weights(self) -> Tensors:
@@ -238,10 +236,7 @@ def json_object(data: bytes, name: str) -> dict[str, Any]:
     Raises:
         InputError: if the text is not a JSON object, a key occurs twice, or a number is invalid or has too many digits.
     """
-    found = read_json(data, name, "Correct it, or save it again.", settings=True).value
-    if not isinstance(found, dict):
-        raise InputError(f"{name}: a JSON object is expected", 'It begins with "{" and holds settings by name.')
-    return found
+    return read_json(data, name, "Correct it, or save it again.", settings=True).object()
 
 
 # ---- weights ----
@@ -523,12 +518,10 @@ class TakenSetting:
 
 @dataclass
 class Settings:
-    """Settings by name, each of which a reader must understand. A null setting counts as absent, and a setting
-    without a default is required. Used settings are recorded with their sources, for `show`."""
+    """The settings of a configuration, each of which a reader must understand. A null setting counts as absent, and a
+    setting without a default is required. Used settings are recorded with their sources, for `show`."""
 
-    values: Mapping[str, Any]
-    where: str
-    """The name of the configuration in errors."""
+    document: Reader
     source: str = CONFIGS[0]
     """The file that states them."""
     library: str = "hardsim"
@@ -543,10 +536,9 @@ class Settings:
 
     def part(self, key: str) -> Settings:
         """Return an object inside the configuration; its used settings are recorded here."""
-        found = self.value(key)
-        if not isinstance(found, dict):
-            raise self.error(key, "an object")
-        return Settings(found, f"{self.where}: {key}", self.source, self.library, taken=self.taken)
+        place = self.at(key)
+        place.object()
+        return Settings(place, self.source, self.library, taken=self.taken)
 
     def take(self, key: str, value: Any, source: str | None = None) -> None:
         """Record a used setting: by default its source is the file, or the library where the file is silent."""
@@ -556,64 +548,60 @@ class Settings:
 
     def has(self, key: str) -> bool:
         """Return True if a setting is present and not null."""
-        return self.values.get(key) is not None
+        return self.document.has(key)
 
-    def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
-        """Return an integer from `least` to LARGEST_INTEGER, both included."""
-        found = self._get(key, default, f"an integer that is at least {least}", _is_integer)
-        if found < least:
-            raise self.error(key, f"an integer that is at least {least}")
-        if found > LARGEST_INTEGER:
-            raise self.error(key, f"an integer that is at most {LARGEST_INTEGER}")
-        return int(found)
-
-    def number(self, key: str, default: Fraction | None = None) -> Fraction:
-        """Return a number, an integer or a decimal, exactly as it is written."""
-        return Fraction(self._get(key, default, "a number", _is_number))
-
-    def epsilon(self, key: str, default: Fraction = DEFAULT_EPSILON) -> Fraction:
-        """Return the number that a norm adds to its variance; the default of all these libraries is 0.00001."""
-        found = self.number(key, default)
-        if found < 0:
-            raise self.error(key, "a number that is at least 0")
-        return found
-
-    def truth(self, key: str, default: bool | None = None) -> bool:
-        """Return a setting that is true or false."""
-        return bool(self._get(key, default, "true or false", lambda value: isinstance(value, bool)))
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """Return a setting that is text."""
-        return str(self._get(key, default, "text", lambda value: isinstance(value, str)))
-
-    def choice(self, key: str, options: Mapping[str, T], default: str | None = None) -> T:
-        """Return the value that `options` gives for the name in a setting. Raises InputError if the setting is not
-        text, or not among the options."""
-        expected = f"one of {', '.join(map(shown, options))}"
-        found = self._get(key, default, expected, lambda value: isinstance(value, str))
-        if found not in options:
-            raise self._unread(key, found, options)
-        return options[found]
-
-    def scale(self, key: str, width: int) -> RootScale:
-        """Return a positive number, exactly as it is written, or the value of a text such as "sqrt(d)", where d is the
-        width. Raises InputError if it is missing, or anything else."""
-        expected = 'a positive number or "sqrt(d)"'
-        found = self.value(key)
-        text = found.replace(" ", "").replace("(d)", f"({width})") if isinstance(found, str) else ""
-        scale = parse_scale(text)
-        if _is_number(found) and found > 0:
-            scale = RootScale(Fraction(found))
-        if scale is None:
-            raise self.error(key, expected)
-        exact = str(scale if scale.rational is None else scale.rational)
-        self.take(key, f"{found} = {exact}" if text and found != exact else found)
-        return scale
+    def at(self, key: str) -> Reader:
+        """Return the place of a setting, present or not, which is then used."""
+        self.used.add(key)
+        place = self.document.at(key)
+        return replace(place, advice=self.examples.get(key, place.advice))
 
     def value(self, key: str) -> Any:
         """Return the value of a setting, whatever its type; None if it is absent."""
         self.used.add(key)
-        return self.values.get(key)
+        return self.document.value.get(key)
+
+    def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
+        """Return an integer from `least` to LARGEST_SIZE, both included."""
+        return self._taken(key, default).integer(least, LARGEST_SIZE)
+
+    def number(self, key: str, default: Fraction | None = None) -> Fraction:
+        """Return a number, exactly as it is written."""
+        return Fraction(self._taken(key, default).number())
+
+    def epsilon(self, key: str, default: Fraction | None = DEFAULT_EPSILON) -> Fraction:
+        """Return the number that a norm adds to its variance; the default of all these libraries is 0.00001."""
+        found = self.number(key, default)
+        if found < 0:
+            raise self.at(key).error("a number that is at least 0")
+        return found
+
+    def truth(self, key: str, default: bool | None = None) -> bool:
+        """Return a setting that is true or false."""
+        return self._taken(key, default).boolean()
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a setting that is text."""
+        return self._taken(key, default).text()
+
+    def choice(self, key: str, options: Mapping[str, T], default: str | None = None) -> T:
+        """Return the value that `options` gives for the name in a setting. Raises InputError if the setting is not
+        among the options."""
+        return self._taken(key, default).choice(options.__getitem__, ", ".join(map(shown, options)))
+
+    def scale(self, key: str, width: int) -> RootScale:
+        """Return a positive number, exactly as it is written, or the value of a text such as "sqrt(d)", where d is the
+        width. Raises InputError if it is missing, or anything else."""
+        found = self.value(key)
+        text = found.replace(" ", "").replace("(d)", f"({width})") if isinstance(found, str) else ""
+        scale, number = parse_scale(text), exact_number(found)
+        if not text and number is not None and number > 0:
+            scale = RootScale(Fraction(number))
+        if scale is None:
+            raise self.at(key).error('a positive number or "sqrt(d)"')
+        exact = str(scale if scale.rational is None else scale.rational)
+        self.take(key, f"{found} = {exact}" if text and found != exact else found)
+        return scale
 
     def harmless(self, *keys: str) -> None:
         """Accept settings that do not affect what a network computes, whatever their values."""
@@ -624,50 +612,21 @@ class Settings:
         value."""
         found = self.value(key)
         if found is not None and not any(type(found) is type(value) and found == value for value in values):
-            raise self._unread(key, found, values)
+            raise self.at(key).error(" or ".join(map(shown, values or [None])), "Other values are not supported.")
 
     def done(self) -> None:
         """Raise InputError that names every setting that was not used, except those that are null or false, if there
         are any."""
-        given_keys = [key for key, value in self.values.items() if value is not None and value is not False]
-        if left := [key for key in given_keys if key not in self.used]:
+        given = {key: value for key, value in self.document.value.items() if value is not None and value is not False}
+        if left := [f"{key} ({shown(value)})" for key, value in given.items() if key not in self.used]:
             message = "settings that are" if len(left) > 1 else "a setting that is"
             hint = "If it does not affect what the network computes, remove it: no setting is ignored silently."
-            named = ", ".join(f"{key} ({shown(self.values[key])})" for key in left)
-            raise InputError(f"{self.where}: {message} not understood: {named}", hint)
+            raise self.document.refusal(f"{message} not understood: {', '.join(left)}", hint)
 
-    def error(self, key: str, expected: str) -> InputError:
-        """Return the error for a setting that is missing or wrong."""
-        hint = self.examples.get(key, "Correct the configuration, or save the network again.")
-        if key not in self.values:
-            return InputError(f"{self.where}: {key} is missing: {expected} is needed", hint)
-        return InputError(f"{self.where}: {key} is {shown(self.values[key])}: {expected} is needed", hint)
-
-    def _unread(self, key: str, found: Any, read: Iterable[Any]) -> InputError:
-        only = ", ".join(map(shown, read)) or "null"
-        return InputError(f"{self.where}: {key} is {shown(found)}, which is not supported", f"Expected: {only}.")
-
-    def _get(self, key: str, default: Any, expected: str, right: Callable[[Any], bool]) -> Any:
-        self.used.add(key)
-        found = self.values.get(key)
-        found = default if found is None else found
-        if found is None or not right(found):
-            raise self.error(key, expected)
-        self.take(key, found)
-        return found
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return _is_integer(value) or isinstance(value, Fraction)
-
-
-def shown(value: Any) -> str:
-    """Return a value of JSON as errors show it: in JSON notation, cut to 80 characters; a Fraction as a float."""
-    if isinstance(value, Fraction):
-        return repr(float(value)) if abs(value) < 10**300 else "a very large number"
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    def _taken(self, key: str, default: Any) -> Reader:
+        """Return the place of a setting, with the default if it is absent, and record it."""
+        place = self.at(key)
+        if not self.has(key) and default is not None:
+            place = replace(place, value=default)
+        self.take(key, place.value)
+        return place

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import Wrong, plain_names, readout_of, require_alphabet, require_tokens, stored_name
+from hardsim.reading.readout import listed_names, read_readout, require_tokens, stored_name
 from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 
 Tokens: TypeAlias = tuple[dense.Token, ...]
@@ -131,8 +131,9 @@ def _require_stated(settings: Settings) -> None:
     step."""
     missing = [key for key in STATED if not settings.has(key)]
     if len(missing) > 1:
-        message = f"{settings.where}: {', '.join(missing)} are missing: weights do not show them"
-        raise InputError(message, " ".join([*(ADVICE[key] for key in missing), "See docs/networks.md."]))
+        message = f"{', '.join(missing)} are missing: weights do not show them"
+        hint = " ".join([*(ADVICE[key] for key in missing), "See docs/networks.md."])
+        raise InputError(f"{settings.document.name}: {message}", hint)
 
 
 def _name(settings: Settings, weights: Tensors, key: str) -> str:
@@ -175,7 +176,7 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
         raise weights.error(f"the tensor {starts[0]}{FIRST} is not a matrix [3 d, d]", "Save the whole encoder.")
     heads = settings.integer("nhead")
     if width % heads:
-        raise settings.error("nhead", f"a divisor of the width {width} of the encoder")
+        raise settings.at("nhead").error(f"a divisor of the width {width} of the encoder")
     settings.neutral("d_model", width)
     settings.neutral("num_layers", len(starts))
     hidden = weights.shape(f"{starts[0]}linear1.weight")
@@ -209,10 +210,7 @@ def _kind(settings: Settings, key: str, biased: bool) -> Literal["layer", "rms"]
 
 def _epsilon(settings: Settings, key: str, norm: Literal["layer", "rms"]) -> Fraction:
     """Return the epsilon of a norm. It must be stated for RMSNorm, whose default depends on the number format."""
-    found = settings.epsilon(key) if norm == "layer" else settings.number(key)
-    if found < 0:
-        raise settings.error(key, "a number that is at least 0")
-    return found
+    return settings.epsilon(key) if norm == "layer" else settings.epsilon(key, None)
 
 
 def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
@@ -268,11 +266,11 @@ def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) 
         settings.neutral("final_norm_eps")
         return None
     if stated is None and not stored:
-        raise settings.error(key, '"layer", "rms" or "none"')
+        raise settings.at(key).error('"layer", "rms" or "none"')
     kind = _kind(settings, key, weights.has(f"{name}.bias"))
     if encoder.epsilon != DEFAULT_EPSILON and not settings.has("final_norm_eps"):
         # nn.Transformer passes its eps on to the norm at the end, nn.TransformerEncoder does not.
-        raise settings.error("final_norm_eps", "a number that is at least 0")
+        raise settings.at("final_norm_eps").error("a number that is at least 0")
     epsilon, width = _epsilon(settings, "final_norm_eps", kind), encoder.width
     return dense.Norm(kind, epsilon, weights.maybe(f"{name}.weight", width), weights.maybe(f"{name}.bias", width))
 
@@ -314,25 +312,18 @@ def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) ->
     return weights.maybe(beside, count) if unembedding.endswith(".weight") else None
 
 
-def _listed(settings: Settings, key: str) -> list[dense.Token]:
+def _listed(settings: Settings, key: str, count: int) -> Tokens:
     """Return the names of tokens, or of outputs, that the configuration lists."""
-    found = settings.value(key)
-    if not isinstance(found, list) or not all(isinstance(one, str | int | Fraction) for one in found):
-        raise settings.error(key, "an array of texts, numbers or truths")
-    return plain_names(found, _wrong(settings))
-
-
-def _wrong(settings: Settings) -> Wrong:
-    """Return a function that makes errors of `readout` with the name of the configuration."""
-    return lambda message, hint: InputError(f"{settings.where}: {message}", hint)
+    place = settings.at(key)
+    return require_tokens(listed_names(place), count, place.refusal, key[:-1])
 
 
 def _tokens(settings: Settings, stored: Stored, count: int) -> Tokens:
     if not settings.has("tokens"):
         return stored.tokens(count)
-    found = require_tokens(_listed(settings, "tokens"), count, _wrong(settings))
+    found = _listed(settings, "tokens", count)
     if stored.vocabulary is not None and stored.vocabulary != tuple(map(str, found)):
-        raise settings.error("tokens", "the names in the stored vocabulary, or only one of the two,")
+        raise settings.at("tokens").error("the names in the stored vocabulary, or only one of the two")
     return found
 
 
@@ -340,15 +331,10 @@ def _readout(settings: Settings, tokens: Tokens, count: int) -> tuple[Tokens, de
     """Return the names of the outputs, and the readout."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
-        listed = require_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
+        listed = _listed(settings, "outputs", count)
         outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
-    base = dense.Readout() if count == 1 else dense.Readout(at="each", decide="argmax")
-    how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
-    readout = readout_of(**how, tokens=tokens, outputs=outputs, base=base, error=_wrong(settings))
-    if settings.has("alphabet"):
-        symbols = require_alphabet(_listed(settings, "alphabet"), tokens, _wrong(settings))
-        readout = replace(readout, alphabet=symbols)
-    return outputs, readout
+    settings.harmless("input", "at", "decide", "alphabet")
+    return outputs, read_readout(settings.document, tokens, outputs)
 
 
 # ---- from Python ----

@@ -76,19 +76,17 @@ def read_tracr(stored: Stored) -> Network:
 
 def _map(encoder: Settings) -> tuple[Token, ...]:
     """Return the values that an encoder knows, in order of their numbers."""
-    pairs = encoder.value("map")
+    place = encoder.at("map")
+    pairs = place.value
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise encoder.error("map", "an array of pairs, a value and its number,")
+        raise place.error("an array of pairs, a value and its number")
     numbered = {number: value for value, number in pairs if isinstance(number, int)}
     values = [numbered.get(number) for number in range(len(pairs))]
     if len(numbered) < len(pairs) or not all(isinstance(value, str | int | Fraction) for value in values):
-        raise encoder.error("map", "values that are text, numbers or truths, numbered 0, 1, 2 and so on,")
+        raise place.error("values that are text, numbers or truths, numbered 0, 1, 2 and so on")
 
-    def wrong(message: str, hint: str) -> InputError:
-        return InputError(f"{encoder.where}: {message}", hint)
-
-    named = plain_names([value for value in values if isinstance(value, str | int | Fraction)], wrong)
-    return require_tokens(named, len(pairs), wrong)
+    named = plain_names([value for value in values if isinstance(value, str | int | Fraction)], place.refusal)
+    return require_tokens(named, len(pairs), place.refusal)
 
 
 def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
@@ -99,7 +97,7 @@ def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
     tokens = _map(encoder)
     encoder.done()
     if bos is not None and bos not in tokens:
-        raise settings.error("bos", "one of the tokens of input_encoder")
+        raise settings.at("bos").error("one of the tokens of input_encoder")
     return tokens, bos
 
 
@@ -111,9 +109,9 @@ def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) 
         return tuple(token for token in tokens if token not in (bos, PAD))
     by_name = {str(token): token for token in tokens}
     listed = vocabulary if isinstance(vocabulary, list) else []
-    plain = plain_names(listed, lambda message, hint: InputError(f"{settings.where}: vocab: {message}", hint))
+    plain = plain_names(listed, settings.at("vocab").refusal)
     if not plain or len(set(map(str, plain))) < len(plain) or not all(str(value) in by_name for value in plain):
-        raise settings.error("vocab", "some of the tokens of input_encoder, each once")
+        raise settings.at("vocab").error("some of the tokens of input_encoder, each once")
     return tuple(by_name[str(value)] for value in plain)
 
 
@@ -122,7 +120,7 @@ def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, b
     numerical."""
     labels = settings.value("residual_labels")
     if not isinstance(labels, list) or len(labels) != width or len(set(map(str, labels))) != width:
-        raise settings.error("residual_labels", f"a name for each of the {width} coordinates of token_embed/embeddings")
+        raise settings.at("residual_labels").error(f"a name for each of the {width} columns of token_embed/embeddings")
     label, encoder = settings.text("output_label"), settings.part("output_encoder")
     numerical = encoder.choice("class", {CATEGORICAL: False, NUMERICAL: True})
     if numerical:
@@ -133,7 +131,7 @@ def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, b
     unembedding = np.zeros((width, len(names)))
     for place, name in enumerate(names):
         if name not in labels:
-            raise settings.error("residual_labels", f"the coordinate {name} of the output")
+            raise settings.at("residual_labels").error(f"the coordinate {name} of the output")
         unembedding[labels.index(name), place] = 1.0
     return outputs, unembedding, numerical
 

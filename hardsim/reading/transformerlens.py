@@ -15,10 +15,9 @@ from fractions import Fraction
 from math import sqrt
 from typing import Literal, TypeAlias
 
-from hardsim.errors import InputError
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
-from hardsim.reading.tensors import Settings, Stored, Tensors, shown
+from hardsim.reading.tensors import Settings, Stored, Tensors
 
 ACTIVATIONS = {
     "relu": dense.Activation.RELU,
@@ -177,7 +176,7 @@ def _sizes(settings: Settings) -> _Sizes:
 
     width, key = settings.integer("d_model"), settings.integer("d_head")
     if width % key and settings.value("n_heads") in (None, -1):
-        raise settings.error("n_heads", "an integer that is at least 1")
+        raise settings.at("n_heads").error("an integer that is at least 1")
     vocabulary, hidden = settings.integer("d_vocab"), size("d_mlp", 4 * width)
     return _Sizes(
         vocabulary=vocabulary,
@@ -193,7 +192,7 @@ def _sizes(settings: Settings) -> _Sizes:
 
 def _norm_type(settings: Settings) -> NormType | None:
     """Return the norms of layers: None for null, and "LN" if the setting is absent."""
-    if "normalization_type" in settings.values and settings.value("normalization_type") is None:
+    if settings.at("normalization_type").value is None:
         settings.take("normalization_type", "null", settings.source)
         return None
     return settings.choice("normalization_type", NORMS, "LN")
@@ -218,7 +217,7 @@ def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> dens
         settings.neutral("scale_attn_by_inverse_layer_idx", False)  # version 4 accepts the setting but does not use it
     factor = Fraction(1, layer + 1) if inverse else Fraction(1)
     if stored != -1 and not 0 < stored < 10**300:
-        raise settings.error("attn_scale", "a positive number, or -1 for sqrt(d_head),")
+        raise settings.at("attn_scale").error("a positive number, or -1 for sqrt(d_head)")
     # By default the library writes the rounded sqrt(d_head) into its configuration.
     if stored == -1 or float(stored) == sqrt(sizes.key) or (names.native and not used):
         return dense.RootScale(factor, sizes.key if used or names.native else 1)
@@ -271,9 +270,8 @@ def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
     settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
     if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
         # The bridge names the layers of other models in the same way, but does not transpose their weights.
-        message = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
-        reason = f"{settings.where}: {message}"
-        raise InputError(reason, "Save that model itself with save_pretrained, and name its folder.")
+        hint = "The bridge holds a model of Hugging Face: save that itself with save_pretrained, and name its folder."
+        raise settings.at("architecture").error(NATIVE_ARCHITECTURE, hint)
     # With as many keys as heads there are no groups; only version 4 uses the same names for both.
     settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
     for key in OFF:

@@ -205,7 +205,7 @@ def test_keys_of_files_are_named(hardsim: Any, tmp_path: Path) -> None:
     text = (formulas_directory() / "same_ends.ahat.json").read_text(encoding="utf-8")
     path = written(tmp_path / "m.ahat.json", text.replace('"program"', '"programs"'))
     hardsim("words", path).refused(
-        "at the top level: expected keys among", "(not 'programs')", "did you mean 'program'?"
+        "at the top level: expected keys among", '(not "programs")', 'did you mean "program"?'
     )
     proof = tmp_path / "p.json"
     hardsim("prove", "since", "--max-n", "2", "--certificate", proof).exits(0)

@@ -350,7 +350,7 @@ def test_the_softmax_model_of_a_program(hardsim: Any, tmp_path: Path) -> None:
 # ---- what is wrong with a model ----
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    (some_a(format="other"), "format", "one of hardsim-model, hardsim-ahat, hardsim-network, found 'other'"),
+    (some_a(format="other"), "format", 'one of hardsim-model, hardsim-ahat, hardsim-network, found "other"'),
     (
         some_a(embedding={"shape": [2, 3], "entries": [[2, 0, "1"]]}),
         "embedding.entries[0][0]",

@@ -290,7 +290,9 @@ def test_a_network_without_its_scale_is_refused(
     monkeypatch.chdir(most.parent)
     stated(encoder, embedding_scale=None)
     first, *others = command
-    hardsim(first, encoder, *others).refused("config.json: embedding_scale is missing", '"embedding_scale": 1')
+    hardsim(first, encoder, *others).refused(
+        "config.json: at embedding_scale: expected a positive number", '"embedding_scale": 1'
+    )
 
 
 def test_outputs_of_a_scaled_embedding(hardsim: Cli, encoder: Path, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ HEAD: Place = ["layers", 1, "heads", 0]
 FIRST: Place = ["layers", 0, "heads", 0]
 LETTER: Place = ["letters", 0]
 NETWORK: list[tuple[Place, Any, str]] = [
-    (["layers"], ..., "expected an object with the key 'layers'"),
+    (["layers"], ..., 'expected an object with the key "layers"'),
     ([*FIRST, "mask"], "causal", "at layers[0].heads[0].mask: expected one of none, future, past"),
     ([*HEAD, "w_q", "shape"], [1, 2], "at layers[1].heads[0].w_q.shape: expected [any, "),
     ([*HEAD, "w_k", "entries", 0, 2], 0.5, "expected a rational as a string"),
@@ -119,7 +119,7 @@ NETWORK: list[tuple[Place, Any, str]] = [
     ([*HEAD, "w_k", "entries", 0, 1], 999, "expected an integer from 0 to "),
     ([*HEAD, "w_v", "entries", 0], [0, 1], "expected an array of 3, found [0, 1]"),
     (["layers", 0, "ffn", "b2"], ["0"], "at layers[0].ffn.b2: expected an array of "),
-    (["output"], "nowhere", "at output: expected one of the coordinates, found 'nowhere'"),
+    (["output"], "nowhere", 'at output: expected one of the coordinates, found "nowhere"'),
     (["alphabet"], [], "at alphabet: expected distinct symbols, at least one"),
     (["coordinates", 1], "1", "at coordinates: expected distinct names"),
     (["temperature"], "1/k", "'k'"),
@@ -128,7 +128,7 @@ NETWORK: list[tuple[Place, Any, str]] = [
 
 PROGRAM: list[tuple[Place, Any, str]] = [
     (["output"], "nowhere", "at output: expected a coordinate of the program"),
-    ([*HEAD, "values"], {"Y2.even": {"later": "1"}}, "expected coordinates that are known here (not 'lat"),
+    ([*HEAD, "values"], {"Y2.even": {"later": "1"}}, 'expected coordinates that are known here (not "lat'),
     ([*HEAD, "values"], {"Y2.even": []}, "expected an object from coordinates to rationals"),
     ([*HEAD, "values"], {"1": {}}, "expected the name of a new coordinate, not that of the constant 1"),
     ([*FIRST, "weighting"], "softmax", "expected one of average, leftmost, rightmost"),
@@ -159,7 +159,7 @@ PROGRAM: list[tuple[Place, Any, str]] = [
 ]
 
 VERSION_1: list[tuple[Place, Any, str]] = [
-    ([*HEAD, "value"], {"later": "1"}, "expected coordinates that are known here (not 'later')"),
+    ([*HEAD, "value"], {"later": "1"}, 'expected coordinates that are known here (not "later")'),
     ([*HEAD, "value"], [], "expected an object from coordinates to rationals"),
     ([*HEAD, "values"], {}, "at layers[1].heads[0]: expected keys among name, mask"),
     (["layers", 0, "clips", 0, "weight"], 2, "expected an integer from -1 to 1, found 2"),

@@ -343,8 +343,8 @@ def test_a_mistake_in_a_drawing_has_a_place(tmp_path: Path, text: str, place: st
         ({"transitions": {"1": {"a": "8"}}}, r"transitions\.1\.a", "expected a state of the list states"),
         ({"transitions": {"8": {}, "1": {"a": "1"}, "9": {"a": "1"}}}, r"transitions\.9", "expected a state"),
         ({"transitions": "none"}, "transitions", "expected an object"),
-        ({"transitions": [{"from": "1", "to": "2"}]}, r"transitions\[0\]", "an object with the key 'symbol'"),
-        ({"initial_state": None}, "initial_state", "expected a state as a string or an integer, found None"),
+        ({"transitions": [{"from": "1", "to": "2"}]}, r"transitions\[0\]", 'an object with the key "symbol"'),
+        ({"initial_state": None}, "initial_state", "expected a state as a string or an integer, found null"),
     ],
 )
 def test_a_mistake_in_a_table_has_a_place(tmp_path: Path, change: dict[str, object], place: str, message: str) -> None:
@@ -358,13 +358,13 @@ def test_a_mistake_in_a_table_has_a_place(tmp_path: Path, change: dict[str, obje
         (
             '"b": "1"',
             '"b": "1", "a": "1", "b": "2"',
-            r"x.json: at transitions.2: the key 'b' occurs twice in one object",
+            r"x.json: at transitions.2: the key \"b\" occurs twice in one object",
         ),
-        ('"1": {', '"2": {}, "1": {', "x.json: at transitions: the key '2' occurs twice in one object"),
+        ('"1": {', '"2": {}, "1": {', 'x.json: at transitions: the key "2" occurs twice in one object'),
         (
             '{"states"',
             '{"states": [], "states"',
-            "x.json: at the top level: the key 'states' occurs twice in one object",
+            'x.json: at the top level: the key "states" occurs twice in one object',
         ),
         ('"3": {}', '"3": {', "x.json:1:.*: error: not JSON: "),
     ],

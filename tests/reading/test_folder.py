@@ -14,9 +14,16 @@ from tests.support.model import network_of, read_folder
 
 
 def test_a_format_that_is_not_known_is_refused() -> None:
-    error = raised(InputError, network_of, Stored("here", {}, {"model_type": "bert"}), match='model_type is "bert"')
+    error = raised(
+        InputError, network_of, Stored("here", {}, {"model_type": "bert"}), match='at model_type: .*, found "bert"'
+    )
     assert all(form.title in error.hint for form in FORMATS)
-    raised(InputError, network_of, Stored("here", {}, {}), match="here: config.json: its format is not known")
+    raised(
+        InputError,
+        network_of,
+        Stored("here", {}, {}),
+        match="here: config.json: at model_type: expected a format that is supported, found nothing",
+    )
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))

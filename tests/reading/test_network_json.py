@@ -311,7 +311,7 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("layers.0.mlp.b_out", [1], "b_out: expected an array of 2"),
         ("layers.0.mlp.gate", [1], r"at layers\[0\].mlp: expected keys among"),
         ("layers.0.mlp", None, r"at layers\[0\].norm_2: expected null, since this layer has no mlp"),
-        ("layers.0.norms", None, r"norms: expected a string"),
+        ("layers.0.norms", None, r"norms: expected one of before, after, found null"),
         ("layers.0.norms", "around", "norms: expected one of before, after"),
         ("layers.0.norm_1.kind", "batch", "expected one of layer, rms"),
         ("layers.0.norm_1.epsilon", -1, "epsilon: expected a number that is at least 0"),
@@ -351,7 +351,7 @@ def test_matrices_by_entries_fit_into_memory_together() -> None:
 @pytest.mark.parametrize("key", ["format", "schema_version", "tokens", "embedding", "layers", "unembedding"])
 def test_what_must_be_there(key: str) -> None:
     document = {name: value for name, value in RICH.items() if name != key}
-    raised(InputError, read, document, match=f"expected an object with the key '{key}'")
+    raised(InputError, read, document, match=f'expected an object with the key "{key}"')
 
 
 def test_norms_without_their_step() -> None:

@@ -226,29 +226,59 @@ def tensor(name: str, *shape: int) -> Callable[[dict[str, Any], dict[str, Any]],
         (tensor("transformer/layer_1/attn/query/w", 8, 4), "here: a tensor that is not understood: transformer"),
         (tensor("transformer/layer_0/attn/key/w", 8, 5), "here: the tensor transformer/layer_0/attn/key/w has the"),
         (tensor("token_embed/embeddings", 4, 8), "here: the tensor token_embed/embeddings has the shape [4, 8]"),
-        (setting("config", "layer_norm", value=True), "here: meta.json: config: layer_norm is true, which is not"),
-        (setting("config", "activation", value="tanh"), "here: meta.json: config: activation is \"tanh\""),
-        (setting("config", "rotary", value=1), "here: meta.json: config: a setting that is not understood: rotary"),
+        (
+            setting("config", "layer_norm", value=True),
+            "here: meta.json: at config.layer_norm: expected false, found true",
+        ),
+        (
+            setting("config", "activation", value="tanh"),
+            'here: meta.json: at config.activation: expected one of "relu"',
+        ),
+        (setting("config", "rotary", value=1), "here: meta.json: at config: a setting that is not understood: rotary"),
         (setting("config", "num_heads", value=2), "here: the tensor transformer/layer_0/attn/query/w has the shape"),
-        (setting("extra", value=1), "here: meta.json: a setting that is not understood: extra"),
-        (setting("residual_labels", value=["one"]), "here: meta.json: residual_labels is"),
-        (setting("output_label", value="other"), "here: meta.json: residual_labels is"),
-        (setting("output_encoder", "class", value="Other"), "here: meta.json: output_encoder: class is \"Other\""),
-        (setting("output_encoder", "map", value=[[False, 0], [True, 2]]), "here: meta.json: output_encoder: map is"),
-        (setting("input_encoder", "class", value="NumericalEncoder"), "here: meta.json: input_encoder: class is"),
-        (setting("bos", value="none"), "here: meta.json: bos is \"none\": one of the tokens of input_encoder"),
-        (setting("vocab", value=[3]), "here: meta.json: vocab is [3]: some of the tokens of input_encoder, each once"),
-        (setting("vocab", value=True), "here: meta.json: vocab is true: some of the tokens"),
-        (setting("vocab", value=[1, 1]), "here: meta.json: vocab is [1, 1]: some of the tokens"),
-        (setting("vocab", value=[Fraction(10**399)]), "here: meta.json: vocab: a number that names a token is too"),
+        (setting("extra", value=1), "here: meta.json: at the top level: a setting that is not understood: extra"),
+        (
+            setting("residual_labels", value=["one"]),
+            "here: meta.json: at residual_labels: expected a name for each of the",
+        ),
+        (setting("output_label", value="other"), "here: meta.json: at residual_labels: expected the coordinate other"),
+        (
+            setting("output_encoder", "class", value="Other"),
+            'here: meta.json: at output_encoder.class: expected one of "CategoricalEncoder"',
+        ),
+        (
+            setting("output_encoder", "map", value=[[False, 0], [True, 2]]),
+            "here: meta.json: at output_encoder.map: expected values that are",
+        ),
+        (
+            setting("input_encoder", "class", value="NumericalEncoder"),
+            "here: meta.json: at input_encoder.class: expected",
+        ),
+        (
+            setting("bos", value="none"),
+            'here: meta.json: at bos: expected one of the tokens of input_encoder, found "none"',
+        ),
+        (
+            setting("vocab", value=[3]),
+            "here: meta.json: at vocab: expected some of the tokens of input_encoder, each once, found [3]",
+        ),
+        (
+            setting("vocab", value=True),
+            "here: meta.json: at vocab: expected some of the tokens of input_encoder, each once, found true",
+        ),
+        (
+            setting("vocab", value=[1, 1]),
+            "here: meta.json: at vocab: expected some of the tokens of input_encoder, each once, found [1, 1]",
+        ),
+        (setting("vocab", value=[Fraction(10**399)]), "here: meta.json: at vocab: a number that names a token is too"),
         (
             setting("input_encoder", "map", value=[[Fraction(10**399), 0]]),
-            "here: meta.json: input_encoder: a number that names a token is too large",
+            "here: meta.json: at input_encoder.map: a number that names a token is too large",
         ),
         (tensor("pos_embed/embeddings", 0, 8), "here: the tensor pos_embed/embeddings has the shape [0, 8]: it holds"),
-        (setting("config", value=3), "here: meta.json: config is 3: an object is needed"),
+        (setting("config", value=3), "here: meta.json: at config: expected an object, found 3"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_understood_is_refused(change: Any, message: str) -> None:
     assert raised(InputError, lambda: network_of(stored(change))).message.startswith(message)
 

@@ -95,7 +95,10 @@ def test_scores_may_be_divided_by_the_number_of_the_layer() -> None:
     assert later == [RootScale(Fraction(1), 2), RootScale(Fraction(1, 2), 2)]
     assert scales(stored(scale_attn_by_inverse_layer_idx=True, attn_scale=4))[1] == RootScale(Fraction(1, 8))
     for name in NATIVE:  # there the library ignores the setting
-        refused(stored(name, scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx is true")
+        refused(
+            stored(name, scale_attn_by_inverse_layer_idx=True),
+            "at scale_attn_by_inverse_layer_idx: expected false, found true",
+        )
 
 
 def test_parts_of_a_network() -> None:
@@ -189,42 +192,51 @@ def test_which_folders_are_recognised() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"positional_embedding_type": "rotary"}, 'positional_embedding_type is "rotary", which is not supported'),
-        ({"positional_embedding_type": "shortformer"}, 'positional_embedding_type is "shortformer"'),
-        ({"positional_embedding_type": "alibi"}, 'positional_embedding_type is "alibi"'),
-        ({"attention_dir": "backwards"}, 'attention_dir is "backwards", which is not supported'),
-        ({"normalization_type": "Batch"}, 'normalization_type is "Batch", which is not supported'),
-        ({"act_fn": "solu"}, 'act_fn is "solu", which is not supported'),
-        ({"act_fn": "solu_ln"}, 'act_fn is "solu_ln", which is not supported'),
-        ({"act_fn": "gelu_fast"}, 'act_fn is "gelu_fast", which is not supported'),
-        ({"act_fn": None}, 'act_fn is null: one of "relu", "gelu", .* is needed'),
-        ({"use_local_attn": True, "window_size": 3}, "use_local_attn is true, which is not supported"),
-        ({"parallel_attn_mlp": True}, "parallel_attn_mlp is true, which is not supported"),
-        ({"gated_mlp": True}, "gated_mlp is true, which is not supported"),
-        ({"use_normalization_before_and_after": True}, "use_normalization_before_and_after is true"),
-        ({"post_embedding_ln": True}, "post_embedding_ln is true, which is not supported"),
-        ({"use_qk_norm": True}, "use_qk_norm is true, which is not supported"),
-        ({"load_in_4bit": True}, "load_in_4bit is true, which is not supported"),
-        ({"rmsnorm_uses_offset": True}, "rmsnorm_uses_offset is true, which is not supported"),
-        ({"use_attention_sinks": True}, "use_attention_sinks is true, which is not supported"),
-        ({"use_logn_attn": True}, "use_logn_attn is true, which is not supported"),
-        ({"scale_embedding": True}, "scale_embedding is true, which is not supported"),
-        ({"n_key_value_heads": 1}, "n_key_value_heads is 1, which is not supported"),
+        ({"positional_embedding_type": "rotary"}, 'at positional_embedding_type: expected .*, found "rotary"'),
+        (
+            {"positional_embedding_type": "shortformer"},
+            'at positional_embedding_type: expected one of "standard", found "shortformer"',
+        ),
+        ({"positional_embedding_type": "alibi"}, 'at positional_embedding_type: expected .*, found "alibi"'),
+        ({"attention_dir": "backwards"}, 'at attention_dir: expected .*, found "backwards"'),
+        ({"normalization_type": "Batch"}, 'at normalization_type: expected .*, found "Batch"'),
+        ({"act_fn": "solu"}, 'at act_fn: expected .*, found "solu"'),
+        ({"act_fn": "solu_ln"}, 'at act_fn: expected .*, found "solu_ln"'),
+        ({"act_fn": "gelu_fast"}, 'at act_fn: expected .*, found "gelu_fast"'),
+        ({"act_fn": None}, 'at act_fn: expected one of "relu", "gelu", .*, found null'),
+        ({"use_local_attn": True, "window_size": 3}, "at use_local_attn: expected .*, found true"),
+        ({"parallel_attn_mlp": True}, "at parallel_attn_mlp: expected .*, found true"),
+        ({"gated_mlp": True}, "at gated_mlp: expected .*, found true"),
+        (
+            {"use_normalization_before_and_after": True},
+            "at use_normalization_before_and_after: expected false, found true",
+        ),
+        ({"post_embedding_ln": True}, "at post_embedding_ln: expected .*, found true"),
+        ({"use_qk_norm": True}, "at use_qk_norm: expected .*, found true"),
+        ({"load_in_4bit": True}, "at load_in_4bit: expected .*, found true"),
+        ({"rmsnorm_uses_offset": True}, "at rmsnorm_uses_offset: expected .*, found true"),
+        ({"use_attention_sinks": True}, "at use_attention_sinks: expected .*, found true"),
+        ({"use_logn_attn": True}, "at use_logn_attn: expected .*, found true"),
+        ({"scale_embedding": True}, "at scale_embedding: expected .*, found true"),
+        ({"n_key_value_heads": 1}, "at n_key_value_heads: expected .*, found 1"),
         ({"num_experts": 2, "experts_per_token": 1}, r"not understood: num_experts \(2\), experts_per_token \(1\)"),
         ({"clip_qkv": 8}, r"a setting that is not understood: clip_qkv \(8\)"),
         ({"rope_scaling": {"factor": 2}}, "a setting that is not understood: rope_scaling"),
         ({"relative_attention_num_buckets": 4}, "not understood: relative_attention_num_buckets"),
-        ({"attn_scores_soft_cap": Fraction(5)}, r"attn_scores_soft_cap is 5\.0, which is not supported"),
-        ({"output_logits_soft_cap": 30}, "output_logits_soft_cap is 30, which is not supported"),
-        ({"architecture": "GPT2LMHeadModel"}, 'architecture is "GPT2LMHeadModel", a model of Hugging Face'),
-        ({"attn_scale": 0}, "attn_scale is 0: a positive number"),
-        ({"attn_scale": Fraction(-2)}, r"attn_scale is -2\.0: a positive number"),
-        ({"attn_scale": "sqrt"}, 'attn_scale is "sqrt": a number'),
-        ({"eps": Fraction(-1, 10)}, r"eps is -0\.1: a number that is at least 0"),
-        ({"d_model": None}, "d_model is null: an integer that is at least 1 is needed"),
-        ({"n_heads": -1, "d_head": 4}, "n_heads is -1: an integer that is at least 1"),
+        ({"attn_scores_soft_cap": Fraction(5)}, r"at attn_scores_soft_cap: expected .*, found 5\.0"),
+        ({"output_logits_soft_cap": 30}, "at output_logits_soft_cap: expected .*, found 30"),
+        (
+            {"architecture": "GPT2LMHeadModel"},
+            'at architecture: expected TransformerLensNative, found "GPT2LMHeadModel"',
+        ),
+        ({"attn_scale": 0}, "at attn_scale: expected a positive number.*, found 0"),
+        ({"attn_scale": Fraction(-2)}, r"at attn_scale: expected a positive number.*, found -2\.0"),
+        ({"attn_scale": "sqrt"}, 'at attn_scale: expected a number.*, found "sqrt"'),
+        ({"eps": Fraction(-1, 10)}, r"at eps: expected a number that is at least 0.*, found -0\.1"),
+        ({"d_model": None}, "at d_model: expected an integer from 1 to 1000000000, found null"),
+        ({"n_heads": -1, "d_head": 4}, "at n_heads: expected an integer that is at least 1, found -1"),
         ({"n_heads": 3, "n_key_value_heads": None}, r"attn\.(W_Q|q\.weight) has the shape .*, not .*"),
-        ({"d_vocab": -1}, "d_vocab is -1: an integer that is at least 1"),
+        ({"d_vocab": -1}, "at d_vocab: expected an integer from 1 to 1000000000.*, found -1"),
         ({"d_vocab": 6}, r"\(d_vocab, d_model\)"),
         ({"n_ctx": 12}, r"\[10, 6\], not \[12, 6\] \(n_ctx, d_model\)|not the causal mask of 12"),
         ({"d_mlp": 8}, r"has the shape .*7.*, not .*8"),
@@ -241,7 +253,7 @@ def test_settings_are_refused(name: str, settings: dict[str, Any], said: str) ->
 
 @pytest.mark.parametrize("key", ["d_model", "d_head", "n_layers", "n_ctx", "d_vocab", "act_fn"])
 def test_a_missing_setting_is_named(key: str) -> None:
-    refused(without(stored(), key), f"config.json: {key} is missing: .* is needed")
+    refused(without(stored(), key), f"config.json: at {key}: expected .*, found nothing")
 
 
 @pytest.mark.parametrize("name", ["hooked", "hooked-rms", "hooked-attention", *NATIVE])
@@ -261,4 +273,4 @@ def test_as_many_keys_as_heads_are_no_groups() -> None:
     for name in NATIVE:
         ids, expected = library_outputs(name)[-1]
         assert difference(read_transformerlens(stored(name, n_key_value_heads=2)), ids, expected) < 1e-5
-    refused(stored(n_key_value_heads=2), "n_key_value_heads is 2, which is not supported")
+    refused(stored(n_key_value_heads=2), "at n_key_value_heads: expected .*, found 2")

@@ -274,6 +274,6 @@ def test_other_files(compiled: dict[str, bytes], tmp_path: Path) -> None:
     cut = {**compiled, WEIGHTS: compiled[WEIGHTS][:-1]}
     assert "not a whole safetensors file" in refused(tmp_path / "cut", cut)
     twice = compiled[CONFIG].replace(b'"version"', b'"title": "", "version"', 1)
-    assert "'title' occurs twice" in refused(tmp_path / "twice", {**compiled, CONFIG: twice})
+    assert '"title" occurs twice' in refused(tmp_path / "twice", {**compiled, CONFIG: twice})
     half = {**compiled, CONFIG: compiled[CONFIG][:500]}
     assert "error: not JSON: " in refused(tmp_path / "half", half)

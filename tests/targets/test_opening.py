@@ -172,10 +172,10 @@ def a_table(document: dict[str, Any]) -> dict[str, Any]:
 DAMAGES: list[tuple[Any, str]] = [
     (
         lambda d: d.update(format="other"),
-        "at format: expected one of hardsim-model, hardsim-ahat, hardsim-network, found 'other'",
+        'at format: expected one of hardsim-model, hardsim-ahat, hardsim-network, found "other"',
     ),
     (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 2, found 99"),
-    (lambda d: d.pop("model"), "expected an object with the key 'model'"),
+    (lambda d: d.pop("model"), 'expected an object with the key "model"'),
     (lambda d: d["source"].update(text="alphabet: a b\nF"), "(source):2:2: error:"),
     (
         lambda d: d["source"].update(text="alphabet: a c\nF a"),
@@ -206,10 +206,10 @@ DAMAGES: list[tuple[Any, str]] = [
     (lambda d: d["model"].update(scale="2"), "at model: expected keys among alphabet"),
     (lambda d: head_of(d).update(hardmax="leftmost"), "expected keys among name, mask, weighting, w_q, w_k, w_v"),
     (lambda d: head_of(d).update(gap="1"), "expected keys among name, mask, weighting, w_q, w_k, w_v"),
-    (lambda d: head_of(d).update(weighting="rightmost"), "weighting: expected one of softmax, found 'rightmost'"),
-    (lambda d: d["model"].update(weighting="average"), "at model.weighting: expected one of softmax, found 'average'"),
-    (lambda d: d["model"].pop("weighting"), "expected an object with the key 'weighting'"),
-    (lambda d: d["model"].pop("temperature"), "at model: expected an object with the key 'temperature'"),
+    (lambda d: head_of(d).update(weighting="rightmost"), 'weighting: expected one of softmax, found "rightmost"'),
+    (lambda d: d["model"].update(weighting="average"), 'at model.weighting: expected one of softmax, found "average"'),
+    (lambda d: d["model"].pop("weighting"), 'expected an object with the key "weighting"'),
+    (lambda d: d["model"].pop("temperature"), 'at model: expected an object with the key "temperature"'),
 ]
 
 
@@ -217,7 +217,7 @@ COUNTING_DAMAGES: list[tuple[Any, str]] = [
     (lambda d: d["source"].update(text=d["source"]["text"].replace("MID", "OTHER")), "unknown name 'MID'"),
     (lambda d: a_table(d).update(kind="guess"), "expected one of uniform, nearest, lookup, table, sign, sign-ramp"),
     (lambda d: a_table(d).update(decay="1/x"), "decay"),
-    (lambda d: a_table(d).pop("coefficients"), "'coefficients'"),
+    (lambda d: a_table(d).pop("coefficients"), '"coefficients"'),
     (lambda d: a_table(d).update(coefficients="many"), "coefficients"),
     (lambda d: a_table(d).update(coefficients="3/2"), "coefficients: expected a positive integer"),
     (lambda d: a_table(d).update(coefficients="0"), "coefficients: expected a positive integer"),
