@@ -416,9 +416,9 @@ def test_a_filler_must_hide() -> None:
 
 
 def test_settings_are_typed() -> None:
-    found = settings(i=3, n=Fraction(1, 3), t=True, s="x", z=0, nothing=None)
+    found = settings(i=3, n=Fraction(1, 3), r="1/3", t=True, s="x", z=0, nothing=None)
     assert found.integer("i") == 3
-    assert found.number("n") == Fraction(1, 3)
+    assert found.number("n") == found.number("r") == Fraction(1, 3)
     assert found.number("i") == 3
     assert found.truth("t") is True
     assert found.text("s") == "x"
@@ -441,6 +441,7 @@ def test_settings_are_typed() -> None:
         (lambda s: s.integer("t"), "at t: expected an integer.*, found true"),
         (lambda s: s.integer("n"), r"at n: expected an integer.*, found 0\.5"),
         (lambda s: s.number("s"), 'at s: expected a number.*, found "x"'),
+        (lambda s: s.number("c"), r'at c: expected a number.*, found "\\u202e"'),
         (lambda s: s.truth("z"), "at z: expected true or false.*, found 0"),
         (lambda s: s.text("z"), "at z: expected a string.*, found 0"),
         (lambda s: s.choice("s", {"y": 1}), 'at s: expected one of "y", found "x"'),
@@ -450,7 +451,7 @@ def test_settings_are_typed() -> None:
     ],
 )
 def test_wrong_settings_are_refused(ask: Any, said: str) -> None:
-    found = settings(z=0, t=True, n=Fraction(1, 2), s="x", nothing=None, large=10**4000)
+    found = settings(z=0, t=True, n=Fraction(1, 2), s="x", c="\u202e", nothing=None, large=10**4000)
     assert raised(InputError, ask, found, match=f"here: config.json: {said}").hint
 
 
