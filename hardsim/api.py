@@ -1053,6 +1053,7 @@ def _length(n: int) -> int:
 def equivalent(
     a: Model | str | os.PathLike[str],
     b: Model | str | os.PathLike[str],
+    *,
     alphabet: str | Sequence[str] | None = None,
     props: str | Sequence[str] | None = None,
     **options: Any,

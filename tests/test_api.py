@@ -1049,7 +1049,7 @@ def test_equivalent_compares_whatever_can_be_opened() -> None:
     different = hardsim.equivalent(hardsim.load("since"), "O b")
     assert (different.same, different.proved, different.word) == (False, False, ("b", "c"))
     assert hardsim.equivalent("O b", SHIPPED / "since.ltl").word == ("b", "c")
-    assert hardsim.equivalent("O a", "H a", "a b").word == ("a", "b")
+    assert hardsim.equivalent("O a", "H a", alphabet="a b").word == ("a", "b")
     assert hardsim.equivalent("O p", "p | Y O p", props="p q").proved
     assert hardsim.equivalent("tomita_4", "tomita_4.re").proved
     counting = hardsim.equivalent("majority", "majority", max_n=3)

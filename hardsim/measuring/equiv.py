@@ -336,6 +336,9 @@ class _Words:
         if not self.lengths:
             return Verdict.UNDECIDED, "no word was tried"
         tried = words_tried(self.lengths, self.options.max_n)
+        if not any(length.accepted for length in self.lengths):
+            # Agreement says little then, and is easily taken for more.
+            tried = f"{tried}, of which {'the first' if self.included else 'each'} accepts none"
         return Verdict.CERTIFIED, f"{_agreement(self.included)} {tried}; longer words are open: {self.reason}"
 
 

@@ -306,3 +306,12 @@ def test_conjunctions_are_compared_part_by_part(monkeypatch: pytest.MonkeyPatch)
 def test_a_part_without_an_automaton_proves_nothing() -> None:
     one = formula(f"a S b & {ALWAYS}")
     assert compare(one, formula(f"{ALWAYS} & a S b"), CheckOptions(max_n=4)).verdict is Verdict.CERTIFIED
+
+
+def test_agreement_on_words_that_neither_accepts_says_so() -> None:
+    """Neither formula is true before length 10; they differ there."""
+    one, other = (counting(f"len >= 10 & {symbol}") for symbol in "ab")
+    result = compare(one, other, CheckOptions(max_n=4))
+    assert result.reach.startswith("they are the same on all 30 words up to length 4, of which each accepts none; ")
+    within = compare(one, other, CheckOptions(max_n=4), included=True)
+    assert ", of which the first accepts none; longer words are open: " in within.reach
