@@ -205,8 +205,8 @@ Examples:
 
 WORDS = """Print the accepted words up to a length, one a line, shortest first.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, or a
-shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), an automaton (.dot, .jff, .json), a
+model (.json), a directory, or a shipped name; there may be several.
 
 Words of one length are in the order of the alphabet. --by selects whose answer counts: the formula's semantics
 (oracle), hard attention (hard), or the softmax network (soft, whose output must be exactly 1). The words of a regular
@@ -224,11 +224,12 @@ Examples:
 
 EQUIV = """Compare formulas, programs or regular expressions with the first one.
 
-Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a regular expression (.re), or a shipped
-name; -e gives a formula instead, which comes after the files. Two or more are needed, over the same symbols.
+Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a regular expression (.re), an automaton
+(.dot, .jff, .json), or a shipped name; -e gives a formula instead, which comes after the files. Two or more are needed,
+over the same symbols.
 
-No network is made: the meanings of the files are compared. Regular expressions, and formulas without comparisons of
-counts, have automata, whose comparison decides every length. If those of conjunctions are too large (10,000 states, or
+No network is made: the meanings of the files are compared. Where both have an automaton (comparisons of two counts have
+none) their comparison decides every length. If those of conjunctions are too large (10,000 states, or
 about ten seconds), each part is compared with the parts of the other. Otherwise, and where that proves nothing, every
 word of each length up to --max-n is tried where there are at most --exhaustive; of longer lengths structured words,
 words of either language and their neighbours, random words, and the examples of both files. The report states up to
@@ -259,8 +260,8 @@ Examples:
 
 CLASSIFY = """Show the published classes of a language, with transformers of each.
 
-FILE is a formula (.ltl, .cr), an expression (.re), a specification (.spec) or a shipped name; with --against also a
-program, model or network.
+FILE is a formula (.ltl, .cr), an expression (.re), an automaton (.dot, .jff), a specification (.spec) or a shipped
+name; with --against also a program, model or network.
 
 The language must be regular: there is no automaton for comparisons of two counts, say (exit code 3). The report lists
 the sizes of the minimal automaton and of its monoid, and for each class whether the language is in it. For each class

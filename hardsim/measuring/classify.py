@@ -88,7 +88,7 @@ class ClassifyResult(Record):
 
 def class_names(result: ClassifyResult) -> str:
     """Return the smallest classes that a language is in, and those that were not decided, as text."""
-    found = " and ".join(one.name for one in result.smallest) or "no class was decided"
+    found = " and ".join(one.name for one in result.smallest) or "in no class that was decided"
     names = [one.name for one in result.classification.classes if one.holds is None]
     return found + (f"; not decided: {', '.join(names)}" if names else "")
 
