@@ -260,8 +260,8 @@ Examples:
 
 CLASSIFY = """Show the published classes of a language, with transformers of each.
 
-FILE is a formula (.ltl, .cr), an expression (.re), an automaton (.dot, .jff), a .spec file or a shipped name; with
---against also a program, model or network.
+FILE is a formula (.ltl, .cr), expression (.re), automaton (.dot, .jff), .spec file or shipped name; with --against
+also a program, model or network.
 
 The language must be regular: there is no automaton for comparisons of two counts, say (exit code 3). The report lists
 the sizes of the minimal automaton and of its monoid, and for each class whether the language is in it. For each class
