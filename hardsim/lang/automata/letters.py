@@ -6,6 +6,7 @@ of propositions by a decision diagram; no sets are listed.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,44 +26,44 @@ k stands for the letter k."""
 
 
 @dataclass(frozen=True)
-class Partition:
+class Partition(ABC):
     """A partition of an alphabet into letters, numbered in the order in which their first symbols occur in the
     alphabet."""
 
     alphabet: Alphabet
 
-    @cached_property
+    @property
+    @abstractmethod
     def firsts(self) -> tuple[int, ...]:
         """The alphabet number of the first symbol of each letter."""
-        raise NotImplementedError
 
-    @cached_property
+    @property
+    @abstractmethod
     def sizes(self) -> tuple[int, ...]:
         """The number of symbols of each letter."""
-        raise NotImplementedError
 
+    @abstractmethod
     def letter(self, number: int) -> int:
         """Return the letter of the symbol that has the given number in the alphabet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def name(self, letter: int) -> str:
         """Return a text for a letter, for tables and drawings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drawn(self, letter: int, rng: Random) -> str:
         """Draw a symbol of a letter, uniformly at random."""
-        raise NotImplementedError
 
+    @abstractmethod
     def common(self, other: Partition) -> tuple[Partition, list[tuple[int, int]]]:
         """Return the coarsest letters over this alphabet that distinguish all symbols that either partition
         distinguishes, and for each the pair of its letters in the two. The alphabets must have the same symbols, in any
         order. Raises Undecided if that would need a list of too many sets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def over(self, alphabet: Alphabet) -> tuple[Partition, list[int]]:
         """Return letters over an alphabet with the same symbols, perhaps in another order or, for sets, in another
         spelling; and for each its letter here."""
-        raise NotImplementedError
 
     @cached_property
     def _numbers(self) -> Numbering:
@@ -208,8 +209,8 @@ class SetClasses(Partition):
             best: dict[int, int] = {}
             for choice, child in enumerate(children):
                 for letter, number in (found[child] if child >= 0 else {-1 - child: 0}).items():
-                    best[letter] = min(best.get(letter, number + choice * self._sets.strides[part]),
-                                       number + choice * self._sets.strides[part])  # fmt: skip
+                    sum_here = number + choice * self._sets.strides[part]
+                    best[letter] = min(best.get(letter, sum_here), sum_here)
             found.append(best)
         return found
 

@@ -6,7 +6,8 @@ Write `p v` for the state that a word v leads to from p. All states below are st
   lead to p and q for all k.
 - *R-trivial before the last symbol*: two states on one cycle have the same successors. (The language of the words w
   with w a in L has the same moves; its minimal automaton merges the states that no word ending in a distinguishes. So
-  all these languages are R-trivial if and only if no two states on one cycle are told apart by a non-empty word.)
+  all these languages are R-trivial if and only if no non-empty word is accepted from one of two states on one cycle
+  and rejected from the other.)
 - *DA*: there are no two states `p != q` and words v and w with `p v = p`, `q v = q` and `p w = q`, where every symbol
   of w occurs in v. Such words give `v^n w v^n != v^n` for every n. Conversely, if `e = (x y z)^n` is idempotent and
   `e y e != e`, then `v = (x y z)^n`, `w = y v`, and some p = s e and q = s e y e are such states.
