@@ -1,0 +1,257 @@
+"""Affine enclosures of vectors, batched, and their way through the parts of a layer after attention.
+
+An `Affine` stands for all vectors `c + z L + r` with z in [-1, 1]^m and |r| <= e in each coordinate. Each operation
+returns a form that encloses the true (real) result of every vector of its argument, for the same z. What is not affine
+is replaced by an affine function near it and a remainder; every remainder is bounded.
+
+Rounding. A coefficient that is computed here is a sum of at most DEEPEST products of numbers that are themselves
+results of a few operations, so its error is at most ROUND times the sum of the absolute values of its terms (gamma_k
+of `run.enclosure`, with room to spare). Each operation adds ROUND times that sum to e, and enlarges e by GROW, which
+covers the rounding of e itself. Infinite and NaN remainders decide nothing: the caller compares with finite bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from hardsim.network.dense import Activation, Dense, Mlp, Norm
+from hardsim.run.dense_float import Vectors, activate, enclosed
+from hardsim.run.enclosure import ETA, GROW, Floats, U, rounded
+
+DEEPEST = 2**11
+"""Greatest number of terms of a sum: dimensions and widths beyond it are refused."""
+ROUND = 2.0**-40
+"""A bound of the relative error of sums of at most DEEPEST products, 2^11 u = 2^-42, with a few operations more."""
+SAMPLES = 17
+"""The number of points at which an activation is computed to bound its distance from a chord."""
+CURVATURE = {Activation.RELU: 0.0, Activation.SILU: 0.501, Activation.GELU: 0.799, Activation.GELU_NEW: 0.82}
+"""For each activation a bound of its second derivative, in size (relu is treated by its kink)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A batch of affine enclosures: `c` (N, d), `slopes` (N, m, d) and `e` (N, d), see the module."""
+
+    c: Floats
+    slopes: Floats
+    e: Floats
+
+    @property
+    def spread(self) -> Floats:
+        """The greatest distance of a vector from `c`, without `e`, by coordinate."""
+        found: Floats = np.abs(self.slopes).sum(axis=1)
+        return found
+
+    @property
+    def size(self) -> Floats:
+        """A bound of the absolute value of each coordinate."""
+        found: Floats = (np.abs(self.c) + self.spread + self.e) * GROW
+        return found
+
+    def plus(self, other: Affine) -> Affine:
+        """Return the enclosure of the sum of two vectors with the same z."""
+        e = self.e + other.e + ROUND * (self.size + other.size)
+        return Affine(self.c + other.c, self.slopes + other.slopes, e * GROW)
+
+
+class LinearForm:
+    """A linear map `x W + b` of true matrices that are known between bounds, for affine enclosures."""
+
+    def __init__(self, weight: Floats, off: Floats | None, bias: Floats | float = 0.0, bias_off: Floats | float = 0.0):
+        self.weight, self.bias = weight, bias
+        self.reach: Floats = np.abs(weight) * (ROUND * GROW) + (0.0 if off is None else off * GROW)
+        """What an input of size 1 adds to the remainder."""
+        self.absolute: Floats = np.abs(weight) * GROW
+        self.base: Floats | float = (np.abs(bias) * ROUND + bias_off) * GROW + ETA
+
+    @classmethod
+    def of(cls, weight: Dense, bias: Dense | None) -> LinearForm:
+        """Return the map with exact matrices."""
+        mid, off = enclosed(weight)
+        if bias is None:
+            return cls(mid, off)
+        near, bias_off = enclosed(bias)
+        return cls(mid, off, near, 0.0 if bias_off is None else bias_off)
+
+    def __call__(self, x: Affine) -> Affine:
+        """Return the enclosure of the map's value."""
+        e = x.e @ self.absolute + x.size @ self.reach + self.base
+        return Affine(x.c @ self.weight + self.bias, x.slopes @ self.weight, e * GROW)
+
+
+def centred(x: Affine) -> Affine:
+    """Return the enclosure of `x - mean(x)`."""
+    mean = x.size.mean(axis=1, keepdims=True)
+    e = x.e + x.e.mean(axis=1, keepdims=True) + ROUND * (x.size + mean)
+    c = x.c - x.c.mean(axis=1, keepdims=True)
+    return Affine(c, x.slopes - x.slopes.mean(axis=2, keepdims=True), e * GROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """The mean square of the coordinates plus epsilon, S = `mid` + z `slopes` + [-off, off], with bounds of S."""
+
+    mid: Floats
+    slopes: Floats
+    off: Floats
+    low: Floats
+    high: Floats
+
+
+def mean_square(y: Affine, epsilon: tuple[float, float]) -> Square:
+    """Return the enclosure of `mean(y^2) + epsilon`; `epsilon` is a float and a bound of its error."""
+    c, slopes, e = y.c, y.slopes, y.e
+    d = c.shape[1]
+    spread, size = y.spread, y.size
+    gram = slopes @ slopes.transpose(0, 2, 1) / d
+    diagonal = np.einsum("nmm->n", gram)
+    crossed = np.abs(gram).sum(axis=(1, 2)) - diagonal  # z_k z_l in [-1, 1] where k and l differ
+    short = (e * e).mean(axis=1)
+    linear = (2 / d) * np.einsum("nd,nmd->nm", c, slopes)
+    # squares z_k^2 and e'^2 lie in [0, 1] and [0, e^2]: their middles go to the middle
+    mid = (c * c).mean(axis=1) + epsilon[0] + (diagonal + short) / 2
+    off = (diagonal + short) / 2 + np.maximum(crossed, 0.0) + 2 * ((np.abs(c) + spread) * e).mean(axis=1)
+    off = (off + ROUND * ((size * size).mean(axis=1) * 4 + epsilon[0]) + epsilon[1]) * GROW + ETA
+    reach = (np.abs(linear).sum(axis=1) + off) * GROW
+    least = np.maximum(np.abs(c) * (1 - ROUND) - (spread + e) * GROW, 0.0)
+    floor = epsilon[0] - epsilon[1]
+    low = np.maximum(mid - reach - 4 * U * np.abs(mid), (least * least).mean(axis=1) * (1 - ROUND) + floor)
+    return Square(mid, linear, off, np.maximum(low * (1 - 4 * U), floor), (mid + reach) * GROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Rooted:
+    """A function of S as `mid` + z `slopes` + [-off, off], with an upper bound of its value."""
+
+    mid: Floats
+    slopes: Floats
+    off: Floats
+    high: Floats
+
+
+def inverse_root(square: Square) -> Rooted:
+    """Return the enclosure of S^(-1/2) by its chord. The distance of a convex function from a line is greatest at an
+    end; from below it is bounded by a tangent of the distance, at a point near the least one."""
+    low, high, mid = square.low, square.high, square.mid
+    at_low, at_high = 1 / np.sqrt(low), 1 / np.sqrt(high)
+    width = high - low
+    flat = width < 1e-12 * mid
+    slope = np.where(flat, -0.5 * mid**-1.5, (at_high - at_low) / np.where(flat, 1.0, width))
+    point = np.clip((-2 * slope) ** (-2 / 3), low, high)
+    at_point = 1 / np.sqrt(point)
+    turn = -0.5 * at_point / point - slope
+    most = np.maximum(at_low - slope * (low - mid), at_high - slope * (high - mid))
+    tilt = np.maximum(-turn, 0.0) * (high - point) + np.maximum(turn, 0.0) * (point - low)
+    least = at_point - slope * (point - mid) - tilt
+    wide = at_low + np.abs(slope) * (width + np.abs(low - mid) + np.abs(high - mid))
+    off = (most - least) / 2 + np.abs(slope) * square.off + ROUND * wide
+    return Rooted((most + least) / 2, slope[:, None] * square.slopes, off * GROW, at_low * GROW)
+
+
+def root(square: Square) -> Rooted:
+    """Return the enclosure of S^(1/2), which is concave, in the way of `inverse_root`."""
+    low, high, mid = np.maximum(square.low, 0.0), square.high, square.mid
+    at_low, at_high = np.sqrt(low), np.sqrt(high)
+    width = high - low
+    flat = width < 1e-12 * mid
+    slope = np.where(flat, 0.5 * mid**-0.5, (at_high - at_low) / np.where(flat, 1.0, width))
+    point = np.clip(0.25 / (slope * slope), low, high)
+    at_point = np.sqrt(point)
+    turn = 0.5 / at_point - slope
+    least = np.minimum(at_low - slope * (low - mid), at_high - slope * (high - mid))
+    tilt = np.maximum(turn, 0.0) * (high - point) + np.maximum(-turn, 0.0) * (point - low)
+    most = at_point - slope * (point - mid) + tilt
+    wide = at_high + np.abs(slope) * (width + np.abs(low - mid) + np.abs(high - mid))
+    off = (most - least) / 2 + np.abs(slope) * square.off + ROUND * wide
+    return Rooted((most + least) / 2, slope[:, None] * square.slopes, off * GROW, at_high * GROW)
+
+
+class NormForm:
+    """A norm, for affine enclosures."""
+
+    def __init__(self, norm: Norm, d: int) -> None:
+        near, off = rounded(norm.epsilon)
+        self.epsilon = (near, off) if isfinite(off) else (inf, inf)
+        self.centring = norm.kind == "layer"
+        ones, zeros = np.ones(d), np.zeros(d)
+        self.weight, self.weight_off = (ones, None) if norm.weight is None else enclosed(norm.weight)
+        self.bias, self.bias_off = (zeros, None) if norm.bias is None else enclosed(norm.bias)
+
+    def entering(self, x: Affine) -> Affine:
+        """Return the vectors that are divided by the root of their mean square."""
+        return centred(x) if self.centring else x
+
+    def __call__(self, x: Affine) -> Affine:
+        """Return the enclosure of the norm's value: the product of the vectors and `inverse_root`, where products of
+        z_k with z_l are bounded by 1 in size, and squares z_k^2 lie in [0, 1]."""
+        y = self.entering(x)
+        r = inverse_root(mean_square(y, self.epsilon))
+        ends = np.abs(r.slopes).sum(axis=1)[:, None]
+        product = y.slopes * r.slopes[:, :, None]
+        same, sizes = product.sum(axis=1), np.abs(product).sum(axis=1)
+        spread, size, mid, off = y.spread, np.abs(y.c), r.mid[:, None], r.off[:, None]
+        e = np.maximum(spread * ends - sizes, 0.0) + sizes / 2
+        e = e + y.e * np.minimum(r.high[:, None], np.abs(mid) + ends + off) + (size + spread) * off
+        e = (e + ROUND * (size + spread + y.e) * (np.abs(mid) + ends + off) * 4) * GROW
+        weight, grown = self.weight, np.abs(self.weight) * GROW
+        c = y.c * mid + same / 2
+        slopes = y.c[:, None, :] * r.slopes[:, :, None] + r.mid[:, None, None] * y.slopes
+        reach = (np.abs(c) + np.abs(slopes).sum(axis=1) + e) * GROW
+        lost = ROUND * grown + (0.0 if self.weight_off is None else self.weight_off)
+        base = ROUND * np.abs(self.bias) + (0.0 if self.bias_off is None else self.bias_off) + ETA
+        return Affine(c * weight + self.bias, slopes * weight, (e * grown + reach * lost + base) * GROW)
+
+
+def values(activation: Activation, x: Floats) -> tuple[Floats, Floats]:
+    """Return an activation at some floats, and bounds of the errors."""
+    mid = x.copy()[..., None]
+    found = activate(activation, Vectors(mid, np.zeros_like(mid)), np.abs(mid))
+    return found.mid[..., 0], found.length[..., 0] * GROW + ETA
+
+
+def activated(activation: Activation, x: Affine) -> Affine:
+    """Return the enclosure of an activation. The line is the chord between the ends of a coordinate; the distance from
+    it is computed at SAMPLES points, and between neighbours it is off by at most CURVATURE / 8 times their squared
+    distance (relu: it is greatest at an end, and least at the kink or an end)."""
+    reach = (x.spread + x.e) * GROW
+    low, high = np.nextafter(x.c - reach, -inf), np.nextafter(x.c + reach, inf)
+    width = high - low
+    shares = np.linspace(0, 1, SAMPLES if activation is not Activation.RELU else 2)[:, None, None]
+    points = low + width * shares
+    points[0], points[-1] = low, high
+    if activation is Activation.RELU:
+        points = np.concatenate([points, np.clip(0.0, low, high)[None]])
+    found, errors = values(activation, points)
+    last = 1 if activation is Activation.RELU else -1
+    near = width <= 1e-7
+    slope = np.where(near, 0.0, (found[last] - found[0]) / np.where(near, 1.0, width))
+    # the greatest distance of neighbours, with the rounding of the points
+    step = (width / max(len(shares) - 1, 1) + 8 * U * (np.abs(low) + np.abs(high))) * GROW
+    bend = CURVATURE[activation] * step * step / 8
+    if activation is Activation.RELU:
+        slope = np.where(near & (low > 0), 1.0, slope)
+    apart = found - slope * points
+    slack = bend + errors.max(axis=0) + ROUND * (np.abs(found).max(axis=0) + np.abs(slope) * np.abs(points).max(axis=0))
+    most, least = apart.max(axis=0) + slack, apart.min(axis=0) - slack
+    middle = (most + least) / 2
+    e = (most - least) / 2 + np.abs(slope) * x.e
+    e = e + ROUND * (np.abs(middle) + np.abs(slope) * x.size)
+    return Affine(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA)
+
+
+class MlpForm:
+    """An MLP, for affine enclosures."""
+
+    def __init__(self, mlp: Mlp) -> None:
+        self.enter, self.leave = LinearForm.of(mlp.w_in, mlp.b_in), LinearForm.of(mlp.w_out, mlp.b_out)
+        self.activation = mlp.activation
+
+    def __call__(self, x: Affine) -> Affine:
+        """Return the enclosure of what the MLP adds."""
+        return self.leave(activated(self.activation, self.enter(x)))
+
+

@@ -1,0 +1,160 @@
+"""From the outputs of the heads to rows of outputs: the rest of a one-layer network on affine enclosures.
+
+The outputs of a head lie in a box: coordinates y_k = b_k.a along the rows b_k of a basis B, with |y_k - mid_k| <=
+rad_k. B is any float matrix that is nearly orthogonal: with E = B^T B - 1 enclosed, a = B^T y - E a, and the length of
+a is at most that of the longest value. With z_k = (y_k - mid_k) / rad_k all boxes are affine enclosures (`affine`).
+
+The last norm is not divided out: with sigma the root of the mean square, a row of outputs `norm(y) A + b` is above 0
+exactly if `((y - mean) * weight) A + sigma (bias A + b)` is, and the root is enclosed by its chord.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hardsim.network.dense import Network, Norm
+from hardsim.proof.external.affine import ROUND, Affine, LinearForm, MlpForm, NormForm, mean_square, root
+from hardsim.proof.external.columns import Classes, Columns
+from hardsim.proof.external.demands import Wanted
+from hardsim.run.dense_float import enclosed, lengths
+from hardsim.run.enclosure import ETA, GROW, Floats, gamma, rounded
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The coordinates of one head's outputs: the rows of `axes`, with `lost`, a bound of the length of E a."""
+
+    axes: Floats
+    lost: float
+
+    @classmethod
+    def of(cls, values: Floats, reach: float) -> Basis:
+        """Return principal axes of some values (rows); `reach` bounds the length of any value."""
+        width = values.shape[1]
+        axes = np.linalg.svd(values - values.mean(axis=0), full_matrices=True)[2] if len(values) else np.eye(width)
+        found = axes.T @ axes - np.eye(width)
+        off = float(np.sqrt((found * found).sum())) * GROW + gamma(width + 8) * width * 2
+        return cls(np.ascontiguousarray(axes), off * reach * GROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Enclosures of the rows of what is wanted, with a bound of sigma: row values are those of the form over it."""
+
+    form: Affine
+    sigma: Floats
+
+
+class Wants:
+    """The rows of a `Wanted` as linear forms of the last vectors, with the last norm that is not divided out."""
+
+    def __init__(self, network: Network, wanted: Wanted, last: Norm | None) -> None:
+        factors, levels, self.choices = wanted.rows(len(network.outputs))
+        u, u_off = enclosed(network.unembedding)
+        d = network.dimension
+        near, off = rounded(network.readout.level)
+        weight, weight_off = u @ factors, (0.0 if u_off is None else u_off @ np.abs(factors)) + _lost(u, factors)
+        constant, spread = near * levels, off * np.abs(levels) + ROUND * np.abs(near * levels)
+        if network.unembedding_bias is not None:
+            b, b_off = enclosed(network.unembedding_bias)
+            constant = constant + b @ factors
+            spread = spread + _lost(b, factors) + (0.0 if b_off is None else b_off @ np.abs(factors))
+        self.norm = None if last is None else NormForm(last, d)
+        if self.norm is None:
+            self.form = LinearForm(weight, weight_off, constant, spread)
+            return
+        norm = self.norm
+        grown, scale_off = np.abs(norm.weight), 0.0 if norm.weight_off is None else norm.weight_off
+        radius = grown[:, None] * weight_off + (np.abs(weight) + weight_off) * np.reshape(scale_off, (-1, 1))
+        self.form = LinearForm(norm.weight[:, None] * weight, (radius + ROUND * grown[:, None] * np.abs(weight)) * GROW)
+        shift, shift_off = norm.bias, 0.0 if norm.bias_off is None else norm.bias_off
+        self.constant: Floats = constant + shift @ weight
+        size = np.abs(shift) @ np.abs(weight)
+        lost = np.broadcast_to(shift_off, shift.shape) @ (np.abs(weight) + weight_off) + np.abs(shift) @ weight_off
+        self.off: Floats = (spread + lost + ROUND * (size + np.abs(constant))) * GROW + ETA
+
+    def __call__(self, x: Affine) -> Rows:
+        """Return the enclosures of all rows."""
+        if self.norm is None:
+            return Rows(self.form(x), np.ones(len(x.c)))
+        y = self.norm.entering(x)
+        form, sigma = self.form(y), root(mean_square(y, self.norm.epsilon))
+        by, off = self.constant, sigma.off[:, None]
+        size = (np.abs(sigma.mid) + np.abs(sigma.slopes).sum(axis=1) + sigma.off)[:, None]
+        e = form.e + np.abs(by) * off + size * (self.off + ROUND * np.abs(by)) + ROUND * form.size
+        slopes = form.slopes + sigma.slopes[:, :, None] * by
+        return Rows(Affine(form.c + sigma.mid[:, None] * by, slopes, e * GROW), sigma.high)
+
+
+def _lost(array: Floats, factors: Floats) -> Floats:
+    """Return a bound of the rounding of a product with factors 0, 1 and -1."""
+    return np.asarray(ROUND * (np.abs(array) @ np.abs(factors)) + ETA)
+
+
+class Rest:
+    """A one-layer network after its heads."""
+
+    def __init__(self, columns: Columns, bases: list[Basis], kinds: tuple[Wanted, ...]) -> None:
+        network = columns.network
+        self.columns, self.bases = columns, bases
+        (layer,) = network.layers
+        d = network.dimension
+        self.out = [LinearForm.of(head.w_o, None) for head in layer.heads]
+        self.bias, self.bias_off = (np.zeros(d), None) if layer.b_o is None else enclosed(layer.b_o)
+        steps: list[tuple[str, Any]] = []
+        if layer.post:
+            steps += [("norm", layer.norm_1)] * (layer.attends and layer.norm_1 is not None)
+            if layer.mlp is not None:
+                steps += [("mlp", (None, MlpForm(layer.mlp)))]
+                steps += [("norm", layer.norm_2)] * (layer.norm_2 is not None)
+        elif layer.mlp is not None:
+            inner = None if layer.norm_2 is None else NormForm(layer.norm_2, d)
+            steps += [("mlp", (inner, MlpForm(layer.mlp)))]
+        steps += [("norm", network.final)] * (network.final is not None)
+        last = steps.pop()[1] if steps and steps[-1][0] == "norm" else None
+        self.steps = [(kind, NormForm(part, d) if kind == "norm" else part) for kind, part in steps]
+        self.wants = [Wants(network, wanted, last) for wanted in kinds]
+
+    def entered(self, classes: Classes, middles: Floats, radii: Floats) -> Affine:
+        """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
+        coordinates of all heads)."""
+        rows, places = self.columns.query(classes)
+        x = self.columns.x
+        c, e = x.mid[rows, places] + self.bias, np.repeat(x.length[rows, places], len(self.bias), axis=1)
+        e = e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
+        total = Affine(c, np.zeros((len(c), middles.shape[1], c.shape[1])), e)
+        start = 0
+        for basis, out in zip(self.bases, self.out, strict=True):
+            here = slice(start, start + len(basis.axes))
+            start = here.stop
+            slopes = np.zeros((len(c), middles.shape[1], len(basis.axes)))
+            slopes[:, here] = radii[:, here, None] * basis.axes
+            inner = middles[:, here] @ basis.axes
+            size = (np.abs(middles[:, here]) + radii[:, here]) @ np.abs(basis.axes)
+            total = total.plus(out(Affine(inner, slopes, (basis.lost + ROUND * size) * GROW)))
+        return total
+
+    def after(self, x: Affine) -> Affine:
+        """Return the enclosure of the last vectors, before the last norm."""
+        for kind, part in self.steps:
+            if kind == "norm":
+                x = part(x)
+                continue
+            inner, mlp = part
+            x = x.plus(mlp(x if inner is None else inner(x)))
+        return x
+
+    def rows(self, kind: int, classes: Classes, middles: Floats, radii: Floats) -> Rows:
+        """Return the enclosures of the rows that are wanted of classes of one kind, over boxes."""
+        with np.errstate(all="ignore"):
+            return self.wants[kind](self.after(self.entered(classes, middles, radii)))
+
+
+def longest_axis(bases: list[Basis]) -> Floats:
+    """Return a bound of the length of each axis, over all heads."""
+    found = [lengths(basis.axes)[:, 0] for basis in bases]
+    return np.concatenate(found) if found else np.zeros(0)
+

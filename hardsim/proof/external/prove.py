@@ -1,0 +1,354 @@
+"""Proofs that a one-layer network answers as specified on every word, to the end of its table of positions.
+
+`prove_external` takes the classes of prefixes by length. For each class the outputs of the heads lie in a box of exact
+supports (`supports`); affine enclosures of what is wanted over the box (`logits`) prove most classes at once. On what
+is left: linearise, then ask the support function.
+
+**Lemma.** Let a row over a cell C of the box be at least `g + l.z - e`, and let h be the support function of the heads'
+outputs (the sum of those of the heads). For each vector mu, with h in the coordinates of z,
+
+    the least l.z over the prefixes in C is at least -(h(-l - mu) + the maximum over C of mu.z).
+
+(For such a prefix `-l.z = (-l - mu).z + mu.z`.) The call of h uses what the box has lost. Where a cell stays open, its
+class is searched for a wrong prefix (`search`), and the cell is divided along its widest coordinate. If all classes
+shorter than n are proved and a prefix of length n is wrong, n is the least wrong length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hardsim.network.dense import Network
+from hardsim.proof.external.affine import DEEPEST, ROUND
+from hardsim.proof.external.columns import Classes, Columns, classes_of, require_one_layer
+from hardsim.proof.external.demands import Demands, demands_of
+from hardsim.proof.external.logits import Basis, Rest, longest_axis
+from hardsim.proof.external.search import Search, worst
+from hardsim.proof.external.supports import Head, Paths
+from hardsim.proof.shared.result import NotProved
+from hardsim.run.enclosure import GROW, Floats, Integers
+from hardsim.run.float_trust import distrust
+
+TOGETHER = 400
+"""Least number of classes that are taken together."""
+ROUNDS = 24
+"""Greatest number of times that a cell is divided."""
+MOST_CELLS = 40_000
+"""Greatest number of open cells of classes that are taken together."""
+BATCH = 1000
+"""Number of cells that are bounded together."""
+TRIED = 5
+"""Number of coordinates that are compared before a cell is divided."""
+SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, -1.0, -4.0])
+"""The multipliers mu that are tried, as shares of -l on the coordinates along which the cell was divided."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPrefix:
+    """A prefix on which the network is certainly wrong, with an upper bound of its margin, which is negative."""
+
+    word: tuple[str, ...]
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClass:
+    """A class of prefixes that is neither proved nor known to be wrong: their length, the last symbol where the
+    network is read there, a lower bound of the margin, and the least margin of a prefix that was found."""
+
+    length: int
+    symbol: str | None
+    bound: float
+    sampled: float
+
+
+@dataclass(slots=True)
+class LengthMargins:
+    """The least margin of the judged prefixes of one length: a lower bound, and the margin of a prefix, at most."""
+
+    low: float = np.inf
+    high: float = np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalProof:
+    """What is proved of a network: that its answers are right after all judged prefixes of at most `proved` symbols, of
+    which there are `prefixes`; that some prefix is wrong; and the classes that stayed open."""
+
+    longest: int
+    """Length of the longest prefixes that were asked for."""
+    proved: int
+    """-1 where not even the empty prefix is proved."""
+    prefixes: int
+    wrong: WrongPrefix | None
+    opened: tuple[OpenClass, ...]
+    margins: dict[int, LengthMargins] = field(compare=False)
+    classes: int
+    cells: int
+
+    @property
+    def shortest(self) -> bool:
+        """True if the wrong prefix is a shortest one."""
+        return self.wrong is not None and self.proved == len(self.wrong.word) - 1
+
+
+def prove_external(network: Network, oracle: Any, longest: int | None = None) -> ExternalProof:
+    """Return what can be proved of a network whose specification has this oracle, for words of at most `longest`
+    symbols (None: of as many as the table of positions has room for). Raises NotProved if no proof is attempted."""
+    room = network.longest
+    if room is None and longest is None:
+        raise NotProved("the network has no table of positions, so no greatest length: give one")
+    most = min(one for one in (room, longest) if one is not None)
+    if most < 0:
+        raise NotProved("the table of positions has no room for words")
+    if (reason := distrust()) is not None:
+        raise NotProved(reason)
+    require_one_layer(network, DEEPEST)
+    with np.errstate(all="ignore"):
+        return _Proof(network, demands_of(oracle, network, most)).run()
+
+
+@dataclass(slots=True)
+class _Cells:
+    """Cells of the boxes of classes: the number of the class, middles and radii of coordinates, by cell."""
+
+    of: Integers
+    middles: Floats
+    radii: Floats
+
+    def at(self, index: Any) -> _Cells:
+        return _Cells(self.of[index], self.middles[index], self.radii[index])
+
+    def halves(self, axis: Integers) -> _Cells:
+        """Return the cells divided along a coordinate each; the halves overlap by more than their rounding."""
+        at = np.arange(len(self.of))
+        half = self.radii[at, axis] / 2
+        radii, low, high = self.radii.copy(), self.middles.copy(), self.middles.copy()
+        radii[at, axis] = half * (1 + 2.0**-40) + 2.0**-45 * np.abs(self.middles[at, axis])
+        low[at, axis] -= half
+        high[at, axis] += half
+        return _Cells(np.tile(self.of, 2), np.concatenate([low, high]), np.concatenate([radii, radii]))
+
+
+class _Proof:
+    """A proof in progress."""
+
+    def __init__(self, network: Network, demands: Demands) -> None:
+        self.network, self.demands = network, demands
+        self.columns = Columns(network, demands.longest)
+        self.paths = Paths(demands)
+        self.heads = [Head(self.columns, head, self.paths) for head in self.columns.heads]
+        bases = []
+        for head in self.heads:
+            values = head.head.values.mid
+            bases.append(Basis.of(values.reshape(-1, values.shape[2]), head.head.reach))
+        self.bases = bases
+        self.rest = Rest(self.columns, bases, demands.kinds)
+        self.search = Search(self.columns, demands, self.paths, self.heads, self.rest)
+        self.classes = classes_of(demands, self.columns.symbol_last)
+        self.reach = np.concatenate(
+            [np.full(len(one.axes), head.head.reach) for one, head in zip(bases, self.heads, strict=True)] or [[]]
+        ) * longest_axis(bases)
+        """A bound of the absolute value of each coordinate."""
+        count = len(self.classes)
+        self.low, self.sampled = np.full(count, np.inf), np.full(count, np.inf)
+        self.bound: Floats = np.full(count, np.inf)
+        """By class, the least lower bound of its open cells."""
+        self.wrong: dict[int, WrongPrefix] = {}
+        self.open: list[int] = []
+        self.cells = 0
+
+    def run(self) -> ExternalProof:
+        """Return the result: lengths are taken in order, until a wrong prefix is found or cells stay open."""
+        lengths, start = self.classes.length, 0
+        while start < len(lengths) and not self.wrong and not self.open:
+            stop = min(start + TOGETHER, len(lengths))
+            stop = int(np.searchsorted(lengths, lengths[stop - 1], side="right"))
+            self._prove(np.arange(start, stop))
+            start = stop
+        return self._result(start)
+
+    def _result(self, done: int) -> ExternalProof:
+        lengths = self.classes.length
+        first_wrong = min((int(lengths[one]) for one in self.wrong), default=None)
+        first_open = min((int(lengths[one]) for one in self.open), default=None)
+        ends = [end - 1 for end in (first_wrong, first_open) if end is not None]
+        proved = min(ends, default=self.demands.longest)
+        margins: dict[int, LengthMargins] = {}
+        for place in range(done):
+            n = int(lengths[place])
+            if n <= proved:
+                here = margins.setdefault(n, LengthMargins())
+                here.low, here.high = min(here.low, float(self.low[place])), min(here.high, float(self.sampled[place]))
+        wrong = None
+        if first_wrong is not None:
+            wrong = min((self.wrong[one] for one in self.wrong if lengths[one] == first_wrong), key=lambda w: w.margin)
+        opened = tuple(self._opened(one) for one in self.open if first_wrong is None or lengths[one] <= first_wrong)
+        covered = sum(self.demands.words()[: proved + 1])
+        return ExternalProof(
+            self.demands.longest, proved, covered, wrong, opened, margins, len(self.classes), self.cells
+        )
+
+    def _opened(self, place: int) -> OpenClass:
+        symbol = int(self.classes.symbol[place])
+        name = self.network.symbols[symbol] if symbol >= 0 else None
+        length = int(self.classes.length[place])
+        return OpenClass(length, name, float(self.bound[place]), float(self.sampled[place]))
+
+    # ---- classes together ----
+
+    def _prove(self, places: Integers) -> None:
+        """Prove some classes, or find what is wrong or open among them."""
+        cells = self.boxes(places)
+        self.widest = {int(one): cells.radii[row] for row, one in enumerate(places.tolist())}
+        cells = self._opened_cells(cells, False)
+        if len(cells.of):
+            self._look(cells)
+        lengths = self.classes.length[cells.of]
+        for n in np.unique(lengths).tolist():
+            if self.open or any(self.classes.length[one] <= n for one in self.wrong):
+                return
+            self._divide(cells.at(lengths == n))
+
+    def _divide(self, cells: _Cells) -> None:
+        """Prove cells of classes of one length by dividing them, or find what is wrong or open among them."""
+        for number in range(1, ROUNDS):
+            if 2 * len(cells.of) > MOST_CELLS or not cells.radii.shape[1]:
+                break
+            cells = self._opened_cells(cells.halves(self._axes(cells)), True)
+            if not len(cells.of):
+                return
+            if number % 2 == 0:
+                self._look(cells)
+                if self._known(cells):
+                    return
+        self._look(cells)
+        if not self._known(cells):
+            self.open += np.unique(cells.of).tolist()
+
+    def _axes(self, cells: _Cells) -> Integers:
+        """Return the coordinate along which each cell is divided: of the widest ones that whose half has the least
+        remainder in the least row."""
+        order = np.argsort(-cells.radii, axis=1)[:, :TRIED]
+        found, kinds = np.zeros(len(cells.of), dtype=np.int64), self.classes.kind[cells.of]
+        for kind in np.unique(kinds).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            for start in range(0, len(rows), BATCH):
+                some = rows[start : start + BATCH]
+                found[some] = order[some, self._remainders(kind, cells.at(some), order[some]).argmin(axis=1)]
+        return found
+
+    def _remainders(self, kind: int, cells: _Cells, axes: Integers) -> Floats:
+        """Return by cell and coordinate the remainder of the least row, if the cell were halved there."""
+        classes, at = self.classes.at(cells.of), np.arange(len(cells.of))
+        form = self.rest.rows(kind, classes, cells.middles, cells.radii).form
+        _, row = worst(form.c - form.e, self.rest.wants[kind].choices)
+        found = np.empty(axes.shape)
+        for column, axis in enumerate(axes.T):
+            radii = cells.radii.copy()
+            radii[at, axis] /= 2
+            found[:, column] = self.rest.rows(kind, classes, cells.middles, radii).form.e[at, row]
+        return np.where(np.isfinite(found), found, np.inf)
+
+    def _known(self, cells: _Cells) -> bool:
+        """Return True if a class of these cells is known to be wrong."""
+        return any(one in self.wrong for one in cells.of.tolist())
+
+    def boxes(self, places: Integers) -> _Cells:
+        """Return the boxes of some classes, each as one cell."""
+        classes = self.classes.at(places)
+        low, high = [np.zeros((len(places), 0))], [np.zeros((len(places), 0))]
+        for head, basis in zip(self.heads, self.bases, strict=True):
+            width = len(basis.axes)
+            found = head.bounds(classes, np.concatenate([basis.axes, -basis.axes])[None])
+            high.append(found[:, :width])
+            low.append(-found[:, width:])
+        lows, highs = np.concatenate(low, axis=1), np.concatenate(high, axis=1)
+        middles = (lows + highs) / 2
+        radii = np.maximum(np.maximum(highs - middles, middles - lows), 2.0**-34 * self.reach)
+        return _Cells(places, middles, radii * (1 + ROUND) + ROUND * np.abs(middles))
+
+    def _opened_cells(self, cells: _Cells, divided: bool) -> _Cells:
+        """Return the cells that are not proved; the bounds of the others go to their classes."""
+        left: list[Integers] = []
+        bound = np.full(len(self.classes), np.inf)
+        self.cells += len(cells.of)
+        kinds = self.classes.kind[cells.of]
+        for kind in np.unique(kinds).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            rows = rows[np.argsort(-self.classes.free[cells.of[rows]], kind="stable")]
+            for start in range(0, len(rows), BATCH):
+                some = rows[start : start + BATCH]
+                low = self._bounded(kind, cells.at(some), divided)
+                shut = low > 0
+                np.minimum.at(self.low, cells.of[some[shut]], low[shut])
+                left.append(some[~shut])
+                again = cells.of[some[~shut]]
+                np.minimum.at(bound, again, np.where(np.isnan(low[~shut]), -np.inf, low[~shut]))
+        self.bound = bound
+        return cells.at(np.concatenate(left))
+
+    def _bounded(self, kind: int, cells: _Cells, divided: bool) -> Floats:
+        """Return lower bounds of the margins over cells of classes of one kind."""
+        rows = self.rest.rows(kind, self.classes.at(cells.of), cells.middles, cells.radii)
+        form, choices = rows.form, self.rest.wants[kind].choices
+        low = (form.c - np.abs(form.slopes).sum(axis=1) * GROW - form.e) - ROUND * form.size
+        found, _ = worst(low, choices)
+        open_cells = np.flatnonzero(~(found > 0) & np.isfinite(found))
+        middle = form.c - form.e
+        for chosen, part in self._best_choice(middle, open_cells, choices):
+            where, columns = np.nonzero(~(low[chosen, part] > 0))
+            order = np.argsort(where, kind="stable")
+            where, columns = where[order], columns[order] + part.start
+            if len(where):
+                at = chosen[where]
+                best = self._asked(cells.at(at), form.slopes[at, :, columns], divided)
+                value = middle[at, columns] - best - ROUND * form.size[at, columns]
+                low[at, columns] = np.fmax(low[at, columns], value)
+            found[chosen] = np.maximum(found[chosen], low[chosen, part].min(axis=1))
+        return found / np.where(found > 0, rows.sigma, 1.0) * (1 - ROUND)
+
+    def _best_choice(self, middle: Floats, chosen: Integers, choices: list[slice]) -> list[tuple[Integers, slice]]:
+        """Return the cells by the choice that is most likely right there."""
+        least = np.stack([middle[chosen][:, part].min(axis=1) for part in choices], axis=1)
+        best = least.argmax(axis=1)
+        return [(chosen[best == number], part) for number, part in enumerate(choices) if (best == number).any()]
+
+    def _asked(self, cells: _Cells, slopes: Floats, divided: bool) -> Floats:
+        """Return upper bounds of -l.z over the prefixes in each cell, for slopes l (cells, coordinates), by the lemma
+        of the module; cells may repeat."""
+        classes, radii, middles = self.classes.at(cells.of), cells.radii, cells.middles
+        rates = -slopes / radii
+        shares = SHARES if divided else SHARES[:1]
+        widest = np.stack([self.widest[one] for one in cells.of.tolist()])
+        split = radii < widest * (1 - 1e-3)
+        mu = shares[None, :, None] * (rates * split)[:, None, :]
+        parts = rates[:, None, :] - mu
+        total = (mu * middles[:, None]).sum(axis=2) + (np.abs(mu) * radii[:, None]).sum(axis=2)
+        start = 0
+        for head, basis in zip(self.heads, self.bases, strict=True):
+            here = slice(start, start + len(basis.axes))
+            start = here.stop
+            total = total + head.bounds(classes, parts[:, :, here] @ basis.axes)
+        size = np.abs(middles) + radii + 4 * self.reach
+        slack = ROUND * ((np.abs(rates)[:, None] + np.abs(mu) + np.abs(parts)) * size[:, None]).sum(axis=2)
+        found = (total + slack * 4).min(axis=1) - (rates * middles).sum(axis=1)
+        return np.asarray(found + ROUND * (np.abs(rates) * size).sum(axis=1))
+
+    def _look(self, cells: _Cells) -> None:
+        """Search the classes of open cells for wrong prefixes."""
+        _, first = np.unique(cells.of, return_index=True)
+        first = first[np.argsort(-self.classes.free[cells.of[first]], kind="stable")]
+        some = cells.at(first)
+        radii = np.stack([self.widest[one] for one in some.of.tolist()])
+        found = self.search(self.classes.at(some.of), some.middles, radii)
+        for row, one in enumerate(some.of.tolist()):
+            self.sampled[one] = min(self.sampled[one], float(found.high[row]))
+            if found.high[row] < 0:
+                word = tuple(self.network.symbols[symbol] for symbol in found.words[row])
+                before = self.wrong.get(one)
+                if before is None or found.high[row] < before.margin:
+                    self.wrong[one] = WrongPrefix(word, float(found.high[row]))

@@ -1,0 +1,192 @@
+"""The search for wrong prefixes of a class: Frank-Wolfe steps with the longest paths of `supports` as the oracle.
+
+At the outputs of the heads on some prefix (or at a point that no prefix attains, to begin with) the row of least value
+is linearised; of a mean N / D its linearisation at a prefix is additive over positions, so a longest path gives the
+prefix that is best for it, for all heads together. Nothing here is rounded with care: what is found are prefixes, which
+rigorous arithmetic then runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hardsim.network.dense import Network
+from hardsim.proof.external.columns import Classes, Columns
+from hardsim.proof.external.demands import Demands, Wanted
+from hardsim.proof.external.logits import Rest, Rows
+from hardsim.proof.external.supports import Head, Layer, Paths
+from hardsim.run.dense_float import DenseFloat
+from hardsim.run.enclosure import Floats, Integers
+
+STEPS = 6
+"""Number of gradients that are followed from one point."""
+NEAR = 1e-4
+"""Size of the box in which a row is linearised, as a share of the box of the class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A prefix of each class, as symbols, and what was found about it: lower and upper bounds of its margin."""
+
+    words: list[tuple[int, ...]]
+    low: Floats
+    high: Floats
+
+
+class Search:
+    """The search over the classes of a network."""
+
+    def __init__(self, columns: Columns, demands: Demands, paths: Paths, heads: list[Head], rest: Rest) -> None:
+        self.columns, self.demands, self.paths, self.heads, self.rest = columns, demands, paths, heads, rest
+        network = columns.network
+        if columns.symbol_last and network.readout.after:
+            network = replace(network, readout=replace(network.readout, after=()))
+        self.network: Network = network
+        self.floats = DenseFloat(network)
+
+    def __call__(self, classes: Classes, points: Floats, radii: Floats) -> Found:
+        """Return the worst prefix found of each class, beginning at points in the boxes of the heads' outputs with
+        these radii. The order of the classes is that of falling numbers of free positions."""
+        count = len(classes)
+        best: list[tuple[int, ...]] = [()] * count
+        least = np.full(count, np.inf)
+        weights = [head.weights(classes) for head in self.heads]
+        totals = [one.high.sum(axis=(1, 2)) + one.fixed_high.sum(axis=1) for one in weights]
+        small = np.maximum(radii * NEAR, 1e-9)
+        for _ in range(STEPS):
+            gradient = self._gradient(classes, points, small) / small
+            free, start = np.zeros((count, 0, 0)), 0
+            gains = []
+            for head, basis, one, total in zip(self.heads, self.rest.bases, weights, totals, strict=True):
+                here = slice(start, start + len(basis.axes))
+                start = here.stop
+                direction = -gradient[:, here] @ basis.axes
+                level = -(gradient[:, here] * points[:, here]).sum(axis=1)
+                most = one.high.shape[1]
+                x = np.einsum("cv,ujv->cju", direction, head.values[:, :most], optimize=True) - level[:, None, None]
+                gains.append(one.high * x / total[:, None, None])
+            free = sum(gains) if gains else np.zeros((count, int(classes.free.max(initial=0)), len(self.columns.symbols)))
+            words = self.best_paths(classes, np.asarray(free))
+            points, totals = self.attended(classes, words, weights)
+            value = self._values(classes, points, small)
+            for place in np.flatnonzero(value < least).tolist():
+                least[place], best[place] = value[place], self.spelled(classes, words, place)
+        return Found(best, *self.judged(classes, best))
+
+    def _gradient(self, classes: Classes, points: Floats, small: Floats) -> Floats:
+        """Return the slopes of the row that is least, in the choice where it is greatest."""
+        found = np.zeros_like(points)
+        for kind in np.unique(classes.kind).tolist():
+            chosen = np.flatnonzero(classes.kind == kind)
+            rows = self.rest.rows(kind, classes.at(chosen), points[chosen], small[chosen])
+            _, place = worst(rows.form.c, self.rest.wants[kind].choices)
+            found[chosen] = rows.form.slopes[np.arange(len(chosen)), :, place]
+        return np.nan_to_num(found)
+
+    def _values(self, classes: Classes, points: Floats, small: Floats) -> Floats:
+        """Return the margins at some points, without bounds."""
+        found = np.zeros(len(classes))
+        for kind in np.unique(classes.kind).tolist():
+            chosen = np.flatnonzero(classes.kind == kind)
+            rows: Rows = self.rest.rows(kind, classes.at(chosen), points[chosen], small[chosen] * NEAR)
+            found[chosen] = worst(rows.form.c, self.rest.wants[kind].choices)[0] / rows.sigma
+        return np.nan_to_num(found, nan=np.inf)
+
+    def best_paths(self, classes: Classes, gains: Floats) -> Integers:
+        """Return the free symbols of the prefix with the greatest sum of gains (classes, positions, symbols), padded
+        with 0s."""
+        most = gains.shape[1]
+        value = np.zeros((1, len(classes)))
+        back: list[tuple[Integers, Integers]] = []
+        live = len(classes)
+        found = np.zeros((len(classes), most), dtype=np.int64)
+        for j in range(most + 1):
+            more = int(np.searchsorted(-classes.free, -j, side="left"))
+            ends = np.arange(more, live)
+            if len(ends):
+                at = self.paths.place[j, classes.state[ends]]
+                for place in range(j - 1, -1, -1):
+                    sources, symbols = back[place]
+                    found[ends, place] = symbols[at, ends]
+                    at = sources[at, ends]
+            live = more
+            if live == 0:
+                break
+            value, sources, symbols = _followed(self.paths.layers[j], value[:, :live], gains[:live, j].T)
+            back.append((sources, symbols))
+        return found
+
+    def attended(self, classes: Classes, words: Integers, weights: list) -> tuple[Floats, list[Floats]]:  # type: ignore[type-arg]
+        """Return the coordinates of the heads' outputs on some prefixes, and the sums of the weights of each head."""
+        rows, places = self.columns.fixed(classes)
+        count, most = words.shape
+        parts, totals = [], []
+        at = np.arange(count)[:, None]
+        positions = np.arange(most)[None, :]
+        for head, basis, one in zip(self.heads, self.rest.bases, weights, strict=True):
+            w = one.high[at, positions, words]  # 0 beyond the free positions
+            theirs = head.head.values.mid[rows, places]
+            total = w.sum(axis=1) + one.fixed_high.sum(axis=1)
+            summed = np.einsum("cj,cjv->cv", w, head.values[words, positions])
+            summed = summed + np.einsum("cf,cfv->cv", one.fixed_high, theirs)
+            parts.append(summed / total[:, None] @ basis.axes.T)
+            totals.append(total)
+        return np.concatenate(parts, axis=1) if parts else np.zeros((count, 0)), totals
+
+    def spelled(self, classes: Classes, words: Integers, place: int) -> tuple[int, ...]:
+        """Return a prefix as the numbers of its symbols."""
+        free, last = words[place, : classes.free[place]].tolist(), int(classes.symbol[place])
+        return (*free, *([last] if last >= 0 else []))
+
+    def judged(self, classes: Classes, words: list[tuple[int, ...]]) -> tuple[Floats, Floats]:
+        """Return lower and upper bounds of the margin of each prefix, in rigorous arithmetic."""
+        low, high = np.full(len(words), -np.inf), np.full(len(words), np.inf)
+        by_length: dict[int, list[int]] = {}
+        for place, word in enumerate(words):
+            by_length.setdefault(len(word), []).append(place)
+        columns = self.columns
+        for n, places in by_length.items():
+            tokens = np.array(
+                [[*columns.before, *(columns.symbols[one] for one in words[place]), *columns.after] for place in places]
+            )
+            mid, rad = self.floats.run(n, tokens, [tokens.shape[1] - 1])
+            for row, place in enumerate(places):
+                wanted = self.demands.kinds[int(classes.kind[place])]
+                low[place], high[place] = self.margin(wanted, mid[row, 0], rad[row, 0])
+        return low, high
+
+    def margin(self, wanted: Wanted, mid: Floats, rad: Floats) -> tuple[float, float]:
+        """Return bounds of the margin from an enclosure of the outputs."""
+        factors, levels, choices = wanted.rows(len(mid))
+        level = float(self.network.readout.level)
+        middle = mid @ factors + level * levels
+        size = np.abs(mid) @ np.abs(factors) + abs(level) * np.abs(levels)
+        off = (rad @ np.abs(factors)) * (1 + 1e-9) + size * 1e-14
+        ends = [
+            max(float((middle + side * off)[part].min(initial=np.inf)) for part in choices) for side in (-1, 1)
+        ]
+        return ends[0], ends[1]
+
+
+def worst(values: Floats, choices: list[slice]) -> tuple[Floats, Integers]:
+    """Return, for rows of values (cells, rows), the greatest over the choices of the least value, and its row."""
+    least = np.stack([values[:, part].min(axis=1) for part in choices], axis=1)
+    place = np.stack([values[:, part].argmin(axis=1) + part.start for part in choices], axis=1)
+    chosen = least.argmax(axis=1)
+    at = np.arange(len(values))
+    return least[at, chosen], place[at, chosen]
+
+
+def _followed(layer: Layer, value: Floats, gains: Floats) -> tuple[Floats, Integers, Integers]:
+    """Return the greatest sums by state after one more position, with the move that gives each."""
+    size = (len(layer.states), value.shape[1])
+    best, source, symbol = np.full(size, -np.inf), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    for rows, sources, symbols in layer.moves:
+        found = value[sources] + gains[symbols]
+        better = found > best[rows]
+        best[rows] = np.where(better, found, best[rows])
+        source[rows] = np.where(better, sources[:, None], source[rows])
+        symbol[rows] = np.where(better, symbols[:, None], symbol[rows])
+    return best, source, symbol
