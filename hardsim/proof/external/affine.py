@@ -13,8 +13,7 @@ covers the rounding of e itself. Infinite and NaN remainders decide nothing: the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
-from typing import Any
+from math import inf, isfinite, nan
 
 import numpy as np
 
@@ -134,9 +133,9 @@ class Rooted:
 
 
 def inverse_root(square: Square) -> Rooted:
-    """Return the enclosure of S^(-1/2) by its chord. The distance of a convex function from a line is greatest at an
-    end; from below it is bounded by a tangent of the distance, at a point near the least one."""
-    low, high, mid = square.low, square.high, square.mid
+    """Return the enclosure of S^(-1/2) by its chord; NaN where S may be 0. The distance of a convex function from a
+    line is greatest at an end; from below it is bounded by a tangent of the distance, at a point near the least one."""
+    low, high, mid = np.where(square.low > 0, square.low, nan), square.high, square.mid
     at_low, at_high = 1 / np.sqrt(low), 1 / np.sqrt(high)
     width = high - low
     flat = width < 1e-12 * mid
@@ -154,7 +153,7 @@ def inverse_root(square: Square) -> Rooted:
 
 def root(square: Square) -> Rooted:
     """Return the enclosure of S^(1/2), which is concave, in the way of `inverse_root`."""
-    low, high, mid = np.maximum(square.low, 0.0), square.high, square.mid
+    low, high, mid = np.where(square.low > 0, square.low, nan), square.high, square.mid
     at_low, at_high = np.sqrt(low), np.sqrt(high)
     width = high - low
     flat = width < 1e-12 * mid
@@ -253,5 +252,3 @@ class MlpForm:
     def __call__(self, x: Affine) -> Affine:
         """Return the enclosure of what the MLP adds."""
         return self.leave(activated(self.activation, self.enter(x)))
-
-

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardsim.errors import Undecided, Unsupported
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
@@ -56,7 +56,7 @@ class Wanted:
                 else:
                     factors[output, place] += sign
         ends = np.cumsum([0, *map(len, self.choices)]).tolist()
-        return factors, levels, [slice(*pair) for pair in zip(ends, ends[1:], strict=False)]
+        return factors, levels, [slice(*pair) for pair in pairwise(ends)]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def demands_of(oracle: Any, network: Network, longest: int) -> Demands:
     """Return what an oracle of a specification wants of a network after every prefix of at most `longest` symbols.
     Raises NotProved if that does not depend on the prefix alone, or is no decision by outputs."""
     readout, symbols = network.readout, network.symbols
-    if readout.at == "first" and not (isinstance(oracle, NextSymbols) and oracle.causal):
+    if readout.at == "first":
         raise NotProved("the network is read at the first position; proofs are about its answers after prefixes")
     if readout.decide == "value":
         raise NotProved("the output is compared with a number; proofs are about outputs above a level, and argmax")
@@ -263,5 +263,3 @@ def _leading(rows: Sequence[Iterable[int]], goals: set[int]) -> set[int]:
                 found.add(source)
                 left.append(source)
     return found
-
-

@@ -11,11 +11,10 @@ exactly if `((y - mean) * weight) A + sigma (bias A + b)` is, and the root is en
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hardsim.network.dense import Network, Norm
+from hardsim.network.dense import Mlp, Network, Norm
 from hardsim.proof.external.affine import ROUND, Affine, LinearForm, MlpForm, NormForm, mean_square, root
 from hardsim.proof.external.columns import Classes, Columns
 from hardsim.proof.external.demands import Wanted
@@ -104,18 +103,21 @@ class Rest:
         d = network.dimension
         self.out = [LinearForm.of(head.w_o, None) for head in layer.heads]
         self.bias, self.bias_off = (np.zeros(d), None) if layer.b_o is None else enclosed(layer.b_o)
-        steps: list[tuple[str, Any]] = []
+        parts: list[Norm | tuple[Norm | None, Mlp] | None] = []
         if layer.post:
-            steps += [("norm", layer.norm_1)] * (layer.attends and layer.norm_1 is not None)
-            if layer.mlp is not None:
-                steps += [("mlp", (None, MlpForm(layer.mlp)))]
-                steps += [("norm", layer.norm_2)] * (layer.norm_2 is not None)
+            parts += [layer.norm_1 if layer.attends else None]
+            parts += [] if layer.mlp is None else [(None, layer.mlp), layer.norm_2]
         elif layer.mlp is not None:
-            inner = None if layer.norm_2 is None else NormForm(layer.norm_2, d)
-            steps += [("mlp", (inner, MlpForm(layer.mlp)))]
-        steps += [("norm", network.final)] * (network.final is not None)
-        last = steps.pop()[1] if steps and steps[-1][0] == "norm" else None
-        self.steps = [(kind, NormForm(part, d) if kind == "norm" else part) for kind, part in steps]
+            parts += [(layer.norm_2, layer.mlp)]
+        kept = [part for part in (*parts, network.final) if part is not None]
+        last = kept.pop() if kept and isinstance(kept[-1], Norm) else None
+        assert not isinstance(last, tuple)
+        self.steps = [
+            NormForm(part, d)
+            if isinstance(part, Norm)
+            else (None if part[0] is None else NormForm(part[0], d), MlpForm(part[1]))
+            for part in kept
+        ]
         self.wants = [Wants(network, wanted, last) for wanted in kinds]
 
     def entered(self, classes: Classes, middles: Floats, radii: Floats) -> Affine:
@@ -139,12 +141,12 @@ class Rest:
 
     def after(self, x: Affine) -> Affine:
         """Return the enclosure of the last vectors, before the last norm."""
-        for kind, part in self.steps:
-            if kind == "norm":
-                x = part(x)
-                continue
-            inner, mlp = part
-            x = x.plus(mlp(x if inner is None else inner(x)))
+        for step in self.steps:
+            if isinstance(step, NormForm):
+                x = step(x)
+            else:
+                norm, mlp = step
+                x = x.plus(mlp(x if norm is None else norm(x)))
         return x
 
     def rows(self, kind: int, classes: Classes, middles: Floats, radii: Floats) -> Rows:
@@ -157,4 +159,3 @@ def longest_axis(bases: list[Basis]) -> Floats:
     """Return a bound of the length of each axis, over all heads."""
     found = [lengths(basis.axes)[:, 0] for basis in bases]
     return np.concatenate(found) if found else np.zeros(0)
-

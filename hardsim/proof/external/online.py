@@ -22,7 +22,10 @@ State: TypeAlias = Any
 class Reader(Protocol):
     """A machine that reads a word from left to right, and knows after each symbol the truth at it."""
 
-    first: State
+    @property
+    def first(self) -> State:
+        """The state before the first symbol."""
+        ...
 
     def step(self, state: State, symbol: int) -> State:
         """Return the state after one more symbol, given by its number in the alphabet."""

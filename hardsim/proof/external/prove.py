@@ -23,7 +23,7 @@ import numpy as np
 
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import DEEPEST, ROUND
-from hardsim.proof.external.columns import Classes, Columns, classes_of, require_one_layer
+from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
 from hardsim.proof.external.demands import Demands, demands_of
 from hardsim.proof.external.logits import Basis, Rest, longest_axis
 from hardsim.proof.external.search import Search, worst
@@ -34,16 +34,24 @@ from hardsim.run.float_trust import distrust
 
 TOGETHER = 400
 """Least number of classes that are taken together."""
-ROUNDS = 24
-"""Greatest number of times that a cell is divided."""
-MOST_CELLS = 40_000
-"""Greatest number of open cells of classes that are taken together."""
 BATCH = 1000
 """Number of cells that are bounded together."""
 TRIED = 5
 """Number of coordinates that are compared before a cell is divided."""
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, -1.0, -4.0])
 """The multipliers mu that are tried, as shares of -l on the coordinates along which the cell was divided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of the work for one proof."""
+
+    rounds: int = 24
+    """Greatest number of times that a cell is divided."""
+    cells: int = 40_000
+    """Greatest number of open cells of one length."""
+    words: int = 4_096
+    """Greatest number of prefixes of an open class that are all run, in place of dividing its box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,9 @@ class ExternalProof:
         return self.wrong is not None and self.proved == len(self.wrong.word) - 1
 
 
-def prove_external(network: Network, oracle: Any, longest: int | None = None) -> ExternalProof:
+def prove_external(
+    network: Network, oracle: Any, longest: int | None = None, limits: Limits | None = None
+) -> ExternalProof:
     """Return what can be proved of a network whose specification has this oracle, for words of at most `longest`
     symbols (None: of as many as the table of positions has room for). Raises NotProved if no proof is attempted."""
     room = network.longest
@@ -108,7 +118,7 @@ def prove_external(network: Network, oracle: Any, longest: int | None = None) ->
         raise NotProved(reason)
     require_one_layer(network, DEEPEST)
     with np.errstate(all="ignore"):
-        return _Proof(network, demands_of(oracle, network, most)).run()
+        return _Proof(network, demands_of(oracle, network, most), limits or Limits()).run()
 
 
 @dataclass(slots=True)
@@ -136,8 +146,8 @@ class _Cells:
 class _Proof:
     """A proof in progress."""
 
-    def __init__(self, network: Network, demands: Demands) -> None:
-        self.network, self.demands = network, demands
+    def __init__(self, network: Network, demands: Demands, limits: Limits) -> None:
+        self.network, self.demands, self.limits = network, demands, limits
         self.columns = Columns(network, demands.longest)
         self.paths = Paths(demands)
         self.heads = [Head(self.columns, head, self.paths) for head in self.columns.heads]
@@ -149,9 +159,8 @@ class _Proof:
         self.rest = Rest(self.columns, bases, demands.kinds)
         self.search = Search(self.columns, demands, self.paths, self.heads, self.rest)
         self.classes = classes_of(demands, self.columns.symbol_last)
-        self.reach = np.concatenate(
-            [np.full(len(one.axes), head.head.reach) for one, head in zip(bases, self.heads, strict=True)] or [[]]
-        ) * longest_axis(bases)
+        counts = [len(one.axes) for one in bases]
+        self.reach: Floats = np.repeat([head.head.reach for head in self.heads], counts) * longest_axis(bases)
         """A bound of the absolute value of each coordinate."""
         count = len(self.classes)
         self.low, self.sampled = np.full(count, np.inf), np.full(count, np.inf)
@@ -204,19 +213,50 @@ class _Proof:
         """Prove some classes, or find what is wrong or open among them."""
         cells = self.boxes(places)
         self.widest = {int(one): cells.radii[row] for row, one in enumerate(places.tolist())}
-        cells = self._opened_cells(cells, False)
-        if len(cells.of):
-            self._look(cells)
+        boxes, cells = cells, self._opened_cells(cells, False)
+        self._look(boxes.at(self._narrowest(places, cells)))
         lengths = self.classes.length[cells.of]
         for n in np.unique(lengths).tolist():
             if self.open or any(self.classes.length[one] <= n for one in self.wrong):
                 return
-            self._divide(cells.at(lengths == n))
+            self._divide(self._run(cells.at(lengths == n)))
+
+    def _narrowest(self, places: Integers, cells: _Cells) -> Integers:
+        """Return the rows of the open classes among `places`, and of the class of each length with the least bound."""
+        chosen = np.isin(places, cells.of)
+        lengths = self.classes.length[places]
+        for n in np.unique(lengths[~chosen]).tolist():
+            rows = np.flatnonzero(~chosen & (lengths == n))
+            chosen[rows[self.low[places[rows]].argmin()]] = True
+        return np.flatnonzero(chosen)
+
+    def _run(self, cells: _Cells) -> _Cells:
+        """Run every prefix of the classes of one length that have few, and return the cells of the others. Where an
+        output is closer to a wrong answer than certified float64 can tell, the class is open."""
+        few = {one for one in np.unique(cells.of).tolist() if self.search.count(self.classes, one) <= self.limits.words}
+        for one in few:
+            classes = self.classes.at(np.array([one]))
+            words = self.search.every(classes)
+            low, high = self.search.judged(classes.at(np.zeros(len(words), dtype=np.int64)), words)
+            self.low[one], self.sampled[one] = low.min(), high.min()
+            if high.min() < 0:
+                self._refuted(one, words[int(high.argmin())], float(high.min()))
+            elif not low.min() > 0:
+                self.open.append(one)
+        return cells.at(np.array([one not in few for one in cells.of.tolist()], dtype=np.bool_))
+
+    def _refuted(self, one: int, word: tuple[int, ...], margin: float) -> None:
+        """Note a prefix on which the network is wrong, if it is the worst of its class so far."""
+        before = self.wrong.get(one)
+        if before is None or margin < before.margin:
+            self.wrong[one] = WrongPrefix(tuple(self.network.symbols[symbol] for symbol in word), margin)
 
     def _divide(self, cells: _Cells) -> None:
         """Prove cells of classes of one length by dividing them, or find what is wrong or open among them."""
-        for number in range(1, ROUNDS):
-            if 2 * len(cells.of) > MOST_CELLS or not cells.radii.shape[1]:
+        if not len(cells.of) or self._known(cells):
+            return
+        for number in range(1, self.limits.rounds + 1):
+            if 2 * len(cells.of) > self.limits.cells or not cells.radii.shape[1]:
                 break
             cells = self._opened_cells(cells.halves(self._axes(cells)), True)
             if not len(cells.of):
@@ -254,8 +294,9 @@ class _Proof:
         return np.where(np.isfinite(found), found, np.inf)
 
     def _known(self, cells: _Cells) -> bool:
-        """Return True if a class of these cells is known to be wrong."""
-        return any(one in self.wrong for one in cells.of.tolist())
+        """Return True if a prefix is known to be wrong that is no longer than those of these cells."""
+        end = self.classes.length[cells.of].min()
+        return any(self.classes.length[one] <= end for one in self.wrong)
 
     def boxes(self, places: Integers) -> _Cells:
         """Return the boxes of some classes, each as one cell."""
@@ -348,7 +389,4 @@ class _Proof:
         for row, one in enumerate(some.of.tolist()):
             self.sampled[one] = min(self.sampled[one], float(found.high[row]))
             if found.high[row] < 0:
-                word = tuple(self.network.symbols[symbol] for symbol in found.words[row])
-                before = self.wrong.get(one)
-                if before is None or found.high[row] < before.margin:
-                    self.wrong[one] = WrongPrefix(word, float(found.high[row]))
+                self._refuted(one, found.words[row], float(found.high[row]))

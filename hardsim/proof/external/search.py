@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardsim.network.dense import Network
-from hardsim.proof.external.columns import Classes, Columns
-from hardsim.proof.external.demands import Demands, Wanted
+from hardsim.proof.external.columns import Classes, Columns, Weights
+from hardsim.proof.external.demands import NOWHERE, Demands, Wanted
 from hardsim.proof.external.logits import Rest, Rows
 from hardsim.proof.external.supports import Head, Layer, Paths
 from hardsim.run.dense_float import DenseFloat
@@ -45,6 +45,13 @@ class Search:
             network = replace(network, readout=replace(network.readout, after=()))
         self.network: Network = network
         self.floats = DenseFloat(network)
+        self._rows: list[list[int]] = demands.moves.tolist()
+        self._known = [[int(state == 0) for state in range(len(self._rows))]]
+        self._sources: list[list[tuple[int, int]]] = [[] for _ in self._rows]
+        for state, row in enumerate(self._rows):
+            for symbol, target in enumerate(row):
+                if target != NOWHERE:
+                    self._sources[target].append((state, symbol))
 
     def __call__(self, classes: Classes, points: Floats, radii: Floats) -> Found:
         """Return the worst prefix found of each class, beginning at points in the boxes of the heads' outputs with
@@ -57,8 +64,8 @@ class Search:
         small = np.maximum(radii * NEAR, 1e-9)
         for _ in range(STEPS):
             gradient = self._gradient(classes, points, small) / small
-            free, start = np.zeros((count, 0, 0)), 0
-            gains = []
+            free = np.zeros((count, int(classes.free.max(initial=0)), len(self.columns.symbols)))
+            start = 0
             for head, basis, one, total in zip(self.heads, self.rest.bases, weights, totals, strict=True):
                 here = slice(start, start + len(basis.axes))
                 start = here.stop
@@ -66,9 +73,8 @@ class Search:
                 level = -(gradient[:, here] * points[:, here]).sum(axis=1)
                 most = one.high.shape[1]
                 x = np.einsum("cv,ujv->cju", direction, head.values[:, :most], optimize=True) - level[:, None, None]
-                gains.append(one.high * x / total[:, None, None])
-            free = sum(gains) if gains else np.zeros((count, int(classes.free.max(initial=0)), len(self.columns.symbols)))
-            words = self.best_paths(classes, np.asarray(free))
+                free = free + one.high * x / total[:, None, None]
+            words = self.best_paths(classes, free)
             points, totals = self.attended(classes, words, weights)
             value = self._values(classes, points, small)
             for place in np.flatnonzero(value < least).tolist():
@@ -118,7 +124,37 @@ class Search:
             back.append((sources, symbols))
         return found
 
-    def attended(self, classes: Classes, words: Integers, weights: list) -> tuple[Floats, list[Floats]]:  # type: ignore[type-arg]
+    def count(self, classes: Classes, place: int) -> int:
+        """Return the number of prefixes of a class."""
+        return self._counts(int(classes.free[place]))[int(classes.state[place])]
+
+    def _counts(self, n: int) -> list[int]:
+        """Return by state the number of prefixes of n symbols that lead there."""
+        while len(self._known) <= n:
+            before, after = self._known[-1], [0] * len(self.demands.moves)
+            for state, row in enumerate(self._rows):
+                for target in row if before[state] else []:
+                    if target != NOWHERE:
+                        after[target] += before[state]
+            self._known.append(after)
+        return self._known[n]
+
+    def every(self, classes: Classes) -> list[tuple[int, ...]]:
+        """Return all prefixes of one class, as the numbers of their symbols."""
+        (free,), (state,), (symbol,) = classes.free.tolist(), classes.state.tolist(), classes.symbol.tolist()
+        last: tuple[int, ...] = (symbol,) if symbol >= 0 else ()
+        found: list[tuple[int, tuple[int, ...]]] = [(state, last)]
+        for n in range(free, 0, -1):
+            before = self._counts(n - 1)
+            found = [
+                (source, (one, *word))
+                for target, word in found
+                for source, one in self._sources[target]
+                if before[source]
+            ]
+        return [word for _, word in found]
+
+    def attended(self, classes: Classes, words: Integers, weights: list[Weights]) -> tuple[Floats, list[Floats]]:
         """Return the coordinates of the heads' outputs on some prefixes, and the sums of the weights of each head."""
         rows, places = self.columns.fixed(classes)
         count, most = words.shape
@@ -164,9 +200,7 @@ class Search:
         middle = mid @ factors + level * levels
         size = np.abs(mid) @ np.abs(factors) + abs(level) * np.abs(levels)
         off = (rad @ np.abs(factors)) * (1 + 1e-9) + size * 1e-14
-        ends = [
-            max(float((middle + side * off)[part].min(initial=np.inf)) for part in choices) for side in (-1, 1)
-        ]
+        ends = [max(float((middle + side * off)[part].min(initial=np.inf)) for part in choices) for side in (-1, 1)]
         return ends[0], ends[1]
 
 

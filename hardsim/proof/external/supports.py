@@ -113,7 +113,7 @@ class Head:
     def _batch(self, classes: Classes, width: int) -> int:
         states = max((len(layer.states) for layer in self.paths.layers), default=1)
         by_weights = int(classes.free.max(initial=1)) * self.values.shape[0]
-        return max(1, CELLS // max(states * width, by_weights))
+        return max(1, int(CELLS // max(states * width, by_weights)))
 
     def _some(self, classes: Classes, directions: Floats) -> Floats:
         """Return the bounds for classes in the order of falling numbers of free positions."""
@@ -123,10 +123,9 @@ class Head:
         level = self._mean(directions, weights, fixed)
         rows = np.arange(len(classes))
         for _ in range(STEPS):
-            part = _rows(directions, rows)
-            done = self.walk(
-                classes.at(rows), part, _part(weights, rows), fixed[rows], np.nextafter(level[rows] - _rows(slip, rows), -np.inf)
-            )
+            lowered = np.nextafter(level[rows] - _rows(slip, rows), -np.inf)
+            some = classes.at(rows), _rows(directions, rows), _part(weights, rows), fixed[rows]
+            done = self.walk(*some, lowered)
             held = done.value <= 0
             here, now = bound[rows], level[rows]
             bound[rows] = np.where(held, np.minimum(here, now), here)
@@ -157,7 +156,7 @@ class Head:
         if most:
             values = self.values[:, :most].reshape(-1, self.width)
             here = np.maximum(here, (directions @ values.T).max(axis=2))
-        return here + self._slip(directions) + 4 * U * np.abs(here)
+        return np.asarray(here + self._slip(directions) + 4 * U * np.abs(here))
 
     def _mean(self, directions: Floats, weights: Weights, fixed: Floats) -> Floats:
         """Return c.a where every token has its weight: the number L to begin with."""

@@ -1,0 +1,246 @@
+"""The parts of proofs about external networks: machines of specifications, supports, affine enclosures; refusals."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from hardsim.network.dense import Activation, Network, Norm, Readout
+from hardsim.proof.external import affine
+from hardsim.proof.external.affine import CURVATURE, Affine, NormForm, activated, mean_square, root
+from hardsim.proof.external.columns import Columns, classes_of
+from hardsim.proof.external.demands import Demands, demands_of
+from hardsim.proof.external.prove import prove_external
+from hardsim.proof.external.supports import Head, Paths
+from hardsim.proof.shared.result import NotProved
+from tests.proof.external.test_prove import COUNTING, NEXT, SYMBOLS, network_of, oracle_of, prefixes
+from tests.support.dense_networks import made
+from tests.support.model import Mask
+
+# ---- what a specification wants, against its oracle ----
+
+FORMULAS = (
+    "output t0: Y t1",
+    "output t0: (t0 S t1) & !Y Y t0",
+    "assume: #L[t0] > #L[t1]\noutput t0: MOD(3, 1, #L[t1])",
+    "assume: /(t0 t1*)*/\noutput t0: 2 * #L[t0] - 3 * #L[t1] >= 1\noutput other: EVEN(pos)",
+    "output t0: H (t0 -> Y t1)",
+    "output t0: PRIME(#L[t0] + 1)",
+)
+AT_THE_END = (
+    "output t0: #[t0] >= 2 * #[t1] - 1",
+    "output t0: (X t1) | #R[t0] >= 1 & pos = len",
+    "output t0: t0 U t1",
+    "output t0: O (t0 & X t1)",
+    "output t0: #[Y t0] = #[t1 S t0]",
+)
+
+
+def told(network: Network, text: str, longest: int = 6) -> None:
+    """Compare the machine of a specification with its oracle, on every word."""
+    oracle, outputs = oracle_of(network, text), list(map(str, network.outputs))
+    demands = demands_of(oracle, network, longest)
+    judged = dict(prefixes(demands, longest))
+    for n in range(1, longest + 1):
+        words = list(product(range(2), repeat=n))
+        for word, raw in zip(words, oracle.many([tuple(SYMBOLS[one] for one in word) for word in words]), strict=True):
+            expected = raw[-1] if network.readout.at == "each" else raw
+            found = demands.kinds[judged[word]] if word in judged else None
+            assert (found is None) == (expected is None)
+            if found is None:
+                continue
+            if isinstance(expected, str):
+                expected = {expected}
+            names = {name: name in expected for name in outputs} if isinstance(expected, set | frozenset) else expected
+            if network.readout.decide == "above":
+                (rows,) = found.choices
+                assert {outputs[max(row)]: row[0] >= 0 for row in rows} == dict(names)
+            else:
+                assert {outputs[choice[0][0]] for choice in found.choices} == {one for one in names if names[one]}
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_at_each_position(text: str) -> None:
+    told(network_of(0), text + "\noutput t1: t0")
+
+
+@pytest.mark.parametrize("text", [*FORMULAS, *AT_THE_END])
+def test_formulas_at_the_end(text: str) -> None:
+    told(network_of(0, template="before after"), text + "\noutput t1: t0")
+
+
+@pytest.mark.parametrize("decide", ["above", "argmax"])
+def test_next_and_argmax(decide: Any) -> None:
+    network = network_of(0)
+    network = replace(network, readout=replace(network.readout, decide=decide))
+    told(network, NEXT)
+    both = network_of(0, 2, "before after")
+    told(replace(both, readout=replace(both.readout, decide="argmax")), COUNTING)
+
+
+def test_numbers_of_judged_prefixes() -> None:
+    demands = demands_of(oracle_of(network_of(0), NEXT), network_of(0), 6)
+    assert demands.words() == [1, 2, 2, 4, 8, 16, 32]  # t0 before everything, and the word t1
+    counted = network_of(0, 2, "before after")
+    counted = replace(counted, readout=replace(counted.readout, decide="argmax"))
+    assert demands_of(oracle_of(counted, COUNTING), counted, 6).words() == [0, 2, 2, 8, 10, 32, 44]
+
+
+# ---- supports, against all prefixes ----
+
+
+@pytest.mark.parametrize(("template", "text"), [("before", NEXT), ("before after", COUNTING), ("after", COUNTING)])
+@pytest.mark.parametrize("seed", range(4))
+def test_supports_are_the_greatest_values(template: str, text: str, seed: int) -> None:
+    network = network_of(seed, 4, template, heads=2, k=3, cold=1 + 20 * (seed == 3))
+    demands = demands_of(oracle_of(network, text), network, 6)
+    columns, paths = Columns(network, 6), Paths(demands)
+    classes = classes_of(demands, columns.symbol_last)
+    directions = np.random.default_rng(seed).normal(size=(1, 5, 4))
+    directions[0, 4] = 0.0
+    for head in (Head(columns, one, paths) for one in columns.heads):
+        found = head.bounds(classes, directions)
+        for row in range(len(classes)):
+            greatest = np.max(mean(head, demands, classes.at(np.array([row])), directions[0]), axis=0)
+            assert (found[row] >= greatest - 1e-13).all()
+            assert (found[row] <= greatest + 1e-9).all()
+
+
+def mean(head: Head, demands: Demands, classes: Any, directions: Any) -> list[Any]:
+    """Return c.a of every prefix of one class, in plain float64."""
+    columns, (row,), (place,) = head.columns, *head.columns.query(classes)
+    q, found = head.head.queries.mid[row, place], []
+    rows, places = head.columns.fixed(classes)
+    fixed = [(one, at) for one, at in zip(rows[0], places[0], strict=True) if one >= 0]
+    for word in product(range(2), repeat=int(classes.free[0])):
+        state = 0
+        for symbol in word:
+            state = int(demands.moves[state, symbol]) if state >= 0 else -1
+        if state != int(classes.state[0]):
+            continue
+        tokens = [(columns.row[columns.symbols[one]], columns.start + at) for at, one in enumerate(word)] + fixed
+        scores = np.array([head.head.keys.mid[token] @ q for token in tokens])
+        shares = np.exp(scores - scores.max())
+        values = np.array([head.head.values.mid[token] for token in tokens])
+        found.append(directions @ (shares @ values / shares.sum()))
+    return found
+
+
+# ---- affine enclosures, against points ----
+
+
+def boxes(seed: int, radius: float, d: int = 6, m: int = 4) -> tuple[Affine, Any, Any]:
+    """Return random affine enclosures, and points z and x in them."""
+    rng = np.random.default_rng(seed)
+    box = Affine(rng.normal(size=(9, d)), rng.normal(size=(9, m, d)) * radius, rng.random((9, d)) * radius / 9)
+    z = rng.uniform(-1, 1, size=(300, 9, m))
+    z = np.where(rng.random(z.shape) < 0.5, np.sign(z), z)
+    x = box.c + np.einsum("snm,nmd->snd", z, box.slopes) + box.e * rng.choice([-1, 0, 1], size=(300, 9, d))
+    return box, z, x
+
+
+def encloses(form: Affine, z: Any, values: Any) -> bool:
+    """Return True if values at points z lie in an enclosure."""
+    found = form.c + np.einsum("snm,nmd->snd", z, form.slopes)
+    return bool((np.abs(values - found) <= form.e + 1e-14).all())
+
+
+@pytest.mark.parametrize("radius", [1e-9, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_norms_and_roots_are_enclosed(kind: Any, radius: float) -> None:
+    rng = np.random.default_rng(3)
+    norm = Norm(kind, Fraction(1, 1000), rng.normal(size=6), rng.normal(size=6))
+    box, z, x = boxes(1, radius)
+    with np.errstate(all="ignore"):
+        found, form = NormForm(norm, 6)(box), NormForm(norm, 6)
+        sigma = root(mean_square(form.entering(box), form.epsilon))
+    y = x - x.mean(axis=2, keepdims=True) if kind == "layer" else x
+    true = np.sqrt((y * y).mean(axis=2, keepdims=True) + 1 / 1000)
+    assert encloses(found, z, y / true * norm.weight + norm.bias)
+    as_form = Affine(sigma.mid[:, None], sigma.slopes[:, :, None], sigma.off[:, None])
+    assert encloses(as_form, z, true)
+    assert (true[:, :, 0] <= sigma.high + 1e-14).all()
+    if radius <= 0.01:
+        assert found.e.max() < 0.1  # of second order, beside the part e of the argument
+
+
+def test_where_a_norm_may_divide_by_zero_nothing_is_claimed() -> None:
+    box = Affine(np.zeros((1, 3)), np.ones((1, 1, 3)), np.zeros((1, 3)))
+    with np.errstate(all="ignore"):
+        found = NormForm(Norm("rms", Fraction(0)), 3)(box)
+        sigma = root(mean_square(box, (0.0, 0.0)))
+    assert not np.isfinite(found.e).any()
+    assert not np.isfinite(sigma.off).any()
+
+
+@pytest.mark.parametrize("activation", list(Activation))
+@pytest.mark.parametrize("radius", [1e-9, 0.1, 1.0, 20.0])
+def test_activations_are_enclosed(activation: Activation, radius: float) -> None:
+    box, z, x = boxes(2, radius)
+    with np.errstate(all="ignore"):
+        found = activated(activation, box)
+        assert encloses(found, z, affine.values(activation, x)[0])
+    if radius == 0.1:
+        assert found.e.max() < 0.2
+
+
+def test_second_derivatives_are_bounded() -> None:
+    """The constants CURVATURE, by balls over a partition; beyond it derivatives are below 1/100."""
+    with ctx.workprec(80):
+        for step in range(-24_000, 24_000):
+            x = arb(step) / 3000 + arb(0, 1) / 6000 + arb(1) / 6000
+            logistic = 1 / (1 + (-x).exp())
+            slope = logistic * (1 - logistic)
+            silu = 2 * slope + x * slope * (1 - 2 * logistic)
+            density = (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
+            u, first, second = new_argument(x)
+            s = 1 / (1 + (-2 * u).exp())
+            ds = 2 * s * (1 - s)
+            dds = 2 * ds * (1 - 2 * s)
+            new = 2 * ds * first + x * (dds * first * first + ds * second)
+            bounds = {Activation.SILU: silu, Activation.GELU: density * (2 - x * x), Activation.GELU_NEW: new}
+            for activation, value in bounds.items():
+                assert abs(value) <= CURVATURE[activation]
+
+
+def new_argument(x: Any) -> tuple[Any, Any, Any]:
+    """Return the argument of the tangent in gelu_new, with its first two derivatives."""
+    scale, cubic = (2 / arb.pi()).sqrt(), arb(44715) / 1000000
+    return scale * (x + cubic * x**3), scale * (1 + 3 * cubic * x**2), scale * 6 * cubic * x
+
+
+# ---- what is refused ----
+
+
+def refused(network: Network, text: str, longest: int | None = 5) -> str:
+    """Return the reason why no proof is attempted."""
+    with pytest.raises(NotProved) as caught:
+        prove_external(network, oracle_of(network, text), longest)
+    return caught.value.reason
+
+
+def test_refusals() -> None:
+    network, text = network_of(0), "output t0: Y t1"
+    assert "2 layers" in refused(replace(network, layers=network.layers * 2), text)
+    assert "give one" in refused(replace(network, positions=()), text, None)
+    ahead = replace(network, readout=Readout(before=("t2",), at="each", alphabet=SYMBOLS))
+    assert "depends on later positions" in refused(ahead, "output t0: F t1")
+    assert "first position" in refused(replace(network, readout=replace(network.readout, at="first")), text)
+    assert "not causal" in refused(network_of(0, mask=Mask.NONE), text)
+    assert "from its own on" in refused(network_of(0, template="after", mask=Mask.PAST), text)
+    twice = replace(network, readout=replace(network.readout, decide="argmax"))
+    assert "not exactly one" in refused(twice, "output t0: t0\noutput t1: Y t1")
+    numbers = network_of(0, 1, template="after")
+    numbers = replace(numbers, readout=replace(numbers.readout, decide="value", level=Fraction(1, 9)))
+    assert "a number" in refused(numbers, "value t0: #[t0]")
+
+
+def test_without_positions_words_are_as_long_as_asked_for() -> None:
+    network = replace(made(layers=1, rows=None, vocabulary=2, outputs=1, size=0.5), outputs=("t0",))
+    network = replace(network, readout=Readout(at="last"))
+    proof = prove_external(network, oracle_of(network, "output t0: t0 | t1"), 9)
+    assert proof.longest == 9

@@ -1,0 +1,175 @@
+"""Proofs of one-layer external networks, compared with every word of small lengths."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardsim.lang.spec.layout import read_spec
+from hardsim.lang.spec.meaning import Question
+from hardsim.network.dense import Activation, Network, Readout
+from hardsim.proof.external.demands import NOWHERE, Demands, Wanted, demands_of
+from hardsim.proof.external.prove import ExternalProof, Limits, prove_external
+from hardsim.run.dense_float import DenseFloat
+from tests.support.dense_networks import made
+from tests.support.model import Mask
+
+LONGEST = 7
+SYMBOLS = ("t0", "t1")
+
+
+def network_of(seed: int, outputs: int = 4, template: str = "before", **shape: Any) -> Network:
+    """Return a random network of one layer over t0 and t1; t2 and t3 stand before and after words."""
+    found = made(seed=seed, layers=1, rows=16, vocabulary=4, outputs=outputs, **shape)
+    before = ("t2",) if "before" in template else ()
+    after = ("t3",) if "after" in template else ()
+    readout = Readout(before=before, after=after, at="last" if after else "each", alphabet=SYMBOLS)
+    names = ("t0", "t1", "<eos>", "other")[:outputs]
+    return replace(found, readout=readout, outputs=names)
+
+
+def oracle_of(network: Network, text: str) -> Any:
+    """Return the oracle of a specification of a network."""
+    readout, names = network.readout, tuple(map(str, network.outputs))
+    layout = read_spec(text, "here.spec")
+    causal = readout.at == "each"
+    question = Question(layout, None, SYMBOLS, readout.at, readout.decide, names, bool(readout.before), causal)
+    return question.demands().oracle
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What running every word says of each length: the least margin, between two bounds."""
+
+    low: dict[int, float]
+    high: dict[int, float]
+
+
+def prefixes(demands: Demands, longest: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield every word with a judged end, with the index of what is wanted."""
+    for n in range(demands.shortest, longest + 1):
+        for word in product(range(demands.moves.shape[1]), repeat=n):
+            state = 0
+            for symbol in word:
+                state = int(demands.moves[state, symbol]) if state != NOWHERE else NOWHERE
+            if state != NOWHERE and demands.wanted[state] >= 0:
+                yield word, demands.wanted[state]
+
+
+def margin_of(wanted: Wanted, outputs: Any, level: float) -> float:
+    """Return the margin from the definition: over the choices, the least difference of two outputs."""
+
+    def value(place: int) -> float:
+        return level if place < 0 else float(outputs[place])
+
+    return max(min((value(a) - value(b) for a, b in choice), default=inf) for choice in wanted.choices)
+
+
+def truth_of(network: Network, demands: Demands, longest: int) -> Truth:
+    """Run every word in certified float64."""
+    found = Truth({}, {})
+    engine, ids = DenseFloat(network), network.ids
+    before = [ids[str(token)] for token in network.readout.before]
+    after = [ids[str(token)] for token in network.readout.after]
+    level = float(network.readout.level)
+    for word, kind in prefixes(demands, longest):
+        tokens = np.array([[*before, *(ids[SYMBOLS[one]] for one in word), *after]])
+        mid, rad = engine.run(len(word), tokens, [tokens.shape[1] - 1])
+        margin, off = margin_of(demands.kinds[kind], mid[0, 0], level), 2 * float(rad.max())
+        n = len(word)
+        found.low[n] = min(found.low.get(n, inf), margin - off)
+        found.high[n] = min(found.high.get(n, inf), margin + off)
+    return found
+
+
+def compare(network: Network, oracle: Any, longest: int = LONGEST, limits: Limits | None = None) -> ExternalProof:
+    """Prove a network, and compare each claim with every word; return the proof."""
+    proof = prove_external(network, oracle, longest, limits)
+    truth = truth_of(network, demands_of(oracle, network, longest), longest)
+    wrong = min((n for n, margin in truth.high.items() if margin < 0), default=longest + 1)
+    assert proof.proved < wrong
+    assert proof.proved == wrong - 1 or proof.opened
+    if proof.wrong is not None:
+        n = len(proof.wrong.word)
+        assert n >= wrong
+        assert truth.low[n] <= proof.wrong.margin < 0
+        assert proof.shortest == (n == wrong and proof.proved == wrong - 1)
+    for n, margins in proof.margins.items():
+        assert margins.low <= truth.high[n]
+        assert margins.high >= truth.low[n]
+    return proof
+
+
+# ---- whole proofs against every word ----
+
+MOST = "assume: {assume}\noutput t0: t0 | t1"
+COUNTING = "assume: !(#[t0] = #[t1])\noutput t0: #[t0] > #[t1]\noutput t1: #[t1] > #[t0]"
+NEXT = "next: /(t0 t1*)*|t1/"
+
+
+def levelled(network: Network, oracle: Any, share: float) -> Network:
+    """Return the network with a level below which no output of a short word is: by `share` times the range of all
+    outputs. Longer words may be below, unless the share is large."""
+    found = truth_of(network, demands_of(oracle, network, LONGEST), LONGEST)
+    least = min(found.low[n] for n in found.low if n <= LONGEST - 2)
+    level = least - share * (max(found.high.values()) - min(found.low.values()))
+    return replace(network, readout=replace(network.readout, level=Fraction(level)))
+
+
+KINDS = list(product(Activation, ("layer", "rms", None), (False, True)))
+SMALL = Limits(rounds=12, cells=1_200, words=0)
+"""Limits for quick tests, in which no class is proved by running its prefixes."""
+
+
+def by_kind(number: int, heads: int, **more: Any) -> Network:
+    """Return a random network of one of the KINDS."""
+    activation, norm, post = KINDS[number]
+    shape: dict[str, Any] = {"activation": activation, "norm": norm, "post": post, "heads": heads}
+    return network_of(number, 1, d=6, k=2, mlp=8, **shape, **more)
+
+
+def at_share(network: Network, number: int, share: float, limits: Limits | None) -> ExternalProof:
+    """Compare a network at a level."""
+    oracle = oracle_of(network, MOST.format(assume=("t0 | Y t1", "t1 S t0", "!(Y Y t0)")[number % 3]))
+    return compare(levelled(network, oracle, share), oracle, limits=limits)
+
+
+@pytest.mark.parametrize("heads", [0, 1, 2])
+def test_bounds_of_all_kinds(heads: int) -> None:
+    proved = wrong = 0
+    for number in range(len(KINDS)):
+        network = by_kind(number, heads, size=0.5)
+        proved += at_share(network, number, 2.0, SMALL).proved == LONGEST
+        wrong += at_share(network, number, 0.02, SMALL).shortest
+    assert proved == len(KINDS)
+    assert wrong >= 3
+
+
+@pytest.mark.parametrize("number", range(0, len(KINDS), 5))
+def test_running_every_prefix_settles_all_short_words(number: int) -> None:
+    for share in (0.001, 0.1, 1.0):
+        proof = at_share(by_kind(number, 2), number, share, Limits(rounds=1))
+        assert not proof.opened
+        assert proof.shortest or proof.proved == LONGEST
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_argmax_of_counts(seed: int) -> None:
+    mask = (Mask.FUTURE, Mask.NONE)[seed % 2]
+    network = network_of(seed, 2, "before after", heads=1 + seed % 2, k=3, size=0.5, mask=mask)
+    network = replace(network, readout=replace(network.readout, decide="argmax"))
+    compare(network, oracle_of(network, COUNTING), limits=SMALL)
+
+
+@pytest.mark.parametrize("decide", ["above", "argmax"])
+@pytest.mark.parametrize("seed", range(6))
+def test_next_symbols(seed: int, decide: Any) -> None:
+    network = network_of(seed, 4, size=0.5, heads=1 + seed % 2)
+    network = replace(network, readout=replace(network.readout, decide=decide))
+    compare(network, oracle_of(network, NEXT), limits=SMALL)
+    compare(network, oracle_of(network, NEXT))
