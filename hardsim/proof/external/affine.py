@@ -1,6 +1,6 @@
-"""Affine enclosures of vectors, batched, and their way through the parts of a layer after attention.
+"""AffineForm enclosures of vectors, batched, and their way through the parts of a layer after attention.
 
-An `Affine` stands for all vectors `c + z L + r` with z in [-1, 1]^m and |r| <= e in each coordinate. Each operation
+An `AffineForm` stands for all vectors `c + z L + r` with z in [-1, 1]^m and |r| <= e in each coordinate. Each operation
 returns a form that encloses the true (real) result of every vector of its argument, for the same z. What is not affine
 is replaced by an affine function near it and a remainder; every remainder is bounded.
 
@@ -32,7 +32,7 @@ CURVATURE = {Activation.RELU: 0.0, Activation.SILU: 0.501, Activation.GELU: 0.79
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class AffineForm:
     """A batch of affine enclosures: `c` (N, d), `slopes` (N, m, d) and `e` (N, d), see the module."""
 
     c: Floats
@@ -51,24 +51,24 @@ class Affine:
         found: Floats = (np.abs(self.c) + self.spread + self.e) * GROW
         return found
 
-    def plus(self, other: Affine) -> Affine:
+    def plus(self, other: AffineForm) -> AffineForm:
         """Return the enclosure of the sum of two vectors with the same z."""
         e = self.e + other.e + ROUND * (self.size + other.size)
-        return Affine(self.c + other.c, self.slopes + other.slopes, e * GROW)
+        return AffineForm(self.c + other.c, self.slopes + other.slopes, e * GROW)
 
 
-class LinearForm:
+class LinearPart:
     """A linear map `x W + b` of true matrices that are known between bounds, for affine enclosures."""
 
     def __init__(self, weight: Floats, off: Floats | None, bias: Floats | float = 0.0, bias_off: Floats | float = 0.0):
         self.weight, self.bias = weight, bias
         self.reach: Floats = np.abs(weight) * (ROUND * GROW) + (0.0 if off is None else off * GROW)
-        """What an input of size 1 adds to the remainder."""
+        """The part of the remainder that an input of size 1 adds."""
         self.absolute: Floats = np.abs(weight) * GROW
         self.base: Floats | float = (np.abs(bias) * ROUND + bias_off) * GROW + ETA
 
     @classmethod
-    def of(cls, weight: Dense, bias: Dense | None) -> LinearForm:
+    def of(cls, weight: Dense, bias: Dense | None) -> LinearPart:
         """Return the map with exact matrices."""
         mid, off = enclosed(weight)
         if bias is None:
@@ -76,18 +76,18 @@ class LinearForm:
         near, bias_off = enclosed(bias)
         return cls(mid, off, near, 0.0 if bias_off is None else bias_off)
 
-    def __call__(self, x: Affine) -> Affine:
+    def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of the map's value."""
         e = x.e @ self.absolute + x.size @ self.reach + self.base
-        return Affine(x.c @ self.weight + self.bias, x.slopes @ self.weight, e * GROW)
+        return AffineForm(x.c @ self.weight + self.bias, x.slopes @ self.weight, e * GROW)
 
 
-def centred(x: Affine) -> Affine:
+def centred(x: AffineForm) -> AffineForm:
     """Return the enclosure of `x - mean(x)`."""
     mean = x.size.mean(axis=1, keepdims=True)
     e = x.e + x.e.mean(axis=1, keepdims=True) + ROUND * (x.size + mean)
     c = x.c - x.c.mean(axis=1, keepdims=True)
-    return Affine(c, x.slopes - x.slopes.mean(axis=2, keepdims=True), e * GROW)
+    return AffineForm(c, x.slopes - x.slopes.mean(axis=2, keepdims=True), e * GROW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Square:
     high: Floats
 
 
-def mean_square(y: Affine, epsilon: tuple[float, float]) -> Square:
+def mean_square(y: AffineForm, epsilon: tuple[float, float]) -> Square:
     """Return the enclosure of `mean(y^2) + epsilon`; `epsilon` is a float and a bound of its error."""
     c, slopes, e = y.c, y.slopes, y.e
     d = c.shape[1]
@@ -180,11 +180,11 @@ class NormForm:
         self.weight, self.weight_off = (ones, None) if norm.weight is None else enclosed(norm.weight)
         self.bias, self.bias_off = (zeros, None) if norm.bias is None else enclosed(norm.bias)
 
-    def entering(self, x: Affine) -> Affine:
+    def entering(self, x: AffineForm) -> AffineForm:
         """Return the vectors that are divided by the root of their mean square."""
         return centred(x) if self.centring else x
 
-    def __call__(self, x: Affine) -> Affine:
+    def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of the norm's value: the product of the vectors and `inverse_root`, where products of
         z_k with z_l are bounded by 1 in size, and squares z_k^2 lie in [0, 1]."""
         y = self.entering(x)
@@ -202,7 +202,7 @@ class NormForm:
         reach = (np.abs(c) + np.abs(slopes).sum(axis=1) + e) * GROW
         lost = ROUND * grown + (0.0 if self.weight_off is None else self.weight_off)
         base = ROUND * np.abs(self.bias) + (0.0 if self.bias_off is None else self.bias_off) + ETA
-        return Affine(c * weight + self.bias, slopes * weight, (e * grown + reach * lost + base) * GROW)
+        return AffineForm(c * weight + self.bias, slopes * weight, (e * grown + reach * lost + base) * GROW)
 
 
 def values(activation: Activation, x: Floats) -> tuple[Floats, Floats]:
@@ -212,7 +212,7 @@ def values(activation: Activation, x: Floats) -> tuple[Floats, Floats]:
     return found.mid[..., 0], found.length[..., 0] * GROW + ETA
 
 
-def activated(activation: Activation, x: Affine) -> Affine:
+def activated(activation: Activation, x: AffineForm) -> AffineForm:
     """Return the enclosure of an activation. The line is the chord between the ends of a coordinate; the distance from
     it is computed at SAMPLES points, and between neighbours it is off by at most CURVATURE / 8 times their squared
     distance (relu: it is greatest at an end, and least at the kink or an end)."""
@@ -239,16 +239,16 @@ def activated(activation: Activation, x: Affine) -> Affine:
     middle = (most + least) / 2
     e = (most - least) / 2 + np.abs(slope) * x.e
     e = e + ROUND * (np.abs(middle) + np.abs(slope) * x.size)
-    return Affine(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA)
+    return AffineForm(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA)
 
 
 class MlpForm:
     """An MLP, for affine enclosures."""
 
     def __init__(self, mlp: Mlp) -> None:
-        self.enter, self.leave = LinearForm.of(mlp.w_in, mlp.b_in), LinearForm.of(mlp.w_out, mlp.b_out)
+        self.enter, self.leave = LinearPart.of(mlp.w_in, mlp.b_in), LinearPart.of(mlp.w_out, mlp.b_out)
         self.activation = mlp.activation
 
-    def __call__(self, x: Affine) -> Affine:
+    def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of what the MLP adds."""
         return self.leave(activated(self.activation, self.enter(x)))

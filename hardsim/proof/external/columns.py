@@ -1,7 +1,7 @@
-"""What the heads of a one-layer causal network read: keys, values and scores by position and token, with bounds.
+"""Keys, values and scores of a one-layer causal network by position and token, with bounds.
 
 In one layer the key and the value at a position depend on the position and its token alone, and the query on the last
-position and its token. A `Class` of prefixes shares these: its length, the state of the demands' machine before the
+position and its token. A class of prefixes shares these: its length, the state of the demands' machine before the
 last token, and that token. Positions that the class leaves free are `free` many, and the prefix of free symbols must
 end in `state`; the tokens before the word, after it, and the last symbol where the network is read there, are fixed.
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
-from hardsim.proof.external.demands import NOWHERE, Demands
+from hardsim.proof.external.demands import NOWHERE, PrefixDemands
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_float import FloatHead, FloatLayer, Vectors, enclosed, lengths, scaled
 from hardsim.run.enclosure import ETA, EXP_ERROR, GROW, Floats, Integers, U, gamma, growth
@@ -30,8 +30,8 @@ FLOOR = -300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
-    """Classes of prefixes, one in each row of all arrays."""
+class PrefixClasses:
+    """PrefixClasses of prefixes, one in each row of all arrays."""
 
     length: Integers
     """The number of symbols of the prefix."""
@@ -42,33 +42,35 @@ class Classes:
     symbol: Integers
     """The last symbol; -1 where it is free, or there is none."""
     kind: Integers
-    """What is wanted, as an index in the kinds of the demands."""
+    """The index of the requirement in the kinds of the demands."""
 
     def __len__(self) -> int:
         return len(self.length)
 
-    def at(self, index: Integers) -> Classes:
+    def at(self, index: Integers) -> PrefixClasses:
         """Return some of the classes."""
-        return Classes(self.length[index], self.free[index], self.state[index], self.symbol[index], self.kind[index])
+        return PrefixClasses(
+            self.length[index], self.free[index], self.state[index], self.symbol[index], self.kind[index]
+        )
 
 
-def classes_of(demands: Demands, symbol_last: bool) -> Classes:
+def classes_of(demands: PrefixDemands, symbol_last: bool) -> PrefixClasses:
     """Return all classes of judged prefixes, by length. `symbol_last`: the network is read at the last symbol."""
     rows: list[tuple[int, int, int, int, int]] = []
-    wanted = np.array(demands.wanted)
-    if demands.shortest == 0 and demands.wanted[0] >= 0:
-        rows.append((0, 0, 0, -1, demands.wanted[0]))
+    required = np.array(demands.required)
+    if demands.shortest == 0 and demands.required[0] >= 0:
+        rows.append((0, 0, 0, -1, demands.required[0]))
     for n, reached in enumerate(demands.reached()):
         for state in np.flatnonzero(reached).tolist():
             if not symbol_last:
-                if n and wanted[state] >= 0:
-                    rows.append((n, n, state, -1, demands.wanted[state]))
+                if n and required[state] >= 0:
+                    rows.append((n, n, state, -1, demands.required[state]))
                 continue
             for symbol, target in enumerate(demands.moves[state].tolist() if n < demands.longest else []):
-                if target != NOWHERE and wanted[target] >= 0:
-                    rows.append((n + 1, n, state, symbol, demands.wanted[target]))
+                if target != NOWHERE and required[target] >= 0:
+                    rows.append((n + 1, n, state, symbol, demands.required[target]))
     rows.sort(key=lambda row: row[0])
-    return Classes(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
+    return PrefixClasses(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ class Columns:
         reach = float((lengths(values.mid) + values.length).max()) * GROW
         return HeadColumns(keys, values, Vectors(q, off * GROW + ETA), reach)
 
-    def query(self, classes: Classes) -> tuple[Integers, Integers]:
+    def query(self, classes: PrefixClasses) -> tuple[Integers, Integers]:
         """Return the row of the token, and the position, at which each class is read."""
         if self.after:
             last = np.full(len(classes), self.row[self.after[-1]])
@@ -169,7 +171,7 @@ class Columns:
         rows = np.array([self.row[token] for token in self.symbols])
         return np.where(classes.symbol >= 0, rows[classes.symbol], none), self.start + classes.length - 1
 
-    def fixed(self, classes: Classes) -> tuple[Integers, Integers]:
+    def fixed(self, classes: PrefixClasses) -> tuple[Integers, Integers]:
         """Return the rows and positions of the fixed tokens of each class, (classes, tokens); the row is -1 for the
         last symbol of the empty word."""
         count = len(classes)
@@ -184,7 +186,7 @@ class Columns:
             places.append(np.maximum(self.start + classes.length - 1, 0))
         return np.stack(rows, axis=1), np.stack(places, axis=1)
 
-    def weights(self, head: HeadColumns, classes: Classes) -> Weights:
+    def weights(self, head: HeadColumns, classes: PrefixClasses) -> Weights:
         """Return bounds of the weights of some classes."""
         row, place = self.query(classes)
         most, symbols = int(classes.free.max(initial=0)), [self.row[token] for token in self.symbols]

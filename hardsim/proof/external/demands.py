@@ -1,12 +1,12 @@
-"""What a specification wants of an external network, by state of a machine that reads the word.
+"""The requirements of a specification on an external network, by state of a machine that reads the word.
 
-By causality the outputs at a position depend on the prefix that ends there alone, so what is wanted is stated for
-prefixes (the word itself, where the network is read at its end). A `Demands` is a deterministic machine over the
-symbols whose states say what is wanted after a prefix: nothing, or a `Wanted`. Its states are those that some prefix of
-at most `longest` symbols reaches and from which a judged prefix can be reached; with counters they are finitely many at
-each length.
+By causality the outputs at a position depend on the prefix that ends there alone, so what is required is stated for
+prefixes (the word itself, where the network is read at its end). A `PrefixDemands` is a deterministic machine over the
+symbols whose states say what is required after a prefix: nothing, or a `Requirement`. Its states are those that some
+prefix of at most `longest` symbols reaches and from which a judged prefix can be reached; with counters they are
+finitely many at each length.
 
-A `Wanted` is a list of choices, each a list of rows. A row is a linear combination of the outputs, and less a level;
+A `Requirement` is a list of choices, each a list of rows. A row is a linear combination of the outputs and the level;
 the answer is right if all rows of some choice are above 0, and the margin is the greatest over the choices of the least
 row. Outputs compared with a level have one choice, with a row for each judged output; an argmax has one for each output
 that may win, with a row for each that may not.
@@ -28,7 +28,7 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.domain import leading
 from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
 from hardsim.network.dense import Network
-from hardsim.proof.external.online import AutomatonReader, NotOnline, Online, Reader, State
+from hardsim.proof.external.online import AutomatonReader, NotOnline, Online, State, WordReader
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import Booleans, Floats, Integers
 
@@ -38,8 +38,8 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is wanted after a prefix: `choices` are lists of rows (see the module), each as the numbers of two outputs,
+class Requirement:
+    """The right answers after a prefix: `choices` are lists of rows (see the module), each as the numbers of two outputs,
     the first of which should be greater; -1 stands for the level."""
 
     choices: tuple[tuple[tuple[int, int], ...], ...]
@@ -60,14 +60,14 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Demands:
-    """The machine of what is wanted (see the module). Words begin in state 0."""
+class PrefixDemands:
+    """The machine of what is required (see the module). Words begin in state 0."""
 
     moves: Integers
     """The next state, (states, symbols); NOWHERE where no judged prefix can follow."""
-    wanted: tuple[int, ...]
+    required: tuple[int, ...]
     """By state, the index in `kinds`; -1 where nothing is judged."""
-    kinds: tuple[Wanted, ...]
+    kinds: tuple[Requirement, ...]
     shortest: int
     """Length of the shortest prefixes that are judged, 0 or 1."""
     longest: int
@@ -84,7 +84,7 @@ class Demands:
     def words(self) -> list[int]:
         """Return the number of judged prefixes of each length, from 0 on."""
         counts = {0: 1}
-        found = [int(self.shortest == 0 and self.wanted[0] >= 0)]
+        found = [int(self.shortest == 0 and self.required[0] >= 0)]
         rows: list[list[int]] = self.moves.tolist()
         for _ in range(self.longest):
             after: dict[int, int] = {}
@@ -93,11 +93,11 @@ class Demands:
                     if target != NOWHERE:
                         after[target] = after.get(target, 0) + count
             counts = after
-            found.append(sum(count for state, count in counts.items() if self.wanted[state] >= 0))
+            found.append(sum(count for state, count in counts.items() if self.required[state] >= 0))
         return found
 
 
-def demands_of(oracle: Any, network: Network, longest: int) -> Demands:
+def demands_of(oracle: Any, network: Network, longest: int) -> PrefixDemands:
     """Return what an oracle of a specification wants of a network after every prefix of at most `longest` symbols.
     Raises NotProved if that does not depend on the prefix alone, or is no decision by outputs."""
     readout, symbols = network.readout, network.symbols
@@ -123,17 +123,17 @@ def demands_of(oracle: Any, network: Network, longest: int) -> Demands:
     if oracle.assume is not None:
         readers.append(_reader(oracle.assume, symbols, ending))
 
-    def wanted(states: tuple[State, ...]) -> Wanted | None:
+    def required(states: tuple[State, ...]) -> Requirement | None:
         truths = [reader.truth(state) for reader, state in zip(readers, states, strict=True)]
         if oracle.assume is not None and not truths.pop():
             return None
         return chosen.of_lines(names, truths)
 
-    return _machine(readers, wanted, len(symbols), longest, False)
+    return _machine(readers, required, len(symbols), longest, False)
 
 
 class _Decision:
-    """Turns expected answers into what is wanted of outputs."""
+    """Turns expected answers into what is required of outputs."""
 
     def __init__(self, network: Network, outputs: Sequence[str]) -> None:
         self.decide, self.names = network.readout.decide, outputs
@@ -141,8 +141,8 @@ class _Decision:
         among = network.readout.among
         self.among = outputs if among is None else [name for name in outputs if name in {*map(str, among)}]
 
-    def of(self, allowed: AbstractSet[str] | None) -> Wanted | None:
-        """Return what is wanted where these outputs, and no others, are right answers."""
+    def of(self, allowed: AbstractSet[str] | None) -> Requirement | None:
+        """Return what is required where these outputs, and no others, are right answers."""
         if allowed is None:
             return None
         if self.decide == "above":
@@ -151,10 +151,10 @@ class _Decision:
         others = [self.place[name] for name in self.among if name not in allowed]
         if not may:
             raise NotProved("no output that takes part in the argmax is a right answer after some prefix")
-        return Wanted(tuple(tuple((one, other) for other in others) for one in may)) if others else None
+        return Requirement(tuple(tuple((one, other) for other in others) for one in may)) if others else None
 
-    def of_lines(self, names: Sequence[str | None], truths: Sequence[bool]) -> Wanted | None:
-        """Return what is wanted where lines about outputs have these truths; the name of the only output is None."""
+    def of_lines(self, names: Sequence[str | None], truths: Sequence[bool]) -> Requirement | None:
+        """Return what is required where lines about outputs have these truths; the name of the only output is None."""
         if names == [None]:
             if self.decide == "argmax":
                 return self.of({str(truths[0])})
@@ -167,12 +167,12 @@ class _Decision:
             raise NotProved("after some prefix not exactly one output line is true, as an argmax requires")
         return self.of(holding)
 
-    def _above(self, pairs: Mapping[str, bool]) -> Wanted:
+    def _above(self, pairs: Mapping[str, bool]) -> Requirement:
         rows = [(self.place[name], -1) if truth else (-1, self.place[name]) for name, truth in pairs.items()]
-        return Wanted((tuple(rows),))
+        return Requirement((tuple(rows),))
 
 
-def _reader(column: Column, symbols: tuple[str, ...], ending: bool) -> Reader:
+def _reader(column: Column, symbols: tuple[str, ...], ending: bool) -> WordReader:
     """Return a machine for the truth of a line after each prefix. Raises NotProved if there is none."""
     if isinstance(column, Matches):
         return AutomatonReader.of(column.automaton, symbols)
@@ -184,7 +184,7 @@ def _reader(column: Column, symbols: tuple[str, ...], ending: bool) -> Reader:
         raise NotProved(f"a formula of the specification is not compiled: {error.message}") from None
     except NotOnline as error:
         if not ending:
-            raise NotProved(f"what a formula wants at a position depends on later positions: {error}") from None
+            raise NotProved(f"what a formula requires at a position depends on later positions: {error}") from None
         return AutomatonReader.of(_automaton(column), symbols)
     try:
         return AutomatonReader.of(automaton_of_formula(column.file.read_at("last")), symbols)
@@ -210,9 +210,9 @@ def _allowed(oracle: NextSymbols) -> list[AbstractSet[str] | None]:
     return found
 
 
-def _machine(readers: Sequence[Reader], wanted: Any, symbols: int, longest: int, empty: bool) -> Demands:
-    """Return the machine of readers that run side by side, on words of at most `longest` symbols; `wanted` gives what
-    is wanted in a joint state."""
+def _machine(readers: Sequence[WordReader], required: Any, symbols: int, longest: int, empty: bool) -> PrefixDemands:
+    """Return the machine of readers that run side by side, on words of at most `longest` symbols; `required` gives what
+    is required in a joint state."""
     first = tuple(reader.first for reader in readers)
     numbers, order, rows = {first: 0}, [first], list[list[int]]()
     layer = [first]
@@ -234,15 +234,15 @@ def _machine(readers: Sequence[Reader], wanted: Any, symbols: int, longest: int,
         if not layer:
             break
     rows += [[NOWHERE] * symbols] * (len(order) - len(rows))  # states of words of the greatest length
-    kinds: dict[Wanted, int] = {}
+    kinds: dict[Requirement, int] = {}
     of: list[int] = []
     for number, state in enumerate(order):
         # the start state may be judged after symbols, though it is not judged before them
-        found = wanted(state) if number or empty or _returns(rows) else None
+        found = required(state) if number or empty or _returns(rows) else None
         of.append(-1 if found is None else kinds.setdefault(found, len(kinds)))
     useful = _leading(rows, {state for state, kind in enumerate(of) if kind >= 0})
     moves = np.array([[one if one in useful else NOWHERE for one in row] for row in rows], dtype=np.int64)
-    return Demands(moves.reshape(len(order), symbols), tuple(of), tuple(kinds), 0 if empty else 1, longest)
+    return PrefixDemands(moves.reshape(len(order), symbols), tuple(of), tuple(kinds), 0 if empty else 1, longest)
 
 
 def _returns(rows: Sequence[Sequence[int]]) -> bool:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardsim.network.dense import Mlp, Network, Norm
-from hardsim.proof.external.affine import ROUND, Affine, LinearForm, MlpForm, NormForm, mean_square, root
-from hardsim.proof.external.columns import Classes, Columns
-from hardsim.proof.external.demands import Wanted
+from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm, mean_square, root
+from hardsim.proof.external.columns import Columns, PrefixClasses
+from hardsim.proof.external.demands import Requirement
 from hardsim.run.dense_float import enclosed, lengths
 from hardsim.run.enclosure import ETA, GROW, Floats, gamma, rounded
 
@@ -40,18 +40,18 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Enclosures of the rows of what is wanted, with a bound of sigma: row values are those of the form over it."""
+class RowForms:
+    """Enclosures of the rows of what is required, with a bound of sigma: row values are those of the form over it."""
 
-    form: Affine
+    form: AffineForm
     sigma: Floats
 
 
 class Wants:
-    """The rows of a `Wanted` as linear forms of the last vectors, with the last norm that is not divided out."""
+    """The rows of a `Requirement` as linear forms of the last vectors, with the last norm that is not divided out."""
 
-    def __init__(self, network: Network, wanted: Wanted, last: Norm | None) -> None:
-        factors, levels, self.choices = wanted.rows(len(network.outputs))
+    def __init__(self, network: Network, required: Requirement, last: Norm | None) -> None:
+        factors, levels, self.choices = required.rows(len(network.outputs))
         u, u_off = enclosed(network.unembedding)
         d = network.dimension
         near, off = rounded(network.readout.level)
@@ -63,29 +63,29 @@ class Wants:
             spread = spread + _lost(b, factors) + (0.0 if b_off is None else b_off @ np.abs(factors))
         self.norm = None if last is None else NormForm(last, d)
         if self.norm is None:
-            self.form = LinearForm(weight, weight_off, constant, spread)
+            self.form = LinearPart(weight, weight_off, constant, spread)
             return
         norm = self.norm
         grown, scale_off = np.abs(norm.weight), 0.0 if norm.weight_off is None else norm.weight_off
         radius = grown[:, None] * weight_off + (np.abs(weight) + weight_off) * np.reshape(scale_off, (-1, 1))
-        self.form = LinearForm(norm.weight[:, None] * weight, (radius + ROUND * grown[:, None] * np.abs(weight)) * GROW)
+        self.form = LinearPart(norm.weight[:, None] * weight, (radius + ROUND * grown[:, None] * np.abs(weight)) * GROW)
         shift, shift_off = norm.bias, 0.0 if norm.bias_off is None else norm.bias_off
         self.constant: Floats = constant + shift @ weight
         size = np.abs(shift) @ np.abs(weight)
         lost = np.broadcast_to(shift_off, shift.shape) @ (np.abs(weight) + weight_off) + np.abs(shift) @ weight_off
         self.off: Floats = (spread + lost + ROUND * (size + np.abs(constant))) * GROW + ETA
 
-    def __call__(self, x: Affine) -> Rows:
+    def __call__(self, x: AffineForm) -> RowForms:
         """Return the enclosures of all rows."""
         if self.norm is None:
-            return Rows(self.form(x), np.ones(len(x.c)))
+            return RowForms(self.form(x), np.ones(len(x.c)))
         y = self.norm.entering(x)
         form, sigma = self.form(y), root(mean_square(y, self.norm.epsilon))
         by, off = self.constant, sigma.off[:, None]
         size = (np.abs(sigma.mid) + np.abs(sigma.slopes).sum(axis=1) + sigma.off)[:, None]
         e = form.e + np.abs(by) * off + size * (self.off + ROUND * np.abs(by)) + ROUND * form.size
         slopes = form.slopes + sigma.slopes[:, :, None] * by
-        return Rows(Affine(form.c + sigma.mid[:, None] * by, slopes, e * GROW), sigma.high)
+        return RowForms(AffineForm(form.c + sigma.mid[:, None] * by, slopes, e * GROW), sigma.high)
 
 
 def _lost(array: Floats, factors: Floats) -> Floats:
@@ -96,12 +96,12 @@ def _lost(array: Floats, factors: Floats) -> Floats:
 class Rest:
     """A one-layer network after its heads."""
 
-    def __init__(self, columns: Columns, bases: list[Basis], kinds: tuple[Wanted, ...]) -> None:
+    def __init__(self, columns: Columns, bases: list[Basis], kinds: tuple[Requirement, ...]) -> None:
         network = columns.network
         self.columns, self.bases = columns, bases
         (layer,) = network.layers
         d = network.dimension
-        self.out = [LinearForm.of(head.w_o, None) for head in layer.heads]
+        self.out = [LinearPart.of(head.w_o, None) for head in layer.heads]
         self.bias, self.bias_off = (np.zeros(d), None) if layer.b_o is None else enclosed(layer.b_o)
         parts: list[Norm | tuple[Norm | None, Mlp] | None] = []
         if layer.post:
@@ -118,16 +118,16 @@ class Rest:
             else (None if part[0] is None else NormForm(part[0], d), MlpForm(part[1]))
             for part in kept
         ]
-        self.wants = [Wants(network, wanted, last) for wanted in kinds]
+        self.wants = [Wants(network, required, last) for required in kinds]
 
-    def entered(self, classes: Classes, middles: Floats, radii: Floats) -> Affine:
+    def entered(self, classes: PrefixClasses, middles: Floats, radii: Floats) -> AffineForm:
         """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
         coordinates of all heads)."""
         rows, places = self.columns.query(classes)
         x = self.columns.x
         c, e = x.mid[rows, places] + self.bias, np.repeat(x.length[rows, places], len(self.bias), axis=1)
         e = e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
-        total = Affine(c, np.zeros((len(c), middles.shape[1], c.shape[1])), e)
+        total = AffineForm(c, np.zeros((len(c), middles.shape[1], c.shape[1])), e)
         start = 0
         for basis, out in zip(self.bases, self.out, strict=True):
             here = slice(start, start + len(basis.axes))
@@ -136,10 +136,10 @@ class Rest:
             slopes[:, here] = radii[:, here, None] * basis.axes
             inner = middles[:, here] @ basis.axes
             size = (np.abs(middles[:, here]) + radii[:, here]) @ np.abs(basis.axes)
-            total = total.plus(out(Affine(inner, slopes, (basis.lost + ROUND * size) * GROW)))
+            total = total.plus(out(AffineForm(inner, slopes, (basis.lost + ROUND * size) * GROW)))
         return total
 
-    def after(self, x: Affine) -> Affine:
+    def after(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of the last vectors, before the last norm."""
         for step in self.steps:
             if isinstance(step, NormForm):
@@ -149,8 +149,8 @@ class Rest:
                 x = x.plus(mlp(x if norm is None else norm(x)))
         return x
 
-    def rows(self, kind: int, classes: Classes, middles: Floats, radii: Floats) -> Rows:
-        """Return the enclosures of the rows that are wanted of classes of one kind, over boxes."""
+    def rows(self, kind: int, classes: PrefixClasses, middles: Floats, radii: Floats) -> RowForms:
+        """Return the enclosures of the rows that are required of classes of one kind, over boxes."""
         with np.errstate(all="ignore"):
             return self.wants[kind](self.after(self.entered(classes, middles, radii)))
 

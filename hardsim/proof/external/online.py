@@ -19,7 +19,7 @@ from hardsim.lang.predicate import BUILT_IN
 State: TypeAlias = Any
 
 
-class Reader(Protocol):
+class WordReader(Protocol):
     """A machine that reads a word from left to right, and knows after each symbol the truth at it."""
 
     @property

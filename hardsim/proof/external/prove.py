@@ -1,7 +1,7 @@
 """Proofs that a one-layer network answers as specified on every word, to the end of its table of positions.
 
 `prove_external` takes the classes of prefixes by length. For each class the outputs of the heads lie in a box of exact
-supports (`supports`); affine enclosures of what is wanted over the box (`logits`) prove most classes at once. On what
+supports (`supports`); affine enclosures of what is required over the box (`logits`) prove most classes at once. On what
 is left: linearise, then ask the support function.
 
 **Lemma.** Let a row over a cell C of the box be at least `g + l.z - e`, and let h be the support function of the heads'
@@ -24,10 +24,10 @@ import numpy as np
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
-from hardsim.proof.external.demands import Demands, demands_of
+from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.logits import Basis, Rest, longest_axis
 from hardsim.proof.external.search import Search, worst
-from hardsim.proof.external.supports import Head, Paths
+from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import GROW, Floats, Integers
 from hardsim.run.float_trust import distrust
@@ -43,8 +43,8 @@ SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, -1.0, -4.0])
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of the work for one proof."""
+class WorkLimits:
+    """WorkLimits of the work for one proof."""
 
     rounds: int = 24
     """Greatest number of times that a cell is divided."""
@@ -83,7 +83,7 @@ class LengthMargins:
 
 @dataclass(frozen=True, slots=True)
 class ExternalProof:
-    """What is proved of a network: that its answers are right after all judged prefixes of at most `proved` symbols, of
+    """The facts that are proved of a network: that its answers are right after all judged prefixes of at most `proved` symbols, of
     which there are `prefixes`; that some prefix is wrong; and the classes that stayed open."""
 
     longest: int
@@ -104,7 +104,7 @@ class ExternalProof:
 
 
 def prove_external(
-    network: Network, oracle: Any, longest: int | None = None, limits: Limits | None = None
+    network: Network, oracle: Any, longest: int | None = None, limits: WorkLimits | None = None
 ) -> ExternalProof:
     """Return what can be proved of a network whose specification has this oracle, for words of at most `longest`
     symbols (None: of as many as the table of positions has room for). Raises NotProved if no proof is attempted."""
@@ -118,7 +118,7 @@ def prove_external(
         raise NotProved(reason)
     require_one_layer(network, DEEPEST)
     with np.errstate(all="ignore"):
-        return _Proof(network, demands_of(oracle, network, most), limits or Limits()).run()
+        return _Proof(network, demands_of(oracle, network, most), limits or WorkLimits()).run()
 
 
 @dataclass(slots=True)
@@ -146,11 +146,11 @@ class _Cells:
 class _Proof:
     """A proof in progress."""
 
-    def __init__(self, network: Network, demands: Demands, limits: Limits) -> None:
+    def __init__(self, network: Network, demands: PrefixDemands, limits: WorkLimits) -> None:
         self.network, self.demands, self.limits = network, demands, limits
         self.columns = Columns(network, demands.longest)
         self.paths = Paths(demands)
-        self.heads = [Head(self.columns, head, self.paths) for head in self.columns.heads]
+        self.heads = [HeadSupports(self.columns, head, self.paths) for head in self.columns.heads]
         bases = []
         for head in self.heads:
             values = head.head.values.mid
@@ -346,7 +346,7 @@ class _Proof:
             where, columns = where[order], columns[order] + part.start
             if len(where):
                 at = chosen[where]
-                best = self._asked(cells.at(at), form.slopes[at, :, columns], divided)
+                best = self._supported(cells.at(at), form.slopes[at, :, columns], divided)
                 value = middle[at, columns] - best - ROUND * form.size[at, columns]
                 low[at, columns] = np.fmax(low[at, columns], value)
             found[chosen] = np.maximum(found[chosen], low[chosen, part].min(axis=1))
@@ -358,7 +358,7 @@ class _Proof:
         best = least.argmax(axis=1)
         return [(chosen[best == number], part) for number, part in enumerate(choices) if (best == number).any()]
 
-    def _asked(self, cells: _Cells, slopes: Floats, divided: bool) -> Floats:
+    def _supported(self, cells: _Cells, slopes: Floats, divided: bool) -> Floats:
         """Return upper bounds of -l.z over the prefixes in each cell, for slopes l (cells, coordinates), by the lemma
         of the module; cells may repeat."""
         classes, radii, middles = self.classes.at(cells.of), cells.radii, cells.middles

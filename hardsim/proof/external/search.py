@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardsim.network.dense import Network
-from hardsim.proof.external.columns import Classes, Columns, Weights
-from hardsim.proof.external.demands import NOWHERE, Demands, Wanted
-from hardsim.proof.external.logits import Rest, Rows
-from hardsim.proof.external.supports import Head, Layer, Paths
+from hardsim.proof.external.columns import Columns, PrefixClasses, Weights
+from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement
+from hardsim.proof.external.logits import Rest, RowForms
+from hardsim.proof.external.supports import HeadSupports, Paths, PositionMoves
 from hardsim.run.dense_float import DenseFloat
 from hardsim.run.enclosure import Floats, Integers
 
@@ -38,7 +38,9 @@ class Found:
 class Search:
     """The search over the classes of a network."""
 
-    def __init__(self, columns: Columns, demands: Demands, paths: Paths, heads: list[Head], rest: Rest) -> None:
+    def __init__(
+        self, columns: Columns, demands: PrefixDemands, paths: Paths, heads: list[HeadSupports], rest: Rest
+    ) -> None:
         self.columns, self.demands, self.paths, self.heads, self.rest = columns, demands, paths, heads, rest
         network = columns.network
         if columns.symbol_last and network.readout.after:
@@ -53,7 +55,7 @@ class Search:
                 if target != NOWHERE:
                     self._sources[target].append((state, symbol))
 
-    def __call__(self, classes: Classes, points: Floats, radii: Floats) -> Found:
+    def __call__(self, classes: PrefixClasses, points: Floats, radii: Floats) -> Found:
         """Return the worst prefix found of each class, beginning at points in the boxes of the heads' outputs with
         these radii. The order of the classes is that of falling numbers of free positions."""
         count = len(classes)
@@ -81,7 +83,7 @@ class Search:
                 least[place], best[place] = value[place], self.spelled(classes, words, place)
         return Found(best, *self.judged(classes, best))
 
-    def _gradient(self, classes: Classes, points: Floats, small: Floats) -> Floats:
+    def _gradient(self, classes: PrefixClasses, points: Floats, small: Floats) -> Floats:
         """Return the slopes of the row that is least, in the choice where it is greatest."""
         found = np.zeros_like(points)
         for kind in np.unique(classes.kind).tolist():
@@ -91,16 +93,16 @@ class Search:
             found[chosen] = rows.form.slopes[np.arange(len(chosen)), :, place]
         return np.nan_to_num(found)
 
-    def _values(self, classes: Classes, points: Floats, small: Floats) -> Floats:
+    def _values(self, classes: PrefixClasses, points: Floats, small: Floats) -> Floats:
         """Return the margins at some points, without bounds."""
         found = np.zeros(len(classes))
         for kind in np.unique(classes.kind).tolist():
             chosen = np.flatnonzero(classes.kind == kind)
-            rows: Rows = self.rest.rows(kind, classes.at(chosen), points[chosen], small[chosen] * NEAR)
+            rows: RowForms = self.rest.rows(kind, classes.at(chosen), points[chosen], small[chosen] * NEAR)
             found[chosen] = worst(rows.form.c, self.rest.wants[kind].choices)[0] / rows.sigma
         return np.nan_to_num(found, nan=np.inf)
 
-    def best_paths(self, classes: Classes, gains: Floats) -> Integers:
+    def best_paths(self, classes: PrefixClasses, gains: Floats) -> Integers:
         """Return the free symbols of the prefix with the greatest sum of gains (classes, positions, symbols), padded
         with 0s."""
         most = gains.shape[1]
@@ -124,7 +126,7 @@ class Search:
             back.append((sources, symbols))
         return found
 
-    def count(self, classes: Classes, place: int) -> int:
+    def count(self, classes: PrefixClasses, place: int) -> int:
         """Return the number of prefixes of a class."""
         return self._counts(int(classes.free[place]))[int(classes.state[place])]
 
@@ -139,7 +141,7 @@ class Search:
             self._known.append(after)
         return self._known[n]
 
-    def every(self, classes: Classes) -> list[tuple[int, ...]]:
+    def every(self, classes: PrefixClasses) -> list[tuple[int, ...]]:
         """Return all prefixes of one class, as the numbers of their symbols."""
         (free,), (state,), (symbol,) = classes.free.tolist(), classes.state.tolist(), classes.symbol.tolist()
         last: tuple[int, ...] = (symbol,) if symbol >= 0 else ()
@@ -154,7 +156,7 @@ class Search:
             ]
         return [word for _, word in found]
 
-    def attended(self, classes: Classes, words: Integers, weights: list[Weights]) -> tuple[Floats, list[Floats]]:
+    def attended(self, classes: PrefixClasses, words: Integers, weights: list[Weights]) -> tuple[Floats, list[Floats]]:
         """Return the coordinates of the heads' outputs on some prefixes, and the sums of the weights of each head."""
         rows, places = self.columns.fixed(classes)
         count, most = words.shape
@@ -171,12 +173,12 @@ class Search:
             totals.append(total)
         return np.concatenate(parts, axis=1) if parts else np.zeros((count, 0)), totals
 
-    def spelled(self, classes: Classes, words: Integers, place: int) -> tuple[int, ...]:
+    def spelled(self, classes: PrefixClasses, words: Integers, place: int) -> tuple[int, ...]:
         """Return a prefix as the numbers of its symbols."""
         free, last = words[place, : classes.free[place]].tolist(), int(classes.symbol[place])
         return (*free, *([last] if last >= 0 else []))
 
-    def judged(self, classes: Classes, words: list[tuple[int, ...]]) -> tuple[Floats, Floats]:
+    def judged(self, classes: PrefixClasses, words: list[tuple[int, ...]]) -> tuple[Floats, Floats]:
         """Return lower and upper bounds of the margin of each prefix, in rigorous arithmetic."""
         low, high = np.full(len(words), -np.inf), np.full(len(words), np.inf)
         by_length: dict[int, list[int]] = {}
@@ -189,13 +191,13 @@ class Search:
             )
             mid, rad = self.floats.run(n, tokens, [tokens.shape[1] - 1])
             for row, place in enumerate(places):
-                wanted = self.demands.kinds[int(classes.kind[place])]
-                low[place], high[place] = self.margin(wanted, mid[row, 0], rad[row, 0])
+                required = self.demands.kinds[int(classes.kind[place])]
+                low[place], high[place] = self.margin(required, mid[row, 0], rad[row, 0])
         return low, high
 
-    def margin(self, wanted: Wanted, mid: Floats, rad: Floats) -> tuple[float, float]:
+    def margin(self, required: Requirement, mid: Floats, rad: Floats) -> tuple[float, float]:
         """Return bounds of the margin from an enclosure of the outputs."""
-        factors, levels, choices = wanted.rows(len(mid))
+        factors, levels, choices = required.rows(len(mid))
         level = float(self.network.readout.level)
         middle = mid @ factors + level * levels
         size = np.abs(mid) @ np.abs(factors) + abs(level) * np.abs(levels)
@@ -213,7 +215,7 @@ def worst(values: Floats, choices: list[slice]) -> tuple[Floats, Integers]:
     return least[at, chosen], place[at, chosen]
 
 
-def _followed(layer: Layer, value: Floats, gains: Floats) -> tuple[Floats, Integers, Integers]:
+def _followed(layer: PositionMoves, value: Floats, gains: Floats) -> tuple[Floats, Integers, Integers]:
     """Return the greatest sums by state after one more position, with the move that gives each."""
     size = (len(layer.states), value.shape[1])
     best, source, symbol = np.full(size, -np.inf), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)

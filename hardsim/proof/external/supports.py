@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from hardsim.proof.external.columns import Classes, Columns, HeadColumns, Weights
-from hardsim.proof.external.demands import NOWHERE, Demands
+from hardsim.proof.external.columns import Columns, HeadColumns, PrefixClasses, Weights
+from hardsim.proof.external.demands import NOWHERE, PrefixDemands
 from hardsim.run.dense_float import lengths
 from hardsim.run.enclosure import ETA, GROW, Floats, Integers, U, gamma
 
@@ -38,7 +38,7 @@ UP, DOWN = 1 + 4 * U, 1 - 4 * U
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class PositionMoves:
     """The moves at one position: for the k-th move into each state, the rows (among the states reached after), the
     states that they come from (among those reached before), and the symbols; and the states reached after."""
 
@@ -49,9 +49,9 @@ class Layer:
 class Paths:
     """The moves of a machine by position, over the states that prefixes reach there."""
 
-    def __init__(self, demands: Demands) -> None:
+    def __init__(self, demands: PrefixDemands) -> None:
         reached = demands.reached()
-        self.layers: list[Layer] = []
+        self.layers: list[PositionMoves] = []
         self.place = np.full((demands.longest + 1, len(demands.moves)), NOWHERE)
         for n, row in enumerate(reached):
             states = np.flatnonzero(row)
@@ -59,7 +59,7 @@ class Paths:
             if n:
                 self.layers.append(self._layer(demands, n, states))
 
-    def _layer(self, demands: Demands, n: int, states: Integers) -> Layer:
+    def _layer(self, demands: PrefixDemands, n: int, states: Integers) -> PositionMoves:
         before = np.flatnonzero(self.place[n - 1] >= 0)
         targets = demands.moves[before]
         source, symbol = np.nonzero(targets != NOWHERE)
@@ -71,7 +71,7 @@ class Paths:
         moves = tuple(
             (row[rank == k], source[rank == k], symbol[rank == k]) for k in range(int(rank.max(initial=-1)) + 1)
         )
-        return Layer(moves, states)
+        return PositionMoves(moves, states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Pass:
     weight: Floats
 
 
-class Head:
+class HeadSupports:
     """The support functions of a head over the classes of a network's prefixes."""
 
     def __init__(self, columns: Columns, head: HeadColumns, paths: Paths) -> None:
@@ -94,11 +94,11 @@ class Head:
         self.longest = float(lengths(head.values.mid).max())
         self.width: int = head.values.mid.shape[2]
 
-    def weights(self, classes: Classes) -> Weights:
+    def weights(self, classes: PrefixClasses) -> Weights:
         """Return bounds of the weights of some classes."""
         return self.columns.weights(self.head, classes)
 
-    def bounds(self, classes: Classes, directions: Floats) -> Floats:
+    def bounds(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return upper bounds of the greatest c.a over each class, (classes, directions), for directions (classes or
         1, directions, v)."""
         count, width = len(classes), directions.shape[1]
@@ -110,12 +110,12 @@ class Head:
             found[some] = self._some(classes.at(some), directions if len(directions) == 1 else directions[some])
         return found
 
-    def _batch(self, classes: Classes, width: int) -> int:
+    def _batch(self, classes: PrefixClasses, width: int) -> int:
         states = max((len(layer.states) for layer in self.paths.layers), default=1)
         by_weights = int(classes.free.max(initial=1)) * self.values.shape[0]
         return max(1, int(CELLS // max(states * width, by_weights)))
 
-    def _some(self, classes: Classes, directions: Floats) -> Floats:
+    def _some(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return the bounds for classes in the order of falling numbers of free positions."""
         weights, fixed = self.weights(classes), self._fixed(classes, directions)
         bound, slip = self._plain(classes, directions, fixed), self._slip(directions)
@@ -143,13 +143,13 @@ class Head:
         size: Floats = lengths(directions)[:, :, 0]
         return (size * (self.slip + gamma(self.width + 4) * (self.longest + self.slip)) * GROW + ETA) * GROW
 
-    def _fixed(self, classes: Classes, directions: Floats) -> Floats:
+    def _fixed(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return c.v of the fixed tokens, (classes, directions, tokens)."""
         rows, places = self.columns.fixed(classes)
         theirs = self.head.values.mid[rows, places]
         return np.asarray(directions @ theirs.transpose(0, 2, 1))
 
-    def _plain(self, classes: Classes, directions: Floats, fixed: Floats) -> Floats:
+    def _plain(self, classes: PrefixClasses, directions: Floats, fixed: Floats) -> Floats:
         """Return the greatest c.v of all tokens of a class, as a bound."""
         most = int(classes.free.max(initial=0))
         here = np.array(fixed.max(axis=2))
@@ -167,7 +167,7 @@ class Head:
         mean = mean + np.einsum("ckf,cf->ck", fixed, weights.fixed_high)
         return np.asarray(mean / total[:, None])
 
-    def walk(self, classes: Classes, directions: Floats, weights: Weights, fixed: Floats, level: Floats) -> Pass:
+    def walk(self, classes: PrefixClasses, directions: Floats, weights: Weights, fixed: Floats, level: Floats) -> Pass:
         """Return V' for classes in the order of falling numbers of free positions, and a best path's weight. `level` is
         L less the bound of the errors of c.v."""
         x = fixed - level[:, :, None]
@@ -199,7 +199,7 @@ def _summed(gains: Floats) -> Floats:
     return np.asarray(gains.sum(axis=2) + gamma(gains.shape[2] + 4) * size + ETA)
 
 
-def _moved(layer: Layer, value: Floats, weight: Floats, gains: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _moved(layer: PositionMoves, value: Floats, weight: Floats, gains: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the greatest sums by state after one more position, and the weights of their paths."""
     size = (len(layer.states), *value.shape[1:])
     best: Any = np.full(size, -np.inf)

@@ -11,11 +11,11 @@ from flint import arb, ctx
 
 from hardsim.network.dense import Activation, Network, Norm, Readout
 from hardsim.proof.external import affine
-from hardsim.proof.external.affine import CURVATURE, Affine, NormForm, activated, mean_square, root
+from hardsim.proof.external.affine import CURVATURE, AffineForm, NormForm, activated, mean_square, root
 from hardsim.proof.external.columns import Columns, classes_of
-from hardsim.proof.external.demands import Demands, demands_of
+from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.prove import prove_external
-from hardsim.proof.external.supports import Head, Paths
+from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
 from tests.proof.external.test_prove import COUNTING, NEXT, SYMBOLS, network_of, oracle_of, prefixes
 from tests.support.dense_networks import made
@@ -102,7 +102,7 @@ def test_supports_are_the_greatest_values(template: str, text: str, seed: int) -
     classes = classes_of(demands, columns.symbol_last)
     directions = np.random.default_rng(seed).normal(size=(1, 5, 4))
     directions[0, 4] = 0.0
-    for head in (Head(columns, one, paths) for one in columns.heads):
+    for head in (HeadSupports(columns, one, paths) for one in columns.heads):
         found = head.bounds(classes, directions)
         for row in range(len(classes)):
             greatest = np.max(mean(head, demands, classes.at(np.array([row])), directions[0]), axis=0)
@@ -110,7 +110,7 @@ def test_supports_are_the_greatest_values(template: str, text: str, seed: int) -
             assert (found[row] <= greatest + 1e-9).all()
 
 
-def mean(head: Head, demands: Demands, classes: Any, directions: Any) -> list[Any]:
+def mean(head: HeadSupports, demands: PrefixDemands, classes: Any, directions: Any) -> list[Any]:
     """Return c.a of every prefix of one class, in plain float64."""
     columns, (row,), (place,) = head.columns, *head.columns.query(classes)
     q, found = head.head.queries.mid[row, place], []
@@ -133,17 +133,17 @@ def mean(head: Head, demands: Demands, classes: Any, directions: Any) -> list[An
 # ---- affine enclosures, against points ----
 
 
-def boxes(seed: int, radius: float, d: int = 6, m: int = 4) -> tuple[Affine, Any, Any]:
+def boxes(seed: int, radius: float, d: int = 6, m: int = 4) -> tuple[AffineForm, Any, Any]:
     """Return random affine enclosures, and points z and x in them."""
     rng = np.random.default_rng(seed)
-    box = Affine(rng.normal(size=(9, d)), rng.normal(size=(9, m, d)) * radius, rng.random((9, d)) * radius / 9)
+    box = AffineForm(rng.normal(size=(9, d)), rng.normal(size=(9, m, d)) * radius, rng.random((9, d)) * radius / 9)
     z = rng.uniform(-1, 1, size=(300, 9, m))
     z = np.where(rng.random(z.shape) < 0.5, np.sign(z), z)
     x = box.c + np.einsum("snm,nmd->snd", z, box.slopes) + box.e * rng.choice([-1, 0, 1], size=(300, 9, d))
     return box, z, x
 
 
-def encloses(form: Affine, z: Any, values: Any) -> bool:
+def encloses(form: AffineForm, z: Any, values: Any) -> bool:
     """Return True if values at points z lie in an enclosure."""
     found = form.c + np.einsum("snm,nmd->snd", z, form.slopes)
     return bool((np.abs(values - found) <= form.e + 1e-14).all())
@@ -161,7 +161,7 @@ def test_norms_and_roots_are_enclosed(kind: Any, radius: float) -> None:
     y = x - x.mean(axis=2, keepdims=True) if kind == "layer" else x
     true = np.sqrt((y * y).mean(axis=2, keepdims=True) + 1 / 1000)
     assert encloses(found, z, y / true * norm.weight + norm.bias)
-    as_form = Affine(sigma.mid[:, None], sigma.slopes[:, :, None], sigma.off[:, None])
+    as_form = AffineForm(sigma.mid[:, None], sigma.slopes[:, :, None], sigma.off[:, None])
     assert encloses(as_form, z, true)
     assert (true[:, :, 0] <= sigma.high + 1e-14).all()
     if radius <= 0.01:
@@ -169,7 +169,7 @@ def test_norms_and_roots_are_enclosed(kind: Any, radius: float) -> None:
 
 
 def test_where_a_norm_may_divide_by_zero_nothing_is_claimed() -> None:
-    box = Affine(np.zeros((1, 3)), np.ones((1, 1, 3)), np.zeros((1, 3)))
+    box = AffineForm(np.zeros((1, 3)), np.ones((1, 1, 3)), np.zeros((1, 3)))
     with np.errstate(all="ignore"):
         found = NormForm(Norm("rms", Fraction(0)), 3)(box)
         sigma = root(mean_square(box, (0.0, 0.0)))
