@@ -39,8 +39,8 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Requirement:
-    """The right answers after a prefix: `choices` are lists of rows (see the module), each as the numbers of two outputs,
-    the first of which should be greater; -1 stands for the level."""
+    """The right answers after a prefix: `choices` are lists of rows (see the module), each as the numbers of two
+    outputs, the first of which should be greater; -1 stands for the level."""
 
     choices: tuple[tuple[tuple[int, int], ...], ...]
 
@@ -98,7 +98,7 @@ class PrefixDemands:
 
 
 def demands_of(oracle: Any, network: Network, longest: int) -> PrefixDemands:
-    """Return what an oracle of a specification wants of a network after every prefix of at most `longest` symbols.
+    """Return what an oracle of a specification requires of a network after every prefix of at most `longest` symbols.
     Raises NotProved if that does not depend on the prefix alone, or is no decision by outputs."""
     readout, symbols = network.readout, network.symbols
     if readout.at == "first":

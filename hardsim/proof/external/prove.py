@@ -83,8 +83,8 @@ class LengthMargins:
 
 @dataclass(frozen=True, slots=True)
 class ExternalProof:
-    """The facts that are proved of a network: that its answers are right after all judged prefixes of at most `proved` symbols, of
-    which there are `prefixes`; that some prefix is wrong; and the classes that stayed open."""
+    """The facts that are proved of a network: that its answers are right after all judged prefixes of at most `proved`
+    symbols, of which there are `prefixes`; that some prefix is wrong; and the classes that stayed open."""
 
     longest: int
     """Length of the longest prefixes that were asked for."""

@@ -82,13 +82,13 @@ def truth_of(network: Network, demands: PrefixDemands, longest: int) -> Truth:
     before = [ids[str(token)] for token in network.readout.before]
     after = [ids[str(token)] for token in network.readout.after]
     level = float(network.readout.level)
-    for word, kind in prefixes(demands, longest):
-        tokens = np.array([[*before, *(ids[SYMBOLS[one]] for one in word), *after]])
-        mid, rad = engine.run(len(word), tokens, [tokens.shape[1] - 1])
-        margin, off = margin_of(demands.kinds[kind], mid[0, 0], level), 2 * float(rad.max())
-        n = len(word)
-        found.low[n] = min(found.low.get(n, inf), margin - off)
-        found.high[n] = min(found.high.get(n, inf), margin + off)
+    judged = list(prefixes(demands, longest))
+    for n in sorted({len(word) for word, _ in judged}):
+        some = [(word, kind) for word, kind in judged if len(word) == n]
+        tokens = np.array([[*before, *(ids[SYMBOLS[one]] for one in word), *after] for word, _ in some])
+        mid, rad = engine.run(n, tokens, [tokens.shape[1] - 1])
+        margins = [margin_of(demands.kinds[kind], mid[row, 0], level) for row, (_, kind) in enumerate(some)]
+        found.low[n], found.high[n] = min(margins) - 2 * float(rad.max()), min(margins) + 2 * float(rad.max())
     return found
 
 
@@ -203,7 +203,7 @@ def damaged(network: Network, rng: np.random.Generator) -> Network:
     changed[tuple(rng.integers(0, size) for size in changed.shape)] += float(rng.normal() * 2)
     if place == 2:
         return replace(network, positions=changed)
-    heads = (replace(head, **{("w_v", "w_o")[place]: changed}),)
+    heads = (replace(head, w_o=changed) if place else replace(head, w_v=changed),)
     return replace(network, layers=(replace(layer, heads=heads),))
 
 
