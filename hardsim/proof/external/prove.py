@@ -34,8 +34,8 @@ from hardsim.run.float_trust import distrust
 
 TOGETHER = 400
 """Least number of classes that are taken together."""
-BATCH = 1000
-"""Number of cells that are bounded together."""
+NUMBERS = 2**21
+"""The count of numbers in an array of a batch of cells."""
 TRIED = 5
 """Number of coordinates that are compared before a cell is divided."""
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, -1.0, -4.0])
@@ -169,6 +169,13 @@ class _Proof:
         self.wrong: dict[int, WrongPrefix] = {}
         self.open: list[int] = []
         self.cells = 0
+        (layer,) = network.layers
+        width = max(network.dimension, 0 if layer.mlp is None else layer.mlp.w_in.shape[1])
+        self.batch = max(1, NUMBERS // (width * max(1, len(self.reach))))
+        """Number of cells that are bounded together."""
+        symbols = max(1, len(self.columns.symbols) * demands.longest)
+        self.searched = max(1, NUMBERS // symbols)
+        """Number of classes that are searched together."""
 
     def run(self) -> ExternalProof:
         """Return the result: lengths are taken in order, until a wrong prefix is found or cells stay open."""
@@ -276,8 +283,8 @@ class _Proof:
         found, kinds = np.zeros(len(cells.of), dtype=np.int64), self.classes.kind[cells.of]
         for kind in np.unique(kinds).tolist():
             rows = np.flatnonzero(kinds == kind)
-            for start in range(0, len(rows), BATCH):
-                some = rows[start : start + BATCH]
+            for start in range(0, len(rows), self.batch):
+                some = rows[start : start + self.batch]
                 found[some] = order[some, self._remainders(kind, cells.at(some), order[some]).argmin(axis=1)]
         return found
 
@@ -321,8 +328,8 @@ class _Proof:
         for kind in np.unique(kinds).tolist():
             rows = np.flatnonzero(kinds == kind)
             rows = rows[np.argsort(-self.classes.free[cells.of[rows]], kind="stable")]
-            for start in range(0, len(rows), BATCH):
-                some = rows[start : start + BATCH]
+            for start in range(0, len(rows), self.batch):
+                some = rows[start : start + self.batch]
                 low = self._bounded(kind, cells.at(some), divided)
                 shut = low > 0
                 np.minimum.at(self.low, cells.of[some[shut]], low[shut])
@@ -383,7 +390,11 @@ class _Proof:
         """Search the classes of open cells for wrong prefixes."""
         _, first = np.unique(cells.of, return_index=True)
         first = first[np.argsort(-self.classes.free[cells.of[first]], kind="stable")]
-        some = cells.at(first)
+        for start in range(0, len(first), self.searched):
+            self._searched(cells.at(first[start : start + self.searched]))
+
+    def _searched(self, some: _Cells) -> None:
+        """Search the classes of some cells, one a class, in the order of falling numbers of free positions."""
         radii = np.stack([self.widest[one] for one in some.of.tolist()])
         found = self.search(self.classes.at(some.of), some.middles, radii)
         for row, one in enumerate(some.of.tolist()):

@@ -113,7 +113,7 @@ class HeadSupports:
     def _batch(self, classes: PrefixClasses, width: int) -> int:
         states = max((len(layer.states) for layer in self.paths.layers), default=1)
         by_weights = int(classes.free.max(initial=1)) * self.values.shape[0]
-        return max(1, int(CELLS // max(states * width, by_weights)))
+        return max(1, int(CELLS // max(states * width, by_weights, self.values.shape[0] * width)))
 
     def _some(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return the bounds for classes in the order of falling numbers of free positions."""
