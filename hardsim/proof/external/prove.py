@@ -122,17 +122,18 @@ def prove_external(
 
 
 @dataclass(slots=True)
-class _Cells:
+class BoxCells:
     """Cells of the boxes of classes: the number of the class, middles and radii of coordinates, by cell."""
 
     of: Integers
     middles: Floats
     radii: Floats
 
-    def at(self, index: Any) -> _Cells:
-        return _Cells(self.of[index], self.middles[index], self.radii[index])
+    def at(self, index: Any) -> BoxCells:
+        """Return some of the cells."""
+        return BoxCells(self.of[index], self.middles[index], self.radii[index])
 
-    def halves(self, axis: Integers) -> _Cells:
+    def halves(self, axis: Integers) -> BoxCells:
         """Return the cells divided along a coordinate each; the halves overlap by more than their rounding."""
         at = np.arange(len(self.of))
         half = self.radii[at, axis] / 2
@@ -140,7 +141,7 @@ class _Cells:
         radii[at, axis] = half * (1 + 2.0**-40) + 2.0**-45 * np.abs(self.middles[at, axis])
         low[at, axis] -= half
         high[at, axis] += half
-        return _Cells(np.tile(self.of, 2), np.concatenate([low, high]), np.concatenate([radii, radii]))
+        return BoxCells(np.tile(self.of, 2), np.concatenate([low, high]), np.concatenate([radii, radii]))
 
 
 class _Proof:
@@ -228,7 +229,7 @@ class _Proof:
                 return
             self._divide(self._run(cells.at(lengths == n)))
 
-    def _narrowest(self, places: Integers, cells: _Cells) -> Integers:
+    def _narrowest(self, places: Integers, cells: BoxCells) -> Integers:
         """Return the rows of the open classes among `places`, and of the class of each length with the least bound."""
         chosen = np.isin(places, cells.of)
         lengths = self.classes.length[places]
@@ -237,7 +238,7 @@ class _Proof:
             chosen[rows[self.low[places[rows]].argmin()]] = True
         return np.flatnonzero(chosen)
 
-    def _run(self, cells: _Cells) -> _Cells:
+    def _run(self, cells: BoxCells) -> BoxCells:
         """Run every prefix of the classes of one length that have few, and return the cells of the others. Where an
         output is closer to a wrong answer than certified float64 can tell, the class is open."""
         few = {one for one in np.unique(cells.of).tolist() if self.search.count(self.classes, one) <= self.limits.words}
@@ -258,7 +259,7 @@ class _Proof:
         if before is None or margin < before.margin:
             self.wrong[one] = WrongPrefix(tuple(self.network.symbols[symbol] for symbol in word), margin)
 
-    def _divide(self, cells: _Cells) -> None:
+    def _divide(self, cells: BoxCells) -> None:
         """Prove cells of classes of one length by dividing them, or find what is wrong or open among them."""
         if not len(cells.of) or self._known(cells):
             return
@@ -276,7 +277,7 @@ class _Proof:
         if not self._known(cells):
             self.open += np.unique(cells.of).tolist()
 
-    def _axes(self, cells: _Cells) -> Integers:
+    def _axes(self, cells: BoxCells) -> Integers:
         """Return the coordinate along which each cell is divided: of the widest ones that whose half has the least
         remainder in the least row."""
         order = np.argsort(-cells.radii, axis=1)[:, :TRIED]
@@ -288,7 +289,7 @@ class _Proof:
                 found[some] = order[some, self._remainders(kind, cells.at(some), order[some]).argmin(axis=1)]
         return found
 
-    def _remainders(self, kind: int, cells: _Cells, axes: Integers) -> Floats:
+    def _remainders(self, kind: int, cells: BoxCells, axes: Integers) -> Floats:
         """Return by cell and coordinate the remainder of the least row, if the cell were halved there."""
         classes, at = self.classes.at(cells.of), np.arange(len(cells.of))
         form = self.rest.rows(kind, classes, cells.middles, cells.radii).form
@@ -300,12 +301,12 @@ class _Proof:
             found[:, column] = self.rest.rows(kind, classes, cells.middles, radii).form.e[at, row]
         return np.where(np.isfinite(found), found, np.inf)
 
-    def _known(self, cells: _Cells) -> bool:
+    def _known(self, cells: BoxCells) -> bool:
         """Return True if a prefix is known to be wrong that is no longer than those of these cells."""
         end = self.classes.length[cells.of].min()
         return any(self.classes.length[one] <= end for one in self.wrong)
 
-    def boxes(self, places: Integers) -> _Cells:
+    def boxes(self, places: Integers) -> BoxCells:
         """Return the boxes of some classes, each as one cell."""
         classes = self.classes.at(places)
         low, high = [np.zeros((len(places), 0))], [np.zeros((len(places), 0))]
@@ -317,9 +318,9 @@ class _Proof:
         lows, highs = np.concatenate(low, axis=1), np.concatenate(high, axis=1)
         middles = (lows + highs) / 2
         radii = np.maximum(np.maximum(highs - middles, middles - lows), 2.0**-34 * self.reach)
-        return _Cells(places, middles, radii * (1 + ROUND) + ROUND * np.abs(middles))
+        return BoxCells(places, middles, radii * (1 + ROUND) + ROUND * np.abs(middles))
 
-    def _opened_cells(self, cells: _Cells, divided: bool) -> _Cells:
+    def _opened_cells(self, cells: BoxCells, divided: bool) -> BoxCells:
         """Return the cells that are not proved; the bounds of the others go to their classes."""
         left: list[Integers] = []
         bound = np.full(len(self.classes), np.inf)
@@ -339,7 +340,7 @@ class _Proof:
         self.bound = bound
         return cells.at(np.concatenate(left))
 
-    def _bounded(self, kind: int, cells: _Cells, divided: bool) -> Floats:
+    def _bounded(self, kind: int, cells: BoxCells, divided: bool) -> Floats:
         """Return lower bounds of the margins over cells of classes of one kind."""
         rows = self.rest.rows(kind, self.classes.at(cells.of), cells.middles, cells.radii)
         form, choices = rows.form, self.rest.wants[kind].choices
@@ -365,7 +366,7 @@ class _Proof:
         best = least.argmax(axis=1)
         return [(chosen[best == number], part) for number, part in enumerate(choices) if (best == number).any()]
 
-    def _supported(self, cells: _Cells, slopes: Floats, divided: bool) -> Floats:
+    def _supported(self, cells: BoxCells, slopes: Floats, divided: bool) -> Floats:
         """Return upper bounds of -l.z over the prefixes in each cell, for slopes l (cells, coordinates), by the lemma
         of the module; cells may repeat."""
         classes, radii, middles = self.classes.at(cells.of), cells.radii, cells.middles
@@ -386,14 +387,14 @@ class _Proof:
         found = (total + slack * 4).min(axis=1) - (rates * middles).sum(axis=1)
         return np.asarray(found + ROUND * (np.abs(rates) * size).sum(axis=1))
 
-    def _look(self, cells: _Cells) -> None:
+    def _look(self, cells: BoxCells) -> None:
         """Search the classes of open cells for wrong prefixes."""
         _, first = np.unique(cells.of, return_index=True)
         first = first[np.argsort(-self.classes.free[cells.of[first]], kind="stable")]
         for start in range(0, len(first), self.searched):
             self._searched(cells.at(first[start : start + self.searched]))
 
-    def _searched(self, some: _Cells) -> None:
+    def _searched(self, some: BoxCells) -> None:
         """Search the classes of some cells, one a class, in the order of falling numbers of free positions."""
         radii = np.stack([self.widest[one] for one in some.of.tolist()])
         found = self.search(self.classes.at(some.of), some.middles, radii)

@@ -14,7 +14,7 @@ from hardsim.proof.external import affine
 from hardsim.proof.external.affine import CURVATURE, AffineForm, NormForm, activated, mean_square, root
 from hardsim.proof.external.columns import Columns, classes_of
 from hardsim.proof.external.demands import PrefixDemands, demands_of
-from hardsim.proof.external.prove import prove_external
+from hardsim.proof.external.prove import BoxCells, prove_external
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
 from tests.proof.external.test_prove import COUNTING, NEXT, SYMBOLS, network_of, oracle_of, prefixes
@@ -211,6 +211,29 @@ def new_argument(x: Any) -> tuple[Any, Any, Any]:
     """Return the argument of the tangent in gelu_new, with its first two derivatives."""
     scale, cubic = (2 / arb.pi()).sqrt(), arb(44715) / 1000000
     return scale * (x + cubic * x**3), scale * (1 + 3 * cubic * x**2), scale * 6 * cubic * x
+
+
+def test_halves_cover_their_cell() -> None:
+    rng = np.random.default_rng(0)
+    middles, radii = rng.normal(size=(50, 3)) * 10.0 ** rng.integers(-9, 9, size=(50, 3)), rng.random((50, 3)) + 1e-9
+    cells, axis = BoxCells(np.arange(50), middles, radii), rng.integers(0, 3, size=50)
+    halves = cells.halves(axis)
+    for row, column in enumerate(axis.tolist()):
+        ends = [[Fraction(one[row, column].item()) for one in (part.middles, part.radii)] for part in parts_of(halves)]
+        whole = Fraction(middles[row, column].item()), Fraction(radii[row, column].item())
+        (low, low_radius), (high, high_radius) = ends
+        assert low - low_radius <= whole[0] - whole[1]
+        assert low + low_radius >= high - high_radius
+        assert high + high_radius >= whole[0] + whole[1]
+    others = np.arange(3)[None] != axis[:, None]
+    for part in parts_of(halves):
+        assert (part.middles[others] == middles[others]).all()
+        assert (part.radii[others] == radii[others]).all()
+
+
+def parts_of(halves: BoxCells) -> list[BoxCells]:
+    """Return the lower and the upper halves."""
+    return [halves.at(slice(start, start + 50)) for start in (0, 50)]
 
 
 # ---- what is refused ----
