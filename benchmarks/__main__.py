@@ -34,7 +34,7 @@ def render(results: Results) -> str:
         (one.group, one.what, one.case, _value(one), one.limit + " (missed)" * one.missed, one.note)
         for one in results.figures
     ]
-    return f"{results.about}\n\n{grid(('group', 'what', 'case', 'found', 'target', 'note'), rows)}\n"
+    return f"{results.about}\n\n{grid(('group', 'what', 'case', 'found', 'target', 'note'), rows, aligned=True)}\n"
 
 
 def _value(figure: Figure) -> str:

@@ -68,10 +68,14 @@ def amount(value: float, unit: str) -> str:
     return f"{digits} {unit}".rstrip()
 
 
-def grid(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return a Markdown table with aligned columns; `right` has the indices of right-aligned columns."""
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), aligned: bool = False) -> str:
+    """Return a Markdown table; `right` has the indices of right-aligned columns. Columns are padded with blanks only if
+    `aligned`, for a terminal: a page has no use for them."""
     cells = [head, *rows]
-    widths = [max(3, *(len(row[place]) for row in cells)) for place in range(len(head))]
+    widths = [max(3, *(len(row[place]) for row in cells)) if aligned else 3 for place in range(len(head))]
     rule = ["-" * (width - 1) + ("-:"[place in right]) for place, width in enumerate(widths)]
-    aligned = [f"{{:{'<>'[place in right]}{width}}}" for place, width in enumerate(widths)]
-    return "\n".join(f"| {' | '.join(aligned).format(*row)} |" for row in (head, rule, *cells[1:]))
+    lines = (head, rule, *cells[1:])
+    if not aligned:
+        return "\n".join(f"|{'|'.join(row)}|" for row in lines)
+    padded = [f"{{:{'<>'[place in right]}{width}}}" for place, width in enumerate(widths)]
+    return "\n".join(f"| {' | '.join(padded).format(*row)} |" for row in lines)

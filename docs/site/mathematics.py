@@ -18,6 +18,8 @@ LETTERS = {
     **{name: chr(0x3B1 + place) for place, name in enumerate(["alpha", "beta", "gamma", "delta"])},
     "epsilon": "ε",
     "eta": "η",
+    "mu": "μ",
+    "Sigma": "Σ",
     "theta": "θ",
     "rho": "ρ",
     "sigma": "σ",

@@ -184,11 +184,12 @@ def test_the_page_is_written_between_its_marks(tmp_path: Path, monkeypatch: pyte
     begin = "<!-- benchmarks: made by `make bench-docs`, do not edit -->"
     shown.path.write_text(f"before\n{begin}\nold\n{END}\nafter\n", encoding="utf-8")
     shown.write(grid(("a", "b"), [("1", "2")], [1]))
-    table = "| a   |   b |\n| --- | --: |\n| 1   |   2 |"
+    table = "|a|b|\n|---|--:|\n|1|2|"
     assert shown.path.read_text(encoding="utf-8") == f"before\n{begin}\n\n{table}\n\n{END}\nafter\n"
     shown.path.write_text("no marks\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"page\.md has no lines"):
         shown.write(table)
+    assert grid(("a", "b"), [("1", "2")], [1], aligned=True) == "| a   |   b |\n| --- | --: |\n| 1   |   2 |"
 
 
 def test_the_documentation_shows_what_was_found() -> None:

@@ -338,7 +338,7 @@ def test_make_has_the_targets_that_are_named() -> None:
 
 def test_every_page_is_in_the_menu() -> None:
     menu = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
-    shown = re.findall(r"^ *- (?:[^#\n]*: )?([\w/]+\.md)$", menu, re.MULTILINE)
+    shown = re.findall(r"^ *- (?:[^#\n]*: )?([\w/-]+\.md)$", menu, re.MULTILINE)
     pages = [path.relative_to(DOCS).as_posix() for path in PAGES[2:]]
     assert sorted(shown) == sorted(["contributing.md", "tour.md", *pages])
 
