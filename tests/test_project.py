@@ -73,6 +73,13 @@ CHECKER = {
     },
     "external.numbers": {"arithmetic"},
     "external.network": {"arithmetic", "sections", "external.numbers"},
+    "external.sections": {"arithmetic", "sections", "external.numbers"},
+    "external.readers": {"arithmetic", "expressions", "sections"},
+    "external.machine": {"arithmetic", "external.readers"},
+    "external.columns": {"arithmetic", "external.numbers", "external.network"},
+    "external.supports": {
+        "arithmetic", "external.numbers", "external.machine", "external.columns",
+    },
     "external": set(),
     "": {"arithmetic", "sections", "program_sections", "formulas", "every_length", "programs"},
     "__main__": {"", "sections"},
@@ -83,11 +90,14 @@ order.
 OF_PROGRAMS = ("program_sections", "spans", "shares", "rows", "types", "decay", "programs")
 """Modules of the checker that only certificates of programs need."""
 IDEAS = {
+    "Columns": "keys, values and scores of a one-layer causal network by position and token, with bounds",
     "Decay": "errors of all coordinates, as factors of one falling function of the length",
     "Denominator": "a power of the number of tied keys, which divides the step of a share",
     "Group": "neighbouring places of keys whose scores have one form",
     "Head": "an attention head by names of coordinates: mask, query, key and value forms",
+    "HeadColumns": "keys and values of one head by token and position, with bounds of their errors",
     "HeadLaw": "what is known of a head at a place: its rows, and bounds of its forms",
+    "HeadSupports": "bounds of directions of the outputs of one head, over all prefixes of a class",
     "Induction": "the errors of every length from some length on",
     "IsolatedZero": "a number to which all others keep a distance",
     "Law": "what is known of hard attention on every word",
@@ -96,6 +106,7 @@ IDEAS = {
     "NumberSpan": "the numbers between two functions, and on a lattice",
     "Pieces": "the score of a query and a key: its known part, and factors of the unknown ones",
     "Place": "a kind of position: beginning, first, between, last",
+    "PositionMoves": "the moves of a machine at one position, by the state that is reached",
     "Ratio": "a rational function of positions and length",
     "Row": "what is known of the scores of a row: gap, ties, winners",
     "ScoreRows": "the rows of one head for queries at one place",

@@ -1,0 +1,156 @@
+"""Columns and supports of the checker of external networks, against every word in plain float64."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardsim.verify.arithmetic import Rejected
+from hardsim.verify.external.columns import Columns
+from hardsim.verify.external.machine import read_machine
+from hardsim.verify.external.network import read_network
+from hardsim.verify.external.supports import HeadSupports, MachinePaths
+from tests.support.external_certificates import NEXT_MACHINE, Json, Reference, Word, axes_of, network
+
+LONGEST = 6
+CLOSE = 1e-7
+SHAPES: list[dict[str, Any]] = [
+    {},
+    {"norm": "rms", "heads": 2},
+    {"norm": None, "k": 1},
+    {"post": True, "template": "before after"},
+    {"template": "after", "norm": "rms"},
+]
+
+
+def quiet(steps: int) -> None:
+    """Allow any number of steps."""
+
+
+def parts(data: Json, axes: list[Any]) -> tuple[Columns, MachinePaths]:
+    """Return the columns of a network and the paths of NEXT_MACHINE."""
+    columns = Columns(read_network(data), LONGEST, axes, quiet)
+    return columns, MachinePaths(read_machine(NEXT_MACHINE, 2, 3), LONGEST, quiet)
+
+
+def classes(free: bool) -> Iterator[tuple[int, int, int, list[Word]]]:
+    """Yield the classes of NEXT_MACHINE: length, symbol, state before it, and all words."""
+    found: dict[tuple[int, int, int], list[Word]] = {}
+    for n in range(1, LONGEST + 1):
+        for word in product((0, 1), repeat=n):
+            states = [0]
+            for symbol in word:
+                states.append(NEXT_MACHINE["moves"][states[-1]][symbol] if states[-1] >= 0 else -1)
+            if states[-1] >= 0:
+                key = (n, -1, states[-1]) if free else (n, word[-1], states[-2])
+                found.setdefault(key, []).append(word)
+    for (n, symbol, state), words in found.items():
+        yield n, symbol, state, words
+
+
+@pytest.mark.parametrize("number", range(len(SHAPES)))
+def test_boxes_are_those_of_all_words(number: int) -> None:
+    data = network(number, outputs=3, **SHAPES[number])
+    axes, reference = axes_of(data, number), Reference(data)
+    columns, paths = parts(data, axes)
+    for head, rows in enumerate(axes):
+        support = HeadSupports(columns, head, paths)
+        for length, symbol, state, words in classes(not columns.symbol_last):
+            points = np.array([reference.heads(reference.tokens(word))[head] for word in words]) @ np.array(rows).T
+            low, high = points.min(axis=0), points.max(axis=0)
+            assert support.box(length, symbol, [state], (low - CLOSE).tolist(), (high + CLOSE).tolist())
+            for k in range(len(rows)):
+                raised, lowered = (low - CLOSE).tolist(), (high + CLOSE).tolist()
+                raised[k] += 2 * CLOSE
+                lowered[k] -= 2 * CLOSE
+                assert not support.box(length, symbol, [state], raised, (high + CLOSE).tolist())
+                assert not support.box(length, symbol, [state], (low - CLOSE).tolist(), lowered)
+
+
+@pytest.mark.parametrize("number", range(len(SHAPES)))
+def test_directions_are_bounded_by_all_words(number: int) -> None:
+    data = network(number + 50, outputs=3, **SHAPES[number])
+    rng, axes, reference = np.random.default_rng(number), axes_of(data, number), Reference(data)
+    columns, paths = parts(data, axes)
+    for head, rows in enumerate(axes):
+        support = HeadSupports(columns, head, paths)
+        for length, symbol, state, words in classes(not columns.symbol_last):
+            points = np.array([reference.heads(reference.tokens(word))[head] for word in words]) @ np.array(rows).T
+            directions = rng.standard_normal((3, len(rows)))
+            most = (points @ directions.T).max(axis=0)
+            assert support.bounded(length, symbol, [state], directions.tolist(), (most + CLOSE).tolist())
+            for k in range(3):
+                levels = (most + CLOSE).tolist()
+                levels[k] -= 2 * CLOSE
+                assert not support.bounded(length, symbol, [state], directions.tolist(), levels)
+
+
+def test_states_are_bounded_together() -> None:
+    data = network(3, outputs=3)
+    axes, reference = axes_of(data), Reference(data)
+    columns, paths = parts(data, axes)
+    support = HeadSupports(columns, 0, paths)
+    most: dict[tuple[int, int], dict[int, float]] = {}
+    for length, symbol, state, words in classes(False):
+        found = max(float(np.array(axes[0][0]) @ reference.heads(reference.tokens(word))[0]) for word in words)
+        most.setdefault((length, symbol), {})[state] = found
+    direction = [1.0, 0.0, 0.0]
+    for (length, symbol), own in most.items():
+        for states in ([*own], [*own][:1]):
+            level = max(own[state] for state in states)
+            assert support.bounded(length, symbol, states, [direction], [level + CLOSE])
+            assert not support.bounded(length, symbol, states, [direction], [level - CLOSE])
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_coordinates_leave_out_is_bounded(number: int) -> None:
+    data = network(number, outputs=3, heads=2, v=4)
+    reference = Reference(data)
+    axes = [rows[: number + 1] for rows in axes_of(data, number)]
+    axes[1][0] = [2 * one for one in axes[1][0]]
+    columns, _ = parts(data, axes)
+    for *_, words in classes(False):
+        for word in words:
+            tokens = reference.tokens(word)
+            for head, rows, one in zip(columns.heads, axes, reference.heads(tokens), strict=True):
+                own = np.array(rows)
+                left = np.abs(one - own.T @ (own @ one))
+                assert (left <= np.array(head.remainder) + 1e-12).all()
+    if number == 3:
+        assert max(columns.heads[0].remainder) < 1e-12
+
+
+def test_weights_enclose_the_true_ones() -> None:
+    data = network(8, outputs=3)
+    columns, _ = parts(data, axes_of(data))
+    reference = Reference(data)
+    for word in product((0, 1), repeat=4):
+        found = columns.weights(0, 4, word[-1])
+        y = np.array([columns.entered(token, place)[0] for place, token in enumerate(reference.tokens(word))])
+        head = data["layers"][0]["heads"][0]
+        q, k = (y @ np.array(head[f"w_{one}"]) + np.array(head[f"b_{one}"]) for one in "qk")
+        true = np.exp(k @ q[-1] / np.sqrt(3.0))
+        pairs = [found.fixed[0][:2], *((found.low[j][u], found.high[j][u]) for j, u in enumerate(word[:-1]))]
+        pairs.append(found.fixed[1][:2])
+        factors = [one / math_mean for one, math_mean in zip(true, (sum(pair) / 2 for pair in pairs), strict=True)]
+        assert max(factors) / min(factors) - 1 < 1e-12
+        assert all(0 < low < high < low * (1 + 1e-11) for low, high in pairs)
+
+
+def test_scores_beyond_what_is_known_are_refused() -> None:
+    data = network(1, outputs=3)
+    head = data["layers"][0]["heads"][0]
+    head["scale"] = {"factor": str(2**50), "root": 1}
+    columns, paths = parts(data, axes_of(data))
+    with pytest.raises(Rejected, match="scores"):
+        HeadSupports(columns, 0, paths).bounded(3, 0, [0], [[1.0, 0.0, 0.0]], [1e9])
+
+
+def test_axes_that_are_too_large_are_refused() -> None:
+    data = network(1, outputs=3, v=1)
+    data["layers"][0]["heads"][0]["w_v"] = [[2.0**64]] * 4
+    data["layers"][0]["norm_1"]["weight"] = [2.0**64] * 4
+    with pytest.raises(Rejected, match="too large"):
+        parts(data, [[[2.0**64]]])
