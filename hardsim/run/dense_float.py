@@ -77,7 +77,7 @@ relu: exact; where x <= -r, exactly 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -528,14 +528,15 @@ def visible(mask: Mask, queries: Integers, keys: Integers) -> Booleans:
 
 
 class FloatHead:
-    """One head: the columns of its queries, keys and values among those of its layer, the maps that make them, and
-    its scale."""
+    """One head: its number in its layer, the columns of its queries, keys and values among those of the layer, the maps
+    that make them, and its scale."""
 
-    def __init__(self, head: NetworkHead, query: int, key: int, fine: bool) -> None:
+    def __init__(self, head: NetworkHead, number: int, query: int, key: int, fine: bool) -> None:
         self.head = head
         self.q, self.k = LinearMap(head.w_q, head.b_q, fine), LinearMap(head.w_k, head.b_k, fine)
         self.v = LinearMap(head.w_v, head.b_v, fine)
         k, v = head.w_q.shape[1], head.w_v.shape[1]
+        self.number = number
         self.query, self.key = slice(query, query + k), slice(key, key + k)
         self.value = slice(key + k, key + k + v)
         self.value_one = slice(key + k, key + k + v + 1)
@@ -544,33 +545,79 @@ class FloatHead:
 
 
 @dataclass(frozen=True, slots=True)
+class CoordinateExtremes:
+    """Bounds of single coordinates over all positions, by word: the largest and smallest keys and values, (words,
+    columns), and the largest absolute value and the largest slack of each coordinate that the heads read, (words,
+    d)."""
+
+    high: Floats
+    low: Floats
+    widest: Floats
+    loosest: Floats
+
+    def at(self, words: Integers) -> CoordinateExtremes:
+        """Return the bounds of some of the words."""
+        return CoordinateExtremes(self.high[words], self.low[words], self.widest[words], self.loosest[words])
+
+    def joined(self, other: CoordinateExtremes) -> CoordinateExtremes:
+        """Return the bounds over the positions of both."""
+        return CoordinateExtremes(
+            np.maximum(self.high, other.high),
+            np.minimum(self.low, other.low),
+            np.maximum(self.widest, other.widest),
+            np.maximum(self.loosest, other.loosest),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExtremes:
+    """Bounds over all positions whose keys and values the queries of a layer may see, by word.
+
+    `most` and `off` are the largest length and the largest error of the vectors that the heads read, (words, 1), and
+    `largest` the largest lengths of keys and of values, (words, 2 heads). `each` is None if radii of single coordinates
+    are not known.
+    """
+
+    most: Floats
+    off: Floats
+    largest: Floats
+    each: CoordinateExtremes | None = None
+
+    def at(self, words: Integers) -> KeyExtremes:
+        """Return the bounds of some of the words."""
+        each = None if self.each is None else self.each.at(words)
+        return KeyExtremes(self.most[words], self.off[words], self.largest[words], each)
+
+    def joined(self, other: KeyExtremes) -> KeyExtremes:
+        """Return the bounds over the positions of both, for words that have positions in each."""
+        parts = [(self.most, other.most), (self.off, other.off), (self.largest, other.largest)]
+        each = None if self.each is None or other.each is None else self.each.joined(other.each)
+        most, off, largest = (np.maximum(*pair) for pair in parts)
+        return KeyExtremes(most, off, largest, each)
+
+
+@dataclass(frozen=True, slots=True)
 class Entered:
     """The inputs that the queries of a layer share.
 
-    `read` are the vectors that the heads read, and `size` their lengths. `most` and `off` are, by word (words, 1),
-    the largest length and the largest error. `columns` are keys and values, (words, positions, columns). `loose` is
-    the slack of the vectors; None if radii of single coordinates are not known.
+    `read` are the vectors that the heads read, and `size` their lengths. `columns` are keys and values, (words,
+    positions, columns), and `extremes` are bounds over their positions. `loose` is the slack of the vectors; None if
+    radii of single coordinates are not known.
     """
 
     read: Vectors
     size: Floats
-    most: Floats
-    off: Floats
     columns: Floats
     loose: Floats | None
-
-    def largest(self, columns: slice) -> Floats:
-        """Return the largest length of a key or value of each word, (words, 1)."""
-        found: Floats = lengths(self.columns[:, :, columns]).max(axis=1)
-        return found
+    extremes: KeyExtremes
 
     def coordinates(self, part: LinearMap, columns: slice) -> tuple[Floats, Floats, Floats]:
         """Return, by word and coordinate of keys or values, the largest absolute value, the largest radius, and the
         distance between the largest and the smallest."""
-        assert self.loose is not None
-        found = self.columns[:, :, columns]
-        high, low = found.max(axis=1), found.min(axis=1)
-        radius = part.radius(np.abs(self.read.mid).max(axis=1), self.loose.max(axis=1))
+        each = self.extremes.each
+        assert each is not None
+        high, low = each.high[:, columns], each.low[:, columns]
+        radius = part.radius(each.widest, each.loosest)
         return np.maximum(np.abs(high), np.abs(low)), radius, (high - low) * GROW
 
 
@@ -580,9 +627,11 @@ class FloatAttention:
     def __init__(self, layer: NetworkLayer, d: int, fine: bool) -> None:
         self.heads: list[FloatHead] = []
         query = key = 0
-        for head in layer.heads:
-            self.heads.append(FloatHead(head, query, key, fine))
+        for number, head in enumerate(layer.heads):
+            self.heads.append(FloatHead(head, number, query, key, fine))
             query, key = self.heads[-1].query.stop, self.heads[-1].value_one.stop
+        self.width = key
+        """The number of columns of keys and values."""
         w_o = np.concatenate([np.zeros((0, d)), *(head.w_o for head in layer.heads)])
         self.out = LinearMap(w_o, layer.b_o, fine)
         # A value of 1 beside each head's values: its weighted sum is the sum of the weights.
@@ -601,7 +650,13 @@ class FloatAttention:
         size = lengths(y.mid)
         loose = None if y.each is None else slack(y.mid, y.each)
         columns = mapped(y.mid, *self._entered)
-        return Entered(y, size, size.max(axis=1), y.length.max(axis=1), columns, loose)
+        parts = [columns[:, :, one] for part in self.heads for one in (part.key, part.value)]
+        largest = np.concatenate([lengths(one).max(axis=1) for one in parts], axis=1)
+        each = None
+        if loose is not None:
+            widest = np.abs(y.mid).max(axis=1)
+            each = CoordinateExtremes(columns.max(axis=1), columns.min(axis=1), widest, loose.max(axis=1))
+        return Entered(y, size, columns, loose, KeyExtremes(size.max(axis=1), y.length.max(axis=1), largest, each))
 
     def queries(self, entered: Entered, part: FloatHead, at: Any) -> Floats:
         """Return the scaled queries of some positions, (words, positions, k)."""
@@ -619,7 +674,8 @@ class FloatAttention:
         """
         k, share = q.shape[-1], part.scale_error + 4 * U
         factor = abs(part.scale) * (1 + part.scale_error) * (GROW * GROW)
-        size, off = entered.largest(part.key)[:, None], part.k.length(entered.off, entered.most)[:, None]
+        extremes = entered.extremes
+        size, off = extremes.largest[:, [2 * part.number]][:, None], part.k.length(extremes.off, extremes.most)[:, None]
         long = lengths(q)
         own = part.q.length(entered.read.length[at], entered.size[at]) * factor + share * long + LEAST_LENGTH
         found = (own * (size + off) + long * (off + gamma(k + 4) * size))[:, :, 0]
@@ -640,21 +696,31 @@ class FloatAttention:
     def __call__(self, y: Vectors, places: Integers | None) -> Vectors:
         """Return the vectors that the heads add at the positions `places` (None: all), (words, places, d), from
         vectors at all positions."""
-        words, m, d = y.mid.shape
+        m = y.mid.shape[1]
         queries = np.arange(m) if places is None else places
         at = (slice(None), slice(None) if places is None else places)
-        rows, width = len(queries), len(self.out.weight)
+        visible_keys = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
+        entered = self.enter(y) if self.heads else None
+        return self.added(y.at(at), entered, at, visible_keys)
+
+    def added(
+        self, here: Vectors, entered: Entered | None, at: Any, visible_keys: Mapping[Mask, Sequence[Look]]
+    ) -> Vectors:
+        """Return the vectors that the heads add at some positions (`at`, an index of words and positions of
+        `entered.read`), with the keys that the queries of each mask see. `here` are the vectors there; `entered` is
+        None if there are no heads."""
+        words, rows, d = here.mid.shape
+        width = len(self.out.weight)
         attended = np.empty((words, rows, width))
         factors = np.empty((words, rows, len(self.heads)))
         errors = np.zeros((words, rows, 1))
         most = np.zeros((words, 1))
         fine: list[Floats] = []
         fixed: Any = self.out.base
-        entered = self.enter(y) if self.heads else None
-        visible_keys = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
         start = 0
         for number, part in enumerate(self.heads):
             assert entered is not None
+            extremes, m = entered.extremes, entered.columns.shape[1]
             q = self.queries(entered, part, at)
             factors[:, :, number] = mean_factor(self.slip(part, q, entered, at))
             values = slice(start, start + part.value.stop - part.value.start)
@@ -664,21 +730,22 @@ class FloatAttention:
                 weights = exponentials(q[:, look.rows] @ keys, look.hidden)
                 total = weights @ entered.columns[:, look.keys, part.value_one]
                 np.divide(total[:, :, :-1], total[:, :, -1:], out=attended[:, look.rows, values])
-            size, spread = entered.largest(part.value), 2 * entered.largest(part.value)
+            size = extremes.largest[:, [2 * part.number + 1]]
+            spread = 2 * size
             if entered.loose is not None:
                 coordinates, radius, apart = entered.coordinates(part.v, part.value)
                 spread = np.minimum(spread, lengths(apart))
                 way, constant = self._ways(values, coordinates, radius, apart, m)
                 fine.append(way)
                 fixed = fixed + constant
-            constant = part.v.length(entered.off, entered.most) + gamma(2 * m + 6) * size + LEAST_LENGTH
+            constant = part.v.length(extremes.off, extremes.most) + gamma(2 * m + 6) * size + LEAST_LENGTH
             # The heads' values are parts of one vector, so the squares of their errors add up.
             errors += (factors[:, :, number, None] * spread[:, None] + constant[:, None]) ** 2
             most = most + size**2
         errors = np.sqrt(errors) * GROW + LEAST_LENGTH
         size = (np.sqrt(most) * (GROW * GROW) + LEAST_LENGTH)[:, None]
         mid, length = self.out.middle(attended), self.out.length(errors, size)
-        if y.each is None:
+        if here.each is None:
             return Vectors(mid, length)
         each = np.broadcast_to(fixed, (words, d))[:, None, :]
         each = each + factors @ np.stack(fine, axis=1) if fine else np.repeat(each, rows, axis=1)
@@ -758,8 +825,13 @@ class FloatLayer:
     def __call__(self, x: Vectors, places: Integers | None = None) -> Vectors:
         """Return the residual stream after the layer, only at the positions `places` if these are given."""
         here = x if places is None else x.at((slice(None), places))
-        if self.attention is not None:
-            here = summed(here, self.attention(self.entering(x), places))
+        return self.after(here, None if self.attention is None else self.attention(self.entering(x), places))
+
+    def after(self, here: Vectors, added: Vectors | None) -> Vectors:
+        """Return the residual stream after the layer at some positions, from that before the layer and what the heads
+        add there (None: the layer has no attention step)."""
+        if added is not None:
+            here = summed(here, added)
             if self.post:
                 here = normed(self.norms[0], here)
         if self.mlp is not None:
@@ -806,10 +878,10 @@ class DenseFloat:
         self.fine = is_sparse(network) if fine is None else fine
         self._embedding, self._embedding_rad = scaled(network.embedding, network.embedding_scale)
         with np.errstate(all="ignore"):
-            self._layers = [FloatLayer(layer, network.dimension, self.fine) for layer in network.layers]
+            self.layers = [FloatLayer(layer, network.dimension, self.fine) for layer in network.layers]
             self._final = None if network.final is None else FloatNorm(network.final)
             self._unembedding = LinearMap(network.unembedding, network.unembedding_bias, self.fine)
-        self._width: int = max([layer.width for layer in self._layers] + [network.dimension, len(network.outputs)])
+        self.width: int = max([layer.width for layer in self.layers] + [network.dimension, len(network.outputs)])
         self._encodings: dict[int, tuple[Floats, Floats | None] | None] = {}
 
     def run(self, n: int, tokens: Integers, places: slice | Sequence[int]) -> Enclosure:
@@ -820,15 +892,11 @@ class DenseFloat:
         """
         words, m = tokens.shape
         at = np.arange(m)[places if isinstance(places, slice) else np.array(list(places), dtype=np.int64)]
-        mid = np.zeros((words, len(at), len(self.network.outputs)))
-        rad = np.full_like(mid, np.inf)
+        mid = np.empty((words, len(at), len(self.network.outputs)))
+        rad = np.empty_like(mid)
         with np.errstate(all="ignore"):
             for some in self._batches(words, m):
-                found, off = self._outputs(self._embedded(n, tokens[some]), at)
-                # Outputs that are not known keep the midpoint 0 and an infinite radius.
-                known = np.isfinite(found) & np.isfinite(off)
-                np.copyto(mid[some], found, where=known)
-                np.copyto(rad[some], off, where=known)
+                mid[some], rad[some] = self._outputs(self.embedded(tokens[some], self.encoding(n)), at)
         return mid, rad
 
     def attention(self, n: int, tokens: Integers) -> Iterator[tuple[int, NetworkHead, Floats, Floats]]:
@@ -840,8 +908,8 @@ class DenseFloat:
         """
         words, m = tokens.shape
         with np.errstate(all="ignore"):
-            streams = [self._embedded(n, tokens[some]) for some in self._batches(words, m)]
-        for number, layer in enumerate(self._layers):
+            streams = [self.embedded(tokens[some], self.encoding(n)) for some in self._batches(words, m)]
+        for number, layer in enumerate(self.layers):
             for part in layer.attention.heads if layer.attention is not None else ():
                 logits, slip = np.empty((words, m, m)), np.empty((words, m))
                 for some, x in zip(self._batches(words, m), streams, strict=True):
@@ -850,18 +918,19 @@ class DenseFloat:
                 yield number, part.head, logits, slip
             with np.errstate(all="ignore"):
                 # The stream after the last layer is not needed.
-                streams = [layer(x) for x in streams] if number + 1 < len(self._layers) else []
+                streams = [layer(x) for x in streams] if number + 1 < len(self.layers) else []
 
     def _batches(self, words: int, m: int) -> list[slice]:
         """Return the slices of words that are run together."""
         # The largest array of a batch has words times m times this width entries.
-        count = max(1, CELLS // (m * max(self._width, min(m, ROWS))))
+        count = max(1, CELLS // (m * max(self.width, min(m, ROWS))))
         return [slice(start, start + count) for start in range(0, words, count)]
 
-    def _embedded(self, n: int, tokens: Integers) -> Vectors:
+    def embedded(self, tokens: Integers, positions: tuple[Floats, Floats | None] | None) -> Vectors:
+        """Return the residual stream of tokens (words, positions) before the first layer, with the midpoints and radii
+        of the encodings of these positions."""
         x = self._embedding[tokens]
         rad = np.zeros_like(x) if self._embedding_rad is None else self._embedding_rad[tokens]
-        positions = self._encoding(n)
         if positions is not None:
             mid, off = positions
             x += mid
@@ -870,7 +939,9 @@ class DenseFloat:
                 rad += off
         return Vectors(x, lengths(rad), rad if self.fine else None)
 
-    def _encoding(self, n: int) -> tuple[Floats, Floats | None] | None:
+    def encoding(self, n: int) -> tuple[Floats, Floats | None] | None:
+        """Return midpoints and radii of the position encoding of words of n symbols, (tokens read, d); None if the
+        network has none. Radii of None are 0."""
         if n not in self._encodings:
             found = self.network.encoding(n)
             # A dict keeps the order of insertion: the oldest length goes first.
@@ -883,10 +954,17 @@ class DenseFloat:
         """Return the outputs from the embedded words. The last layer computes queries at `places` only."""
         m = x.mid.shape[1]
         everywhere = len(places) == m and bool((places == np.arange(m)).all())
-        for layer in self._layers[:-1]:
+        for layer in self.layers[:-1]:
             x = layer(x)
-        x = self._layers[-1](x, None if everywhere else places) if self._layers else x.at((slice(None), places))
-        return self._unembedding.outputs(normed(self._final, x))
+        x = self.layers[-1](x, None if everywhere else places) if self.layers else x.at((slice(None), places))
+        return self.finished(x)
+
+    def finished(self, x: Vectors) -> Enclosure:
+        """Return the outputs from the residual stream after the last layer, (words, positions, outputs); where nothing
+        is known the radius is infinite and the midpoint 0."""
+        mid, rad = self._unembedding.outputs(normed(self._final, x))
+        known = np.isfinite(mid) & np.isfinite(rad)
+        return np.where(known, mid, 0.0), np.where(known, rad, np.inf)
 
 
 def _scores(layer: FloatLayer, part: FloatHead, x: Vectors) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ import numpy as np
 from hardsim.errors import Undecided
 from hardsim.network.dense import Network
 from hardsim.run.dense_exact import DenseBalls, DenseForward
-from hardsim.run.dense_float import DenseFloat
+from hardsim.run.dense_tree import SharedFloat
 from hardsim.run.float_trust import distrust
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import LOG_2, bounds
@@ -40,7 +40,7 @@ class NetworkEngine:
 
     def __init__(self, network: Network, engine: str = AUTO, dps: int | None = None) -> None:
         self.network, self.engine = network, engine
-        self.floats = DenseFloat(network) if engine in (AUTO, FLOAT64) else None
+        self.floats = SharedFloat(network) if engine in (AUTO, FLOAT64) else None
         self.digits = dps or DIGITS_OF_MPMATH
         self.observed = DenseForward(network, MpArithmetic(self.digits)) if engine == MPMATH else None
         self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1)
