@@ -80,6 +80,9 @@ CHECKER = {
     "external.supports": {
         "arithmetic", "external.numbers", "external.machine", "external.columns",
     },
+    "external.bends": {"external.numbers"},
+    "external.affine": {"arithmetic", "external.bends", "external.network", "external.numbers"},
+    "external.run": {"arithmetic", "external.network", "external.numbers"},
     "external": set(),
     "": {"arithmetic", "sections", "program_sections", "formulas", "every_length", "programs"},
     "__main__": {"", "sections"},

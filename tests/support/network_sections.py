@@ -107,8 +107,7 @@ def normed(x: list[Any], part: dict[str, Any] | None) -> list[Any]:
     """Return the value of a norm."""
     if part is None:
         return x
-    y = [a - REAL.fsum(x) / len(x) for a in x] if part["kind"] == "layer" else x
-    root = REAL.sqrt(REAL.fsum(a * a for a in y) / len(y) + real(part["epsilon"]))
+    y, root = [a - REAL.fsum(x) / len(x) for a in x] if part["kind"] == "layer" else x, divisor(x, part)
     weight, bias = (real(part[key] or [str(k)] * len(y)) for key, k in (("weight", 1), ("bias", 0)))
     return [a / root * w + b for a, w, b in zip(y, weight, bias, strict=True)]
 
@@ -154,21 +153,40 @@ def attended(section: dict[str, Any], tokens: list[int]) -> list[list[Any]]:
     return found
 
 
-def after_heads(section: dict[str, Any], x: list[Any], means: list[list[Any]]) -> list[Any]:
-    """Return the outputs, from the row at the last token and the means of the heads there."""
+def last_vector(
+    section: dict[str, Any], x: list[Any], means: list[list[Any]]
+) -> tuple[list[Any], dict[str, Any] | None]:
+    """Return the last vector and the last norm, from the row at the last token and the means of the heads there."""
     (layer,) = section["layers"]
     if layer["b_o"] is not None:
         x = [a + b for a, b in zip(x, real(layer["b_o"]), strict=True)]
     for head, mean in zip(layer["heads"], means, strict=True):
         x = [a + b for a, b in zip(x, linear(mean, head["w_o"], None), strict=True)]
     post, mlp = layer["post"], layer["mlp"]
-    x = normed(x, layer["norm_1"]) if post else x
+    norms = [layer["norm_1"] if post else None]
     if mlp is not None:
+        x = normed(x, norms.pop())
         entering = x if post else normed(x, layer["norm_2"])
         hidden = [activated(mlp["activation"], a) for a in linear(entering, mlp["w_in"], mlp["b_in"])]
         x = [a + b for a, b in zip(x, linear(hidden, mlp["w_out"], mlp["b_out"]), strict=True)]
-        x = normed(x, layer["norm_2"]) if post else x
-    return linear(normed(x, section["final"]), section["unembedding"], section["unembedding_bias"])
+        norms = [layer["norm_2"] if post else None]
+    kept = [norm for norm in (*norms, section["final"]) if norm is not None]
+    for norm in kept[:-1]:
+        x = normed(x, norm)
+    return x, kept[-1] if kept else None
+
+
+def divisor(x: list[Any], norm: dict[str, Any] | None) -> Any:
+    """Return the number that a norm divides by, 1 if there is none."""
+    if norm is None:
+        return REAL.mpf(1)
+    y = [a - REAL.fsum(x) / len(x) for a in x] if norm["kind"] == "layer" else x
+    return REAL.sqrt(REAL.fsum(a * a for a in y) / len(y) + real(norm["epsilon"]))
+
+
+def after_heads(section: dict[str, Any], x: list[Any], means: list[list[Any]]) -> list[Any]:
+    """Return the outputs, from the row at the last token and the means of the heads there."""
+    return linear(normed(*last_vector(section, x, means)), section["unembedding"], section["unembedding_bias"])
 
 
 def outputs(section: dict[str, Any], tokens: list[int]) -> list[Any]:

@@ -206,8 +206,8 @@ def gelu(x: float) -> float:
 
 
 # 2 sqrt(2 / pi), and that times 0.044715
-_LINEAR = 2 * isqrt(int(2 / _PI * 2**400)) / 2**200
-_CUBIC = float(Fraction(2 * isqrt(int(2 / _PI * 2**400)), 2**200) * Fraction(44715, 10**6))
+LINEAR = 2 * isqrt(int(2 / _PI * 2**400)) / 2**200
+CUBIC = float(Fraction(2 * isqrt(int(2 / _PI * 2**400)), 2**200) * Fraction(44715, 10**6))
 
 
 def gelu_new(x: float) -> float:
@@ -217,7 +217,7 @@ def gelu_new(x: float) -> float:
     moves the logistic function by at most 7 u times the greatest |z'| e^-|z'| < 0.4, that is less than 3 u. With the 7
     u of `logistic` and the last product the sum is below 12 u.
     """
-    return x * logistic(x * (_LINEAR + _CUBIC * x * x))
+    return x * logistic(x * (LINEAR + CUBIC * x * x))
 
 
 def silu(x: float) -> float:

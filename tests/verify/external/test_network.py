@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from typing import Any
 
@@ -102,14 +101,14 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    found = copy.deepcopy(data)
-    part = found
-    for key in path[:-1]:
-        part = part[key]
-    if value is REMOVED:
-        del part[path[-1]]
+    """Return a document with another value at a path, or without it; the rest is shared."""
+    found = data.copy()
+    if len(path) > 1:
+        found[path[0]] = changed(data[path[0]], path[1:], value)
+    elif value is REMOVED:
+        del found[path[0]]
     else:
-        part[path[-1]] = value
+        found[path[0]] = value
     return found
 
 

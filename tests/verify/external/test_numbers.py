@@ -58,8 +58,8 @@ def test_constants() -> None:
     assert abs(REAL.mpf(two.numerator) / two.denominator - REAL.log(2)) < 1e-58
     assert abs(REAL.mpf(pi.numerator) / pi.denominator - REAL.pi) < 1e-58
     assert [float(REAL.mpf(2) ** (REAL.mpf(k) / 32)) for k in range(32)] == numbers._ROOTS
-    assert abs(numbers._LINEAR / float(2 * REAL.sqrt(2 / REAL.pi)) - 1) <= U
-    assert abs(numbers._CUBIC / float(2 * REAL.sqrt(2 / REAL.pi) * REAL.mpf("0.044715")) - 1) <= 2 * U
+    assert abs(numbers.LINEAR / float(2 * REAL.sqrt(2 / REAL.pi)) - 1) <= U
+    assert abs(numbers.CUBIC / float(2 * REAL.sqrt(2 / REAL.pi) * REAL.mpf("0.044715")) - 1) <= 2 * U
 
 
 @given(moderate)

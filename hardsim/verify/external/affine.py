@@ -1,0 +1,439 @@
+"""From boxes of the means of the heads to rows of what is required, by affine enclosures.
+
+A head's output is a mean a of its values. With the rows b_k of its axes and coordinates z_k = b_k.a, a = sum_k z_k b_k
++ r, where |r| is at most a given remainder in each coordinate. A cell of a class is a box low_k <= z_k <= high_k over
+the coordinates of all heads. With m_k its middle and t_k half its width (rounded up), z_k = m_k + t_k zeta_k, |zeta_k|
+<= 1. An `CellForm`
+
+    x_j = c_j + sum_k zeta_k s_kj + v_j + sum_u g_u M_uj,   |v_j| <= e_j, |g_u| <= h_u
+
+stands for all vectors in a cell, where v and g are unknown; M is a fixed matrix, the exit of the MLP. Each operation
+returns a form that encloses the true result for the same zeta. What is not affine is replaced by an affine function
+near it, and its distance from that is bounded. Whatever is rounded adds gamma_k times the sum of the sizes of its terms
+to e, see `numbers`; as |zeta_k| <= 1 an error of a slope is an error of the vector.
+
+The last norm is not divided out. With sigma > 0 the root of the mean square and y the vector that it divides, a row
+`norm(y) A + b` of outputs is above 0 exactly if `(y * weight) A + sigma (bias A + b)` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import sqrt
+
+from hardsim.verify.arithmetic import require
+from hardsim.verify.external.bends import Line, line_of
+from hardsim.verify.external.network import LEAST_SQUARE, LinearData, NetworkData, NormData
+from hardsim.verify.external.numbers import ETA, GROW, LARGEST, U, dot, gamma
+
+NARROW = 2.0**-200
+"""Half a width below this counts as part of the remainder, so that no slope underflows."""
+Row = tuple[int, int]
+"""A row of a requirement: the numbers of two outputs, the first of which should be greater; -1 is the level."""
+RowBound = tuple[float, list[float], float]
+"""g, l and e of a row: its value, times a positive number, is at least g + sum_k l_k (z_k - m_k) - e on a cell."""
+
+
+@dataclass(slots=True)
+class CellForm:
+    """An enclosure of vectors (see the module): `c` (d), `slopes` (coordinates, d), `e` (d), and, after an MLP, `h`
+    with its exit."""
+
+    c: list[float]
+    slopes: list[list[float]]
+    e: list[float]
+    h: list[float] = field(default_factory=list)
+    exit: LinearData | None = None
+
+    def spread(self) -> list[float]:
+        """Return the greatest size of `sum_k zeta_k s_kj`, by coordinate, not grown."""
+        if not self.slopes:
+            return [0.0] * len(self.c)
+        return [sum(map(abs, column)) for column in zip(*self.slopes, strict=True)]
+
+    def plain(self) -> CellForm:
+        """Return an enclosure with h moved to e: |sum_u g_u M_uj| <= h |M|."""
+        if self.exit is None:
+            return self
+        e = [(a + dot(self.h, size)) * GROW + ETA for a, size in zip(self.e, self.exit.sizes, strict=True)]
+        return CellForm(self.c, self.slopes, e)
+
+
+def linear(x: CellForm, part: LinearData) -> CellForm:
+    """Return the enclosure of x W + b.
+
+    A sum of n products and b of numbers that are within u of the true ones is off by at most gamma_(n + 3) times the
+    sum of the sizes of its terms. So c W + b and all slopes together add gamma_(n + 3) ((|c| + spread) |W| + |b|).
+    """
+    g = gamma(part.inputs + 8)
+    loose = [e + g * (abs(c) + s + e) for c, s, e in zip(x.c, x.spread(), x.e, strict=True)]
+    bounds = zip(part.sizes, part.bias, strict=True)
+    return CellForm(
+        [dot(x.c, column) + b for column, b in zip(part.columns, part.bias, strict=True)],
+        [[dot(slope, column) for column in part.columns] for slope in x.slopes],
+        [(dot(loose, size) + g * abs(b)) * GROW + ETA for size, b in bounds],
+    )
+
+
+def plus(x: CellForm, y: CellForm) -> CellForm:
+    """Return the enclosure of the sum of two vectors; y may have an exit, x not. One addition in each of c and the
+    slopes adds u times their sizes."""
+    sizes = zip(x.c, x.spread(), y.c, y.spread(), strict=True)
+    g = gamma(4)
+    rounding = [g * (abs(a) + b + abs(c) + d) for a, b, c, d in sizes]
+    return CellForm(
+        [a + b for a, b in zip(x.c, y.c, strict=True)],
+        [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(x.slopes, y.slopes, strict=True)],
+        [(a + b + r) * GROW + ETA for a, b, r in zip(x.e, y.e, rounding, strict=True)],
+        y.h,
+        y.exit,
+    )
+
+
+# ---- norms ----
+
+
+@dataclass(slots=True)
+class MeanSquare:
+    """S, the mean square of a vector and epsilon, as `mid` + sum_k zeta_k `slopes`_k, off by at most `off`; S is
+    between `low` and `high`."""
+
+    mid: float
+    slopes: list[float]
+    off: float
+    low: float
+    high: float
+
+
+def centred(x: CellForm) -> CellForm:
+    """Return the enclosure of x less its mean. The mean of d numbers is off by gamma_(d + 1) times the mean of their
+    sizes; so c and all slopes add gamma_(d + 4) (|c| + spread and the mean of that)."""
+    d = len(x.c)
+    g, mean = gamma(d + 8), sum(x.c) / d
+    sizes = [abs(c) + s for c, s in zip(x.c, x.spread(), strict=True)]
+    loose = (sum(x.e) + g * sum(sizes)) / d
+    slopes = []
+    for slope in x.slopes:
+        middle = sum(slope) / d
+        slopes.append([a - middle for a in slope])
+    e = [(a + loose + g * size) * GROW + ETA for a, size in zip(x.e, sizes, strict=True)]
+    return CellForm([c - mean for c in x.c], slopes, e)
+
+
+def mean_square(y: CellForm, epsilon: float) -> MeanSquare:
+    """Return the enclosure of mean(y^2) + epsilon. Raises Rejected if it may be almost 0.
+
+    With n_j = sum_k zeta_k s_kj and v the remainder, y^2 = c^2 + 2 c n + n^2 + 2 (c + n) v + v^2. The mean of n^2 is
+    sum_kl zeta_k zeta_l G_kl with G_kl the mean of s_k s_l: zeta_k^2 is between 0 and 1, so the diagonal is half of its
+    sum, plus or minus as much; the other terms are at most |G_kl|. The rest is at most the mean of 2 (|c| + spread) e +
+    e^2. All terms together are at most 4 mean((|c| + spread + e)^2) in size, and sums have at most d + k^2 terms.
+    S is also at least the mean of the squares of max(|c| - spread - e, 0).
+    """
+    d, many = len(y.c), len(y.slopes)
+    diagonal = crossed = 0.0
+    for k, slope in enumerate(y.slopes):
+        diagonal += dot(slope, slope)
+        for other in y.slopes[:k]:
+            crossed += abs(dot(slope, other))
+    linear_part = [2 * dot(y.c, slope) / d for slope in y.slopes]
+    spread, sizes = y.spread(), [*map(abs, y.c)]
+    loose = sum((2 * (c + s) + e) * e for c, s, e in zip(sizes, spread, y.e, strict=True))
+    whole = sum((c + s + e) * (c + s + e) for c, s, e in zip(sizes, spread, y.e, strict=True))
+    rounding = gamma(d + many * many + 16) * (4 * whole / d + epsilon)
+    mid = dot(y.c, y.c) / d + epsilon + diagonal / (2 * d)
+    off = ((diagonal / 2 + 2 * crossed + loose) / d + rounding) * GROW + ETA
+    reach = (sum(map(abs, linear_part)) + off) * GROW
+    least = [max(c * (1 - U) - (s + e) * GROW, 0.0) for c, s, e in zip(sizes, spread, y.e, strict=True)]
+    floor = (dot(least, least) / d + epsilon) * (1 - gamma(d + 8))
+    low = max((mid - reach) - 4 * U * mid, floor)
+    require(low > LEAST_SQUARE, "a norm divides by a number that may be 0")
+    high = (mid + reach) * (1 + 4 * U)
+    require(high < LARGEST**8, "too large: a mean square")
+    return MeanSquare(mid, linear_part, off, low, high)
+
+
+def root_of(square: MeanSquare, inverse: bool) -> tuple[float, list[float], float, float]:
+    """Return the enclosure of S^(1/2), or S^(-1/2), as its middle, slopes, a bound of the distance from these, and an
+    upper bound of the root.
+
+    Let f be the root, b the slope of its chord on [low, high], and D(S) = f(S) - b (S - mid). If f is convex (the
+    inverse root), so is D: it is greatest at an end, and at least D(p) - max(0, -D'(p) (high - p), D'(p) (p - low)) for
+    any p; the best p is where f' = b. If f is concave the same holds of -D. Any b and p are sound. Values of f are
+    right to 4 u, and the terms of D are at most `size`, so roundings are less than 32 u `size`. Then f(S) is within
+    that range of b (S - mid), and S - mid is within `off` of its linear part.
+    """
+    low, high, mid = square.low, square.high, square.mid
+    at_low, at_high = sqrt(low), sqrt(high)
+    if inverse:
+        at_low, at_high = 1 / at_low, 1 / at_high
+        # f' = -f^3 / 2, and the chord's slope without cancellation
+        slope = -(at_low * at_low) * (at_high * at_high) / (at_low + at_high)
+        point = min(max((-2 * slope) ** (-2 / 3), low), high)
+        at_point = 1 / sqrt(point)
+        turn, sign = -at_point / point / 2 - slope, 1.0
+    else:
+        slope = 1 / (at_low + at_high)
+        point = min(max(1 / (4 * slope * slope), low), high)
+        at_point = sqrt(point)
+        turn, sign = 1 / (2 * at_point) - slope, -1.0
+    ends = [sign * (at_low - slope * (low - mid)), sign * (at_high - slope * (high - mid))]
+    size = max(at_low, at_high) + abs(slope) * (2 * high + 2 * abs(mid))
+    tilt = max(0.0, -sign * turn * (high - point), sign * turn * (point - low))
+    most, least = max(ends), sign * (at_point - slope * (point - mid)) - tilt
+    off = ((most - least) / 2 + abs(slope) * square.off + 64 * U * size) * GROW
+    upper = max(at_low, at_high) * (1 + 8 * U)
+    return sign * (most + least) / 2, [slope * a for a in square.slopes], off, upper
+
+
+def normed(x: CellForm, norm: NormData) -> CellForm:
+    """Return the enclosure of a norm's value.
+
+    With y the vector that is divided and r = r_0 + sum_k zeta_k r_k + [-off, off] the inverse root,
+
+        y_j r = c_j r_0 + sum_k zeta_k (c_j r_k + r_0 s_kj) + sum_kl zeta_k zeta_l s_kj r_l + v_j r
+                + (y_j - v_j) [-off, off].
+
+    The products with k = l are half their sum, plus or minus half the sum of their sizes; all other products are at
+    most spread_j sum|r_k| less those sizes. Roundings are at most gamma_(k + 16) times (|c| + spread + e) (|r_0| +
+    sum|r_k| + off), each of whose terms occurs at most 4 times.
+    """
+    y = centred(x) if norm.centring else x
+    mid, tilts, off, upper = root_of(mean_square(y, norm.epsilon), True)
+    ends, sharp = sum(map(abs, tilts)), [*map(abs, tilts)]
+    reach = (abs(mid) + ends + off) * GROW
+    greatest, g = min(upper, reach), 4 * gamma(len(tilts) + 16)
+    columns = [*zip(*y.slopes, strict=True)] if y.slopes else [()] * len(y.c)
+    middles, errors = [], []
+    for c, e, column, w, b in zip(y.c, y.e, columns, norm.weight, norm.bias, strict=True):
+        sizes = [*map(abs, column)]
+        spread, same = sum(sizes), dot(sizes, sharp)
+        whole = abs(c) + spread + e
+        loose = max(spread * ends - same / 2, 0.0) + e * greatest + (abs(c) + spread) * off + g * whole * reach
+        middle = (c * mid + dot(column, tilts) / 2) * w
+        middles.append(middle + b)
+        errors.append((loose * abs(w) + g * (whole * reach * abs(w) + abs(b))) * GROW + ETA)
+    scaled = [mid * w for w in norm.weight]
+    tilted = [c * w for c, w in zip(y.c, norm.weight, strict=True)]
+    slopes = [
+        [a * t + s * b for a, s, b in zip(tilted, slope, scaled, strict=True)]
+        for t, slope in zip(tilts, y.slopes, strict=True)
+    ]
+    return CellForm(middles, slopes, errors)
+
+
+# ---- hidden units ----
+
+
+def activated(name: str, x: CellForm) -> CellForm:
+    """Return the enclosure of the functions of hidden units: each is within a `Line` on the range of its argument."""
+    found: list[Line] = []
+    spread = x.spread()
+    for c, s, e in zip(x.c, spread, x.e, strict=True):
+        reach = (s + e) * GROW
+        slack = 4 * U * (abs(c) + reach)
+        found.append(line_of(name, (c - reach) - slack, (c + reach) + slack))
+    g = gamma(8)
+    steep = [slope for slope, _, _ in found]
+    parts = zip(found, x.c, spread, x.e, strict=True)
+    return CellForm(
+        [slope * c + middle for (slope, middle, _), c in zip(found, x.c, strict=True)],
+        [[a * b for a, b in zip(steep, slope, strict=True)] for slope in x.slopes],
+        [
+            (off + abs(slope) * (e + g * (abs(c) + s)) + g * abs(middle)) * GROW + ETA
+            for (slope, middle, off), c, s, e in parts
+        ],
+    )
+
+
+def left(x: CellForm, part: LinearData) -> CellForm:
+    """Return the enclosure of x W + b where the errors of x stay apart: they are `h`, and W is the `exit`.
+
+    Whoever reads `h` covers that the true weights are only within u of W.
+    """
+    found = linear(CellForm(x.c, x.slopes, [0.0] * len(x.e)), part)
+    return CellForm(found.c, found.slopes, found.e, [e * GROW for e in x.e], part)
+
+
+# ---- a network after its heads ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Wants:
+    """Rows as linear forms of the last vector: by row `f` (d), bounds `sizes` of the sizes of its terms, the constant
+    (times sigma, if there is a last norm) and a bound of the sizes of its terms; and for errors the sizes of `f`
+    without its mean, and of M f."""
+
+    f: list[list[float]]
+    sizes: list[list[float]]
+    constants: list[tuple[float, float]]
+    direct: list[list[float]]
+    inner: list[list[float]]
+
+
+class AfterHeads:
+    """A network after its heads. `heads` has by head the rows of its axes (each a list of the width of its values), and
+    a bound of the remainder by coordinate of its values. `cost` is about the number of operations of `rows`."""
+
+    def __init__(self, network: NetworkData, heads: Sequence[tuple[list[list[float]], list[float]]]) -> None:
+        self.network, d = network, network.dimension
+        self.axes: list[list[float]] = []
+        """b_k W_O by coordinate k of all heads."""
+        self.axis_sizes: list[list[float]] = []
+        """|b_k| |W_O| by coordinate k of all heads: b_k W_O is off by at most gamma_(width + 3) times that."""
+        lost = [0.0] * d
+        for head, (axes, remainder) in zip(network.heads, heads, strict=True):
+            for axis in axes:
+                self.axes.append([dot(axis, column) for column in head.o.columns])
+                self.axis_sizes.append([dot([*map(abs, axis)], size) for size in head.o.sizes])
+            lost = [a + dot(remainder, size) for a, size in zip(lost, head.o.sizes, strict=True)]
+        self.lost = [a * GROW + ETA for a in lost]
+        self.round = gamma(max([len(head.o.rows) for head in network.heads], default=0) + len(self.axes) + 16)
+        self.turned = [*map(list, zip(*self.axes, strict=True))] if self.axes else [[] for _ in range(d)]
+        self.turned_sizes = [*map(list, zip(*self.axis_sizes, strict=True))] if self.axes else [[] for _ in range(d)]
+        self.last = network.final
+        self.norm_2 = network.norm_2
+        if self.last is None and network.post:
+            # a post-norm layer ends with a norm
+            if network.mlp is None:
+                self.last = network.norm_1
+            else:
+                self.last, self.norm_2 = network.norm_2, None
+        self.norm_1 = network.norm_1 if network.post and self.last is not network.norm_1 else None
+        self._entry = lru_cache(maxsize=4)(self._entered)
+        self._wants: dict[tuple[Row, ...], _Wants] = {}
+        many = len(self.axes) + 2
+        units = 0 if network.mlp is None else len(network.mlp.leave.rows)
+        self.cost = many * (2 * d * units + many * d + 8 * d) + 40 * units
+
+    def _entered(self, token: int, place: int) -> tuple[list[float], list[float]]:
+        """Return the row of a token with b_O, and a bound of the error without the heads."""
+        mid, off = self.network.embedded(token, place)
+        parts = zip(mid, off, self.network.b_o, self.lost, strict=True)
+        g = gamma(4)
+        errors = [(e + lost + g * (abs(x) + abs(b))) * GROW + ETA for x, e, b, lost in parts]
+        return [x + b for x, b in zip(mid, self.network.b_o, strict=True)], errors
+
+    def entered(self, token: int, place: int, middles: list[float], halves: list[float]) -> CellForm:
+        """Return the enclosure of the residual stream after attention, for a box of the heads' means.
+
+        Its middle is x + sum_k m_k P_k and its slopes are t_k P_k, with P_k = b_k W_O. Errors of P_k are at most
+        gamma_(width + 3) |b_k| |W_O|, and the sum of at most k + 1 terms adds gamma_(k + 2).
+        """
+        x, off = self._entry(token, place)
+        reach = [abs(m) + t for m, t in zip(middles, halves, strict=True)]
+        narrow = [t if t < NARROW else 0.0 for t in halves]
+        found, errors, g = [], [], self.round
+        for a, e, column, sizes in zip(x, off, self.turned, self.turned_sizes, strict=True):
+            found.append(a + dot(middles, column))
+            errors.append((e + g * (dot(reach, sizes) + abs(a)) + dot(narrow, sizes)) * GROW + ETA)
+        pairs = zip(halves, self.axes, strict=True)
+        slopes = [[t * p for p in axis] if t >= NARROW else [0.0] * len(axis) for t, axis in pairs]
+        return CellForm(found, slopes, errors)
+
+    def after(self, x: CellForm) -> CellForm:
+        """Return the enclosure of the last vector, before the last norm."""
+        mlp = self.network.mlp
+        if self.norm_1 is not None:
+            x = normed(x, self.norm_1)
+        if mlp is None:
+            return x
+        entering = x
+        if not self.network.post and self.norm_2 is not None:
+            entering = normed(x, self.norm_2)
+        x = plus(x, left(activated(mlp.activation, linear(entering, mlp.enter)), mlp.leave))
+        return normed(x.plain(), self.norm_2) if self.network.post and self.norm_2 is not None else x
+
+    def rows(
+        self, token: int, place: int, low: list[float], high: list[float], choice: Sequence[Row]
+    ) -> list[RowBound]:
+        """Return bounds of the rows of a choice (see `RowBound`) on the box low <= z <= high, where the network is read
+        at a token and a place. m_k is (low_k + high_k) / 2 as a float. Raises Rejected if a norm may divide by 0."""
+        middles = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+        # the differences are right to u
+        ends = zip(low, middles, high, strict=True)
+        halves = [max(b - m, m - a, 0.0) * (1 + 4 * U) for a, m, b in ends]
+        x = self.after(self.entered(token, place, middles, halves))
+        found = []
+        for c, slopes, e in self._required(x, tuple(choice)):
+            slack = 4 * U * sum(map(abs, slopes))
+            factors = [s / t if t >= NARROW else 0.0 for s, t in zip(slopes, halves, strict=True)]
+            found.append((c, factors, (e + slack) * GROW + ETA))
+        return found
+
+    def _required(self, x: CellForm, choice: tuple[Row, ...]) -> list[RowBound]:
+        """Return the enclosures of rows in terms of zeta.
+
+        With y the last vector (less its mean, if the last norm subtracts it) and K the constant of a row, the row is
+        f.y + sigma K. The errors of x enter y as a projection, so they add at most |f - mean f|.e + h |M (f - mean
+        f)|. All that is rounded is at most gamma_(d + k + 16) times |f| (|y| + ...) + sigma |K|.
+        """
+        wants, norm = self._want(choice, x.exit), self.last
+        y, middle, tilts, off = x, 1.0, [0.0] * len(x.slopes), 0.0
+        if norm is not None:
+            y = centred(x) if norm.centring else x
+        if norm is not None and any(size for _, size in wants.constants):
+            plain = x.plain()
+            square = mean_square(centred(plain) if norm.centring else plain, norm.epsilon)
+            middle, tilts, off, _ = root_of(square, False)
+        g = gamma(len(x.c) + len(tilts) + 32)
+        whole = [abs(c) + s for c, s in zip(x.c, x.spread(), strict=True)]
+        mean = sum(whole) / len(whole)
+        whole = [a + mean for a in whole]
+        size = (abs(middle) + sum(map(abs, tilts)) + off) * GROW
+        found = []
+        for f, sizes, (constant, most), direct, inner in zip(
+            wants.f, wants.sizes, wants.constants, wants.direct, wants.inner, strict=True
+        ):
+            slopes = [dot(slope, f) + t * constant for slope, t in zip(y.slopes, tilts, strict=True)]
+            e = dot(x.e, direct) + dot(x.h, inner) + abs(constant) * off + g * (dot(whole, sizes) + most * size)
+            found.append((dot(y.c, f) + middle * constant, slopes, e * GROW + ETA))
+        return found
+
+    def _want(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
+        if choice not in self._wants:
+            self._wants[choice] = self._wanted(choice, leave)
+        return self._wants[choice]
+
+    def _wanted(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
+        """Return the linear forms of rows. f is w (U_above - U_below), of terms |w| (|U_above| + |U_below|), and off by
+        gamma_4 times that; so is the constant, by gamma_(d + 4)."""
+        network, norm, d = self.network, self.last, self.network.dimension
+        columns, bias, level = network.unembedding.columns, network.unembedding.bias, network.readout.level
+        found = _Wants([], [], [], [], [])
+        for pair in choice:
+            f, sizes, constant, most = [0.0] * d, [0.0] * d, 0.0, 0.0
+            for output, sign in zip(pair, (1.0, -1.0), strict=True):
+                constant += sign * (level if output < 0 else bias[output])
+                most += abs(level if output < 0 else bias[output])
+                if output >= 0:
+                    f = [a + sign * b for a, b in zip(f, columns[output], strict=True)]
+                    sizes = [a + abs(b) for a, b in zip(sizes, columns[output], strict=True)]
+            if norm is not None:
+                constant += dot(norm.bias, f)
+                most += dot([*map(abs, norm.bias)], sizes)
+                f = [a * w for a, w in zip(f, norm.weight, strict=True)]
+                sizes = [a * abs(w) for a, w in zip(sizes, norm.weight, strict=True)]
+            g = gamma(2 * d + 32)
+            mean = sum(f) / d if norm is not None and norm.centring else 0.0
+            more = g * sum(sizes) / d
+            turned, rough = [a - mean for a in f], [g * a + more for a in sizes]
+            rows, units = ([], 0) if leave is None else (leave.rows, len(leave.rows))
+            wide = gamma(2 * d + units + 32)
+            found.f.append(f)
+            found.sizes.append([a * GROW + ETA for a in sizes])
+            found.constants.append((constant, most * GROW))
+            found.direct.append([(abs(a) + b) * GROW + ETA for a, b in zip(turned, rough, strict=True)])
+            found.inner.append(
+                [
+                    (
+                        abs(dot(row, turned))
+                        + dot([*map(abs, row)], [b + wide * abs(a) for a, b in zip(turned, rough, strict=True)])
+                    )
+                    * GROW
+                    + ETA
+                    for row in rows
+                ]
+            )
+        return found

@@ -1,0 +1,134 @@
+"""The outputs of a network of one layer after one word, between bounds.
+
+Keys and values depend on a token and its place alone, and are kept. Let s_j be the computed scores of a query, each off
+by at most rho_j, and M the greatest of them. With d_j the rounded s_j - M, the true e^(s_j - M) is a factor e^(rho_j +
+2 u |d_j|) or less away from e^(d_j), in both directions, and the stored weight w_j is right to 4 u: so the true weight
+is w_j (1 + t_j) with |t_j| <= tau < 1/4. For d_j < -FAR the stored weight is 0 and the true one at most 2 NEGLIGIBLE.
+A factor of all weights does not change a mean. With a the mean of the stored values v_j by the stored weights,
+
+    mean of v_j by the true weights - a = sum_j w_j t_j (v_j - a) / sum_j w_j (1 + t_j),
+
+at most tau / (1 - tau) times the mean of |v_j - a|. If the values are off by e_j, that adds at most (1 + tau) / (1 -
+tau) times the mean of e_j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from hardsim.verify.arithmetic import require
+from hardsim.verify.external.network import Bounded, HeadData, NetworkData
+from hardsim.verify.external.numbers import (
+    ACTIVATION_ERROR,
+    ACTIVATIONS,
+    ETA,
+    EXP_ERROR,
+    FAR,
+    GROW,
+    NEGLIGIBLE,
+    STEEPEST,
+    U,
+    dot,
+    exp,
+    gamma,
+)
+
+
+class WordRunner:
+    """Runs words through a network of one layer, whose last position must see all tokens."""
+
+    def __init__(self, network: NetworkData) -> None:
+        self.network = network
+        require(all(head.mask != "past" for head in network.heads), "a head sees only positions from its own on")
+        self._columns: dict[tuple[int, int], list[tuple[Bounded, Bounded]]] = {}
+
+    def outputs(self, tokens: Sequence[int]) -> Bounded:
+        """Return the outputs at the last of some tokens, all of which are read. Raises Rejected if there is none, the
+        table of positions is too short, or bounds are too wide (a norm that may divide by 0, weights far off)."""
+        require(tokens, "a network that reads no token has no output")
+        network, last = self.network, len(tokens) - 1
+        mid, off = network.embedded(tokens[-1], last)
+        entering = self._entering(tokens[-1], last)
+        sums = [(mid, off), (network.b_o, [0.0] * network.dimension)]
+        columns = [self._kept(token, place) for place, token in enumerate(tokens)]
+        for number, head in enumerate(network.heads):
+            mean = _attended(head, head.q(*entering), [column[number] for column in columns])
+            sums.append(head.o(*mean))
+        return self._after(_sum(sums))
+
+    def _entering(self, token: int, place: int) -> Bounded:
+        """Return what the heads read of a token at a place."""
+        x, network = self.network.embedded(token, place), self.network
+        return x if network.post or network.norm_1 is None else network.norm_1(*x)
+
+    def _kept(self, token: int, place: int) -> list[tuple[Bounded, Bounded]]:
+        """Return the key and the value of each head for a token at a place."""
+        where = token, place
+        if where not in self._columns:
+            y = self._entering(token, place)
+            self._columns[where] = [(head.k(*y), head.v(*y)) for head in self.network.heads]
+        return self._columns[where]
+
+    def _after(self, x: Bounded) -> Bounded:
+        """Return the outputs, from the residual stream after attention."""
+        network, mlp = self.network, self.network.mlp
+        if network.post and network.norm_1 is not None:
+            x = network.norm_1(*x)
+        if mlp is not None:
+            y = x if network.post or network.norm_2 is None else network.norm_2(*x)
+            mid, off = mlp.enter(*y)
+            f, steepest = ACTIVATIONS[mlp.activation], STEEPEST[mlp.activation]
+            found = [f(a) for a in mid]
+            errors = [(steepest * e + ACTIVATION_ERROR * abs(a)) * GROW + ETA for a, e in zip(mid, off, strict=True)]
+            x = _sum([x, mlp.leave(found, errors)])
+            if network.post and network.norm_2 is not None:
+                x = network.norm_2(*x)
+        if network.final is not None:
+            x = network.final(*x)
+        return network.unembedding(*x)
+
+
+def _sum(parts: Sequence[Bounded]) -> Bounded:
+    """Return the sum of vectors between bounds: k numbers are off by gamma_k times the sum of their sizes."""
+    g = gamma(len(parts) + 2)
+    mids = [*zip(*[mid for mid, _ in parts], strict=True)]
+    offs = zip(*[off for _, off in parts], strict=True)
+    bounds = [(sum(off) + g * sum(map(abs, mid))) * GROW + ETA for mid, off in zip(mids, offs, strict=True)]
+    return [*map(sum, mids)], bounds
+
+
+def _attended(head: HeadData, query: Bounded, columns: Sequence[tuple[Bounded, Bounded]]) -> Bounded:
+    """Return the mean of the values of a head.
+
+    With q' the query times the scale, which is within 4 u, a score is off by at most |q'| e_k + e_q' (|k| + e_k) and
+    gamma_(n + 6) |q'| |k|.
+    """
+    scale = head.scale
+    q = [a * scale for a in query[0]]
+    sizes = [*map(abs, q)]
+    loose = [(e * scale * (1 + 8 * U) + 8 * U * a) * GROW + ETA for a, e in zip(sizes, query[1], strict=True)]
+    g, scores, loosest = gamma(len(q) + 8), [], list[float]()
+    for (key, off), _ in columns:
+        scores.append(dot(q, key))
+        # |q'| (e_k + g |k|) + e_q' (|k| + e_k)
+        reach = [abs(a) + e for a, e in zip(key, off, strict=True)]
+        loosest.append((dot(sizes, off) + g * dot(sizes, reach) + dot(loose, reach)) * GROW + ETA)
+    fine = all(map(isfinite, scores)) and all(map(isfinite, loosest))
+    greatest, grown = max(scores), (max(loosest) + 4 * U * FAR) * GROW
+    require(fine and grown < 2.0**-4, "the scores of a head are not known well enough")
+    # e^x - 1 <= x / (1 - x), and 4 u of `exp`
+    tau = (grown / (1 - grown) + 2 * EXP_ERROR) * GROW
+    weights = [exp(s - greatest) if s - greatest >= -FAR else 0.0 for s in scores]
+    whole, many = sum(weights), len(weights)
+    mids, offs = (zip(*[value[k] for _, value in columns], strict=True) for k in range(2))
+    near, bounds, g = [], [], gamma(many + 8)
+    for column, errors in zip(mids, offs, strict=True):
+        mean = dot(weights, column) / whole
+        apart = [abs(v - mean) for v in column]
+        # the stored weights of far scores are 0: they add at most 4 NEGLIGIBLE times |v - a| + e each
+        error = (2 * tau * dot(weights, apart) + (1 + 4 * tau) * dot(weights, errors)) / whole
+        error += 4 * NEGLIGIBLE * (sum(apart) + sum(errors)) + g * dot(weights, [*map(abs, column)]) / whole
+        near.append(mean)
+        bounds.append(error * GROW + ETA)
+    return near, bounds

@@ -1,0 +1,189 @@
+"""Bounds of rows on cells of random networks hold at random points of the cells."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import product
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.verify.arithmetic import Rejected
+from hardsim.verify.external.affine import AfterHeads
+from hardsim.verify.external.bends import FAR_OUT, NEARLY_STRAIGHT, THIRD, _second, line_of
+from hardsim.verify.external.network import read_network
+from hardsim.verify.external.numbers import ACTIVATIONS
+from tests.support.network_sections import (
+    REAL,
+    activated,
+    after_heads,
+    divisor,
+    embedded,
+    last_vector,
+    network_section,
+    real,
+)
+
+KINDS = [*product(["relu", "gelu", "gelu_new", "silu", None], ["layer", "rms", None], [False, True])]
+CHOICE = [(0, -1), (-1, 1), (0, 2)]
+
+
+def random_axes(source: random.Random, width: int) -> tuple[list[list[float]], list[float]]:
+    """Return some axes for values of a width, and a remainder."""
+    axes = [[source.gauss(0, 0.6) for _ in range(width)] for _ in range(source.randint(0, width + 1))]
+    return axes, [source.choice([0.0, abs(source.gauss(0, 1e-3))]) for _ in range(width)]
+
+
+def random_box(source: random.Random, size: int, wide: float) -> tuple[list[float], list[float]]:
+    low = [source.gauss(0, 0.5) for _ in range(size)]
+    return low, [a + source.choice([0.0, wide * source.random(), wide * source.random(), 1e-70]) for a in low]
+
+
+def point_of(source: random.Random, low: list[float], high: list[float]) -> list[Any]:
+    shares = [source.choice([0, 1, source.random()]) for _ in low]
+    return [REAL.mpf(a) + (REAL.mpf(b) - a) * share for a, b, share in zip(low, high, shares, strict=True)]
+
+
+def means_of(source: random.Random, heads: list[Any], z: list[Any]) -> list[list[Any]]:
+    """Return means of the heads with coordinates z, and random remainders."""
+    found, left = [], [*z]
+    for axes, remainder in heads:
+        here, left = left[: len(axes)], left[len(axes) :]
+        mean = [REAL.mpf(bound) * source.choice([-1, 1, source.uniform(-1, 1)]) for bound in remainder]
+        for factor, axis in zip(here, axes, strict=True):
+            mean = [a + factor * b for a, b in zip(mean, axis, strict=True)]
+        found.append(mean)
+    return found
+
+
+def check(source: random.Random, data: dict[str, Any], wide: float, points: int) -> None:
+    network = read_network(data)
+    heads = [random_axes(source, len(head.o.rows)) for head in network.heads]
+    rest = AfterHeads(network, heads)
+    low, high = random_box(source, sum(len(axes) for axes, _ in heads), wide)
+    token, place = source.randrange(3), source.randrange(12)
+    try:
+        bounds = rest.rows(token, place, low, high, CHOICE)
+    except Rejected:
+        # on a wide box the vector that a norm divides may be 0
+        assert wide > 1e-3
+        return
+    assert all(math.isfinite(x) for g, factors, e in bounds for x in (g, *factors, e))
+    for _ in range(points):
+        z = point_of(source, low, high)
+        x, means = embedded(data, token, place), means_of(source, heads, z)
+        outputs, sigma = [*after_heads(data, x, means), real("1/3")], divisor(*last_vector(data, x, means))
+        for (above, below), (g, factors, e) in zip(CHOICE, bounds, strict=True):
+            true = (outputs[above] - outputs[below]) * sigma
+            moved = [(a - (b + c) / 2) * f for a, b, c, f in zip(z, low, high, factors, strict=True)]
+            assert abs(true - g - REAL.fsum(moved)) <= e
+
+
+@pytest.mark.parametrize(("activation", "kind", "post"), KINDS)
+@pytest.mark.parametrize("heads", [0, 1, 2, 3])
+def test_rows(activation: str | None, kind: str | None, post: bool, heads: int) -> None:
+    for seed in range(2):
+        source = random.Random(f"{activation} {kind} {post} {heads} {seed}")
+        data = network_section(source, activation, kind, post, heads)
+        for wide in (0.0, 1e-9, 1e-3, 0.1, 1.0):
+            check(source, data, wide, 3)
+
+
+def test_bounds_of_points_are_close() -> None:
+    """On a single point the bound is that of rounding alone."""
+    for activation, kind, post in KINDS:
+        source = random.Random(3)
+        data = network_section(source, activation, kind, post, 2)
+        network = read_network(data)
+        heads: list[Any] = [([[1.0] * len(head.o.rows)], [0.0] * len(head.o.rows)) for head in network.heads]
+        rows = AfterHeads(network, heads).rows(1, 1, [0.5, 0.25], [0.5, 0.25], CHOICE)
+        assert all(e < 1e-9 for _, _, e in rows), (activation, kind, post)
+
+
+def test_bounds_shrink_with_the_square_of_the_cell() -> None:
+    for activation, kind, post in KINDS:
+        if activation == "relu":
+            continue
+        source = random.Random(4)
+        network = read_network(network_section(source, activation, kind, post, 1))
+        width = len(network.heads[0].o.rows)
+        rest = AfterHeads(network, [([[1.0] * width], [0.0] * width)])
+        errors = [[e for _, _, e in rest.rows(1, 1, [0.5 - t], [0.5 + t], CHOICE)] for t in (0.01, 0.001)]
+        for large, small in zip(*errors, strict=True):
+            assert small < large / 50 + 1e-9, (activation, kind, post)
+
+
+def test_a_last_norm_that_may_divide_by_zero() -> None:
+    source = random.Random(1)
+    data = network_section(source, None, None, False, 1, embedding=[[0.0] * 5] * 3, positions=None)
+    data["layers"][0]["b_o"] = None
+    data["final"] = {"kind": "rms", "epsilon": "0", "weight": None, "bias": [1.0] * 5}
+    network = read_network(data)
+    width = len(network.heads[0].o.rows)
+    rest = AfterHeads(network, [([[1.0] * width], [0.0] * width)])
+    with pytest.raises(Rejected, match="may be 0"):
+        rest.rows(1, 1, [-1.0], [1.0], CHOICE)
+    for low, high in ((-math.inf, 1.0), (math.nan, 1.0), (-1e300, 1e300)):
+        with pytest.raises(Rejected):
+            rest.rows(1, 1, [low], [high], CHOICE)
+
+
+lines = st.tuples(
+    st.floats(-30, 30) | st.floats(-3, 3) | st.floats(-1e9, 1e9),
+    st.floats(0, 1) | st.floats(0, 1e-6) | st.floats(0, 40) | st.floats(0, 1e12),
+)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@given(lines, st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_lines(name: str, interval: tuple[float, float], shares: list[float]) -> None:
+    low, width = interval
+    high = low + width
+    slope, middle, off = line_of(name, low, high)
+    for share in (*shares, 0, 1, 0.5):
+        x = min(max(REAL.mpf(low) + REAL.mpf(width) * share, low), high)
+        assert abs(activated(name, x) - slope * x - middle) <= off
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_second_derivatives(name: str) -> None:
+    for k in range(-300, 301):
+        x = k / 10
+        true = REAL.diff(lambda y: activated(name, y), REAL.mpf(x), 2)
+        assert abs(_second(name, x) - true) <= NEARLY_STRAIGHT / 2
+
+
+def third(name: str, x: Any) -> Any:
+    """Return an interval enclosure of the third derivative."""
+    iv = mpmath.iv
+    if name == "gelu":
+        return iv.exp(-x * x / 2) / iv.sqrt(2 * iv.pi) * (x**3 - 4 * x)
+    a = 2 * iv.sqrt(2 / iv.pi) if name == "gelu_new" else iv.mpf(1)
+    b = a * iv.mpf("0.044715") if name == "gelu_new" else iv.mpf(0)
+    z = a * x + b * x**3
+    one, two, three = a + 3 * b * x * x, 6 * b * x, 6 * b
+    s = 1 / (1 + iv.exp(-z))
+    ds = s * (1 - s)
+    dds = ds * (1 - 2 * s)
+    ddds = ds * (1 - 6 * ds)
+    inner = dds * one**2 + ds * two
+    return 3 * inner + x * (ddds * one**3 + 3 * dds * one * two + ds * three)
+
+
+def proved(name: str, low: float, high: float, depth: int = 0) -> bool:
+    found = third(name, mpmath.iv.mpf([low, high]))
+    if max(abs(float(found.a)), abs(float(found.b))) < THIRD[name]:
+        return True
+    middle = (low + high) / 2
+    return depth < 24 and proved(name, low, middle, depth + 1) and proved(name, middle, high, depth + 1)
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_bounds_of_third_derivatives(name: str) -> None:
+    assert proved(name, -64.0, 64.0)
+    assert not proved(name, -1.0, 1.0, 24)
+    assert abs(_second(name, FAR_OUT)) < NEARLY_STRAIGHT
