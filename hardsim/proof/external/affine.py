@@ -2,7 +2,9 @@
 
 An `AffineForm` stands for all vectors `c + z L + r` with z in [-1, 1]^m and |r| <= e in each coordinate. Each operation
 returns a form that encloses the true (real) result of every vector of its argument, for the same z. What is not affine
-is replaced by an affine function near it and a remainder; every remainder is bounded.
+is replaced by an affine function near it and a remainder; every remainder is bounded. A remainder that several
+coordinates share becomes a new coordinate of z, behind the others: linear maps that follow treat it with its sign, as
+they could not in e. Forms with fewer coordinates of z have slope 0 along those that they lack.
 
 Rounding. A coefficient that is computed here is a sum of at most DEEPEST products of numbers that are themselves
 results of a few operations, so its error is at most ROUND times the sum of the absolute values of its terms (gamma_k
@@ -54,7 +56,21 @@ class AffineForm:
     def plus(self, other: AffineForm) -> AffineForm:
         """Return the enclosure of the sum of two vectors with the same z."""
         e = self.e + other.e + ROUND * (self.size + other.size)
-        return AffineForm(self.c + other.c, self.slopes + other.slopes, e * GROW)
+        long, short = self.slopes, other.slopes
+        if long.shape[1] < short.shape[1]:
+            long, short = short, long
+        slopes = long.copy()
+        slopes[:, : short.shape[1]] += short
+        return AffineForm(self.c + other.c, slopes, e * GROW)
+
+    def beside(self, slopes: Floats) -> AffineForm:
+        """Return the form with more coordinates of z, with these slopes (N, new, d)."""
+        return AffineForm(self.c, np.concatenate([self.slopes, slopes], axis=1), self.e)
+
+    def first(self, count: int) -> AffineForm:
+        """Return the form whose z has the first `count` coordinates: what the others add is in e."""
+        rest = np.abs(self.slopes[:, count:]).sum(axis=1)
+        return AffineForm(self.c, self.slopes[:, :count], (self.e + rest) * GROW)
 
 
 class LinearPart:
@@ -106,20 +122,28 @@ def mean_square(y: AffineForm, epsilon: tuple[float, float]) -> Square:
     c, slopes, e = y.c, y.slopes, y.e
     d = c.shape[1]
     spread, size = y.spread, y.size
-    gram = slopes @ slopes.transpose(0, 2, 1) / d
-    diagonal = np.einsum("nmm->n", gram)
-    crossed = np.abs(gram).sum(axis=(1, 2)) - diagonal  # z_k z_l in [-1, 1] where k and l differ
+    squared = _mean_square_of(slopes)
     short = (e * e).mean(axis=1)
     linear = (2 / d) * np.einsum("nd,nmd->nm", c, slopes)
-    # squares z_k^2 and e'^2 lie in [0, 1] and [0, e^2]: their middles go to the middle
-    mid = (c * c).mean(axis=1) + epsilon[0] + (diagonal + short) / 2
-    off = (diagonal + short) / 2 + np.maximum(crossed, 0.0) + 2 * ((np.abs(c) + spread) * e).mean(axis=1)
+    # the mean of (z L)^2 lies in [0, squared], that of e'^2 in [0, short]: their middles go to the middle
+    mid = (c * c).mean(axis=1) + epsilon[0] + (squared + short) / 2
+    off = (squared + short) / 2 + 2 * ((np.abs(c) + spread) * e).mean(axis=1)
     off = (off + ROUND * ((size * size).mean(axis=1) * 4 + epsilon[0]) + epsilon[1]) * GROW + ETA
     reach = (np.abs(linear).sum(axis=1) + off) * GROW
     least = np.maximum(np.abs(c) * (1 - ROUND) - (spread + e) * GROW, 0.0)
     floor = epsilon[0] - epsilon[1]
     low = np.maximum(mid - reach - 4 * U * np.abs(mid), (least * least).mean(axis=1) * (1 - ROUND) + floor)
     return Square(mid, linear, off, np.maximum(low * (1 - 4 * U), floor), (mid + reach) * GROW)
+
+
+def _mean_square_of(slopes: Floats) -> Floats:
+    """Return a bound of the mean square of z L. By the triangle inequality of the root of the mean square, L may be
+    taken in two parts: of the first d coordinates of z all products of slopes, of the others the sums of sizes."""
+    d = slopes.shape[2]
+    main, others = slopes[:, :d], np.abs(slopes[:, d:]).sum(axis=1)
+    most = np.abs(main @ main.transpose(0, 2, 1)).sum(axis=(1, 2)) / d
+    found: Floats = np.square(np.sqrt(most) + np.sqrt((others * others).mean(axis=1)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,24 +209,28 @@ class NormForm:
         return centred(x) if self.centring else x
 
     def __call__(self, x: AffineForm) -> AffineForm:
-        """Return the enclosure of the norm's value: the product of the vectors and `inverse_root`, where products of
-        z_k with z_l are bounded by 1 in size, and squares z_k^2 lie in [0, 1]."""
+        """Return the enclosure of the norm's value: the product of the vectors y and `inverse_root`, r.
+
+        With y = c + z L + e' and r = mid + z s + off theta, the part of second order is the sum over k of
+        L_k z_k (z s + off theta). There z_k (z s) is s_k / 2, and at most the sum of the |s_l| less |s_k| / 2 away from
+        it, as z_k^2 lies in [0, 1]; so it is s_k / 2 plus a multiple of a new coordinate in [-1, 1], the same for all
+        coordinates of y. Likewise theta."""
         y = self.entering(x)
         r = inverse_root(mean_square(y, self.epsilon))
         ends = np.abs(r.slopes).sum(axis=1)[:, None]
-        product = y.slopes * r.slopes[:, :, None]
-        same, sizes = product.sum(axis=1), np.abs(product).sum(axis=1)
-        spread, size, mid, off = y.spread, np.abs(y.c), r.mid[:, None], r.off[:, None]
-        e = np.maximum(spread * ends - sizes, 0.0) + sizes / 2
-        e = e + y.e * np.minimum(r.high[:, None], np.abs(mid) + ends + off) + (size + spread) * off
-        e = (e + ROUND * (size + spread + y.e) * (np.abs(mid) + ends + off) * 4) * GROW
-        weight, grown = self.weight, np.abs(self.weight) * GROW
+        mid, off = r.mid[:, None], r.off[:, None]
+        same = (y.slopes * r.slopes[:, :, None]).sum(axis=1)
         c = y.c * mid + same / 2
         slopes = y.c[:, None, :] * r.slopes[:, :, None] + r.mid[:, None, None] * y.slopes
-        reach = (np.abs(c) + np.abs(slopes).sum(axis=1) + e) * GROW
+        second = y.slopes * (ends - np.abs(r.slopes) / 2 + off)[:, :, None]
+        every = np.concatenate([slopes, second, (y.c * off)[:, None]], axis=1)
+        e = y.e * np.minimum(r.high[:, None], np.abs(mid) + ends + off)
+        e = (e + ROUND * y.size * (np.abs(mid) + ends + off) * 8) * GROW
+        weight, grown = self.weight, np.abs(self.weight) * GROW
+        reach = (np.abs(c) + np.abs(every).sum(axis=1) + e) * GROW
         lost = ROUND * grown + (0.0 if self.weight_off is None else self.weight_off)
         base = ROUND * np.abs(self.bias) + (0.0 if self.bias_off is None else self.bias_off) + ETA
-        return AffineForm(c * weight + self.bias, slopes * weight, (e * grown + reach * lost + base) * GROW)
+        return AffineForm(c * weight + self.bias, every * weight, (e * grown + reach * lost + base) * GROW)
 
 
 def values(activation: Activation, x: Floats) -> tuple[Floats, Floats]:
@@ -250,5 +278,8 @@ class MlpForm:
         self.activation = mlp.activation
 
     def __call__(self, x: AffineForm) -> AffineForm:
-        """Return the enclosure of what the MLP adds."""
-        return self.leave(activated(self.activation, self.enter(x)))
+        """Return the enclosure of what the MLP adds, with a new coordinate for the remainder of each hidden unit."""
+        hidden = activated(self.activation, self.enter(x))
+        found = self.leave(AffineForm(hidden.c, hidden.slopes, np.zeros_like(hidden.e)))
+        more = AffineForm(found.c, found.slopes, (found.e + hidden.e @ self.leave.reach) * GROW)
+        return more.beside(hidden.e[:, :, None] * self.leave.weight)

@@ -152,7 +152,8 @@ class Rest:
     def rows(self, kind: int, classes: PrefixClasses, middles: Floats, radii: Floats) -> RowForms:
         """Return the enclosures of the rows that are required of classes of one kind, over boxes."""
         with np.errstate(all="ignore"):
-            return self.wants[kind](self.after(self.entered(classes, middles, radii)))
+            found = self.wants[kind](self.after(self.entered(classes, middles, radii)))
+            return RowForms(found.form.first(middles.shape[1]), found.sigma)
 
 
 def longest_axis(bases: list[Basis]) -> Floats:

@@ -9,9 +9,18 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from hardsim.network.dense import Activation, Network, Norm, Readout
+from hardsim.network.dense import Activation, Mlp, Network, Norm, Readout
 from hardsim.proof.external import affine
-from hardsim.proof.external.affine import CURVATURE, AffineForm, NormForm, activated, mean_square, root
+from hardsim.proof.external.affine import (
+    CURVATURE,
+    AffineForm,
+    LinearPart,
+    MlpForm,
+    NormForm,
+    activated,
+    mean_square,
+    root,
+)
 from hardsim.proof.external.columns import Columns, classes_of
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.prove import BoxCells, prove_external
@@ -144,9 +153,16 @@ def boxes(seed: int, radius: float, d: int = 6, m: int = 4) -> tuple[AffineForm,
 
 
 def encloses(form: AffineForm, z: Any, values: Any) -> bool:
-    """Return True if values at points z lie in an enclosure."""
-    found = form.c + np.einsum("snm,nmd->snd", z, form.slopes)
-    return bool((np.abs(values - found) <= form.e + 1e-14).all())
+    """Return True if values at points z lie in an enclosure; so must linear maps of them, which use what the
+    remainders of several coordinates have in common."""
+    width = values.shape[2]
+    rng = np.random.default_rng(5)
+    for matrix in (np.eye(width), rng.normal(size=(width, 40)), rng.choice([-1.0, 0, 1], size=(width, 40))):
+        one = LinearPart(matrix, None)(form).first(z.shape[2])
+        found = one.c + np.einsum("snm,nmd->snd", z, one.slopes)
+        if not (np.abs(values @ matrix - found) <= one.e + 1e-13).all():
+            return False
+    return True
 
 
 @pytest.mark.parametrize("radius", [1e-9, 0.01, 0.1, 0.5])
@@ -165,7 +181,7 @@ def test_norms_and_roots_are_enclosed(kind: Any, radius: float) -> None:
     assert encloses(as_form, z, true)
     assert (true[:, :, 0] <= sigma.high + 1e-14).all()
     if radius <= 0.01:
-        assert found.e.max() < 0.1  # of second order, beside the part e of the argument
+        assert found.first(4).e.max() < 0.1  # of second order, beside the part e of the argument
 
 
 def test_where_a_norm_may_divide_by_zero_nothing_is_claimed() -> None:
@@ -186,6 +202,21 @@ def test_activations_are_enclosed(activation: Activation, radius: float) -> None
         assert encloses(found, z, affine.values(activation, x)[0])
     if radius == 0.1:
         assert found.e.max() < 0.2
+
+
+@pytest.mark.parametrize("radius", [1e-9, 0.1, 0.5])
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_a_norm_with_its_mlp_is_enclosed(kind: Any, radius: float) -> None:
+    rng = np.random.default_rng(4)
+    norm = Norm(kind, Fraction(1, 1000), rng.normal(size=6), rng.normal(size=6))
+    mlp = Mlp(Activation.GELU, rng.normal(size=(6, 9)), rng.normal(size=(9, 6)), rng.normal(size=9), rng.normal(size=6))
+    box, z, x = boxes(1, radius)
+    with np.errstate(all="ignore"):
+        found = box.plus(MlpForm(mlp)(NormForm(norm, 6)(box)))
+    y = x - x.mean(axis=2, keepdims=True) if kind == "layer" else x
+    y = y / np.sqrt((y * y).mean(axis=2, keepdims=True) + 1 / 1000) * norm.weight + norm.bias
+    hidden = affine.values(Activation.GELU, y @ mlp.w_in + mlp.b_in)[0]
+    assert encloses(found, z, x + hidden @ mlp.w_out + mlp.b_out)
 
 
 def test_second_derivatives_are_bounded() -> None:
