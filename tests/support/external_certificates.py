@@ -35,7 +35,7 @@ def network(seed: int, heads: int = 1, template: str = "before", outputs: int = 
 
     def head() -> Json:
         biases = {"b_q": draw(k), "b_k": draw(k), "b_v": draw(v)}
-        maps = {"w_q": draw(d, k), "w_k": draw(d, k), "w_v": draw(d, v), "w_o": draw(v, d, scale=0.3)}
+        maps = {"w_q": draw(d, k), "w_k": draw(d, k), "w_v": draw(d, v, scale=0.3), "w_o": draw(v, d, scale=0.3)}
         return {"mask": "future", "scale": {"factor": "1", "root": k}, **maps, **biases}
 
     layer = {
@@ -44,7 +44,7 @@ def network(seed: int, heads: int = 1, template: str = "before", outputs: int = 
         "mlp": {
             "activation": more.get("activation", "relu"),
             "w_in": draw(d, mlp),
-            "w_out": draw(mlp, d, scale=0.3),
+            "w_out": draw(mlp, d, scale=0.1),
             "b_in": draw(mlp),
             "b_out": None,
         },
@@ -57,7 +57,7 @@ def network(seed: int, heads: int = 1, template: str = "before", outputs: int = 
     return {
         "tokens": [*TOKENS],
         "embedding": draw(len(TOKENS), d),
-        "embedding_scale": {"factor": "1/2", "root": 2},
+        "embedding_scale": {"factor": "3", "root": 2},
         "positions": draw(rows, d, scale=0.4),
         "layers": [layer],
         "final": normed(more.get("final", "layer")),

@@ -15,6 +15,7 @@ from hardsim.verify.sections import (
     FORMAT,
     FORMULA,
     SYMBOLS,
+    Shape,
     integer,
     keys,
     many,
@@ -116,7 +117,7 @@ GROUP = keys(
     states=many(integer, 1),
     tree=keys(box=row(many(decimal), many(decimal)), tree=tree),
 )
-EXTERNAL_CHECKED = {
+EXTERNAL_CHECKED: dict[str, Shape] = {
     "min_n": integer,
     "max_n": integer,
     "network": lambda data, place: None,  # `network.read_network` checks it
