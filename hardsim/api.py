@@ -40,7 +40,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Unpack, overload
 
-from hardsim.campaign.check import CheckOptions, Progress, default_workers, tried_of
+from hardsim.campaign.check import CheckOptions, Progress, check_subject, default_workers, tried_of
 from hardsim.campaign.check import check_options_of as requested_of
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.evaluate import compiled_text, evaluate
@@ -97,7 +97,9 @@ from hardsim.network.dense import JudgedAt
 from hardsim.options.table import OPTIONS, WRITTEN, Request, require_one_regime, signed, unknown
 from hardsim.options.values import plain_text
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
+from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving
+from hardsim.proving.external import NetworkProof, prove_network
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import ProofResult
@@ -136,6 +138,7 @@ __all__ = [
     "Interrupted",
     "LanguageAutomaton",
     "Model",
+    "NetworkProof",
     "NoAutomaton",
     "ProofResult",
     "Remark",
@@ -409,7 +412,7 @@ class Model:
         unjudged: Any = None,
         progress: ProgressCallback | None = None,
         **keywords: Unpack[ProveKeywords],
-    ) -> CheckResult: ...
+    ) -> NetworkProof | CheckResult: ...
 
     @_answering
     def prove(
@@ -419,13 +422,14 @@ class Model:
         unjudged: Any = None,
         progress: ProgressCallback | None = None,
         **keywords: Unpack[ProveKeywords],
-    ) -> ProofResult | CheckResult:
+    ) -> ProofResult | NetworkProof | CheckResult:
         """Prove that the network is right on every word of length `min_n` to `max_n` (None: 64, or as far as a proof
         reaches), or, with `all_n`, of every length. `progress` gets the number of heads or lengths proved, and of all.
 
-        There are no proofs for external networks yet: such a network is checked `against` its reference, with a
-        warning, and the result states how far certified words reach. For all other inputs there is no `against`.
-        `engine`, `dps` and `workers` have no effect, as on the command line.
+        An external network is proved `against` its reference, after every judged prefix of at most `max_n` symbols
+        (None: to the end of its table of positions); the result is a NetworkProof. Where no proof is attempted, words
+        are checked, with a warning that says why. For all other inputs there is no `against`. `engine`, `dps` and
+        `workers` have no effect, as on the command line.
 
         Raises:
             hardsim.errors.Undecided: if there is a proof, but the checker of certificates cannot follow it.
@@ -438,8 +442,12 @@ class Model:
             if call.given.is_network:
                 require_file_made(request, call.given)
                 network = call.given.network(call.options)
-                call.remark(network.prover().reason)
-                found = check_with_proof(network, requested_of(request, network), _update(progress))
+                call.unused(*proving.UNUSED)
+                try:
+                    return prove_network(network, request, _passing(progress))
+                except NotProved as error:
+                    call.remark(f"no proof: {error.reason}; so its words are tried")
+                found = check_subject(network, requested_of(request, network), _update(progress))
                 call.failed(found)
                 return found
             call.unused(*proving.UNUSED)

@@ -81,6 +81,9 @@ class CheckOptions:
     workers: int = 1
     engine: str = AUTO
     words: tuple[Word, ...] | None = None
+    settled: int = -1
+    """Length up to which a proof covers every word of an external network: there, only lengths are run of which every
+    word is tried, and the shortest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,8 @@ def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
     if not subject.searches:
         return found
     # A regular domain may have no words of some lengths.
-    return [n for n in [0] * (subject.shortest == 0) + found if subject.possible(n)]
+    possible = [n for n in [0] * (subject.shortest == 0) + found if subject.possible(n)]
+    return [n for n in possible if n > options.settled or n == possible[0] or whole(subject, options, n)]
 
 
 def searched(subject: Target, options: CheckOptions) -> list[int]:

@@ -21,6 +21,7 @@ from typing import Annotated, TypeAlias
 
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_output
+from hardsim.proof.external.result import PrefixProof
 from hardsim.proof.shared.result import NoProof, SecondProof
 from hardsim.records import (
     EMPTY,
@@ -730,6 +731,8 @@ class CheckResult(Record):
     second: SecondProof | None = None
     """Second proof, by automata, that the hard heads of a formula compute it, for every length; None where the first
     proof of this was not attempted or did not succeed."""
+    prefix_proof: PrefixProof | None = None
+    """Proof about an external network; null for any other input, and where no proof was attempted."""
     shown: Shown | None = None
     """A few short words with their answers; None where the answers do not agree."""
     parting: Parting | None = None

@@ -35,15 +35,19 @@ def command(request: Request) -> None:
     if request.require not in REQUIRED:
         message = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(message, "Write --require certified or --require proved.")
-    if request.against is not None and REQUIRED[request.require] is Verdict.PROVED:
-        message = f"--require proved: nothing is proved about {request.against}, so no verdict with --against is PROVED"
-        raise InputError(message, "Write --require certified.")
     require_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
         # All inputs are read before the first is checked, so that bad input is reported early.
         given = list(current.read())
         if request.against is not None and not given:
             return  # the error has been reported
+        compiled = [one.name for one in given if not one.is_network]
+        if request.against is not None and compiled and REQUIRED[request.require] is Verdict.PROVED:
+            message = (
+                f"--require proved: a proof about {compiled[0]} says nothing of {request.against}, so no verdict of it "
+                "with --against is PROVED"
+            )
+            raise InputError(message, "Write --require certified.")
         require_placed(request, given)
         kept = _checkpoint(current)
         if kept is not None:
@@ -104,7 +108,7 @@ class Work:
         unasked = "max_n" not in self.current.request.written and not self.several
         if unasked and longest is not None and longest > options.max_n:
             message = (
-                f"the network reads words of up to {longest:,} symbols: --max-n {longest} tries the longer ones, too"
+                f"the network reads words of up to {longest:,} symbols: --max-n {longest} covers the longer ones, too"
             )
             self.current.remark(subject.name, None, message, tell=note)
 

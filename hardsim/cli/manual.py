@@ -118,8 +118,10 @@ recursion of Theorem 26. It uses the gaps and ranges that follow from the weight
 a program, if no integer can leave its range). Otherwise it runs exact hard attention on every word of a length (up to
 20,000 words; without --max-n, only the lengths that have no more).
 
-External networks have no proof yet. With a specification (.spec) or --against OTHER, the report states how far their
-words are certified, as `hardsim check` does, and the exit code is 3.
+An external network with a specification (.spec) or --against OTHER is proved right after every prefix of every word
+that is judged, to the end of its table of positions or to --max-n, or a shortest wrong prefix is printed (exit code 1).
+Causal networks of one layer are proved from their weights; the table brackets the least margin of each length. Where a
+class of prefixes stays open, the verdict is UNDECIDED, with the length and a bound.
 
 --min-n N proves the lengths from N on. With the same --max-n it proves a single length, which may be long: every length
 up to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from hardsim.campaign.check import check_options_of
+from hardsim.campaign.check import check_options_of, check_subject
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.result import Verdict
 from hardsim.cli.check import result_text
@@ -17,10 +17,12 @@ from hardsim.cli.session import ResultText, Session, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.options.table import WRITTEN, Request
+from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving
-from hardsim.proving.proof_before_words import check_with_proof
+from hardsim.proving.external import prove_network
 from hardsim.proving.proof_files import written_down
 from hardsim.proving.prove import UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
+from hardsim.report.network_proof import print_network_proof, print_network_verdict
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made
 from hardsim.targets.external import External
@@ -40,9 +42,7 @@ def command(request: Request) -> None:
         given = list(current.read())
         for one in given:
             require_file_made(request, one)
-        # These options have a use for external networks, whose words are tried.
-        if not all(one.is_network for one in given):
-            current.without(*UNUSED)
+        current.without(*UNUSED)
         require_placed(request, given)
         # A certificate or SMT file has room for one proof.
         if current.several(given) and targets:
@@ -67,16 +67,38 @@ class _Work:
     targets: Mapping[str, Sink]
 
     def network(self, subject: External) -> None:
-        """Try the words of an external network, for which there are no proofs yet, and remark on that."""
-        request, current = self.current.request, self.current
-        options = check_options_of(request, subject)
+        """Prove an external network, prefix by prefix. Where no proof is attempted, try its words and say why."""
+        current, alphabet = self.current, subject.alphabet
         with uninterrupted():
-            current.remark(subject.name, None, subject.prover().reason)
-            with bar(subject.name, cost=cost_of(subject, options)) as shown:
-                result = check_with_proof(subject, options, shown.update)
-            message = result_text(result, subject.alphabet, self.tables)
-            left = f"the result of {result.input} is partial: it covers the words tried so far"
-            current.conclude(result.agreed, True, left if result.partial else "", message)
+            try:
+                with interruptible(), bar(subject.name, "lengths", f"{subject.name}: lengths proved") as shown:
+                    result = prove_network(subject, current.request, shown.show)
+            except NotProved as error:
+                self._tried(subject, error.reason)
+                return
+            except KeyboardInterrupt:
+                current.interrupted = True
+                current.remark(subject.name, None, "interrupted before a verdict was reached: nothing is claimed")
+                return
+            message = ResultText(
+                result=result,
+                full=partial(print_network_proof, result=result, alphabet=alphabet, tables=self.tables),
+                brief=partial(print_network_verdict, result=result, alphabet=alphabet),
+                word=None if result.mismatch is None else result.mismatch.word,
+                alphabet=alphabet,
+            )
+            undecided = result.verdict is Verdict.UNDECIDED
+            current.conclude(result.verdict is not Verdict.REFUTED, undecided, "", message)
+
+    def _tried(self, subject: External, reason: str) -> None:
+        """Try the words of an external network of which nothing is proved, and remark on the reason."""
+        current = self.current
+        options = check_options_of(current.request, subject)
+        current.remark(subject.name, None, f"no proof: {reason}; so its words are tried")
+        with bar(subject.name, cost=cost_of(subject, options)) as shown:
+            result = check_subject(subject, options, shown.update)
+        left = f"the result of {result.input} is partial: it covers the words tried so far" if result.partial else ""
+        current.conclude(result.agreed, True, left, result_text(result, subject.alphabet, self.tables))
 
     def prove(self, subject: Subject) -> None:
         """Prove one subject: a formula by its heads, a hard-attention model or program by its lengths."""

@@ -17,9 +17,10 @@ from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
+from hardsim.proving.external import check_network
 from hardsim.proving.prove import ProofResult, prover_of
 from hardsim.targets.base import Target
-from hardsim.targets.claims import AttentionClaim, Claim, HeadsClaim
+from hardsim.targets.claims import AttentionClaim, HeadsClaim, PrefixClaim
 from hardsim.targets.result import AUTO
 from hardsim.targets.subject import Subject
 
@@ -43,19 +44,25 @@ def check_with_proof(
 
     The prover is asked under engine `auto`: about networks compiled from formulas, up to length LONGEST; about programs
     and models whose gaps and ranges follow from their weights, unless a temperature was given, up to MOST_POSITIONS as
-    well.
+    well; about external networks, at every length (`proving.external`).
 
     A result without a contradiction gets example words, and a mismatch the place where it begins. Raises InputError as
     for `check_subject`; Contradiction if a word contradicts a proof."""
     claim = subject.prover()
     if isinstance(claim, NoProof):
         return _without_proof(check_subject(subject, options, progress, crew, memory), replace(claim, attempted=False))
+    if isinstance(claim, PrefixClaim):
+        return check_network(claim.target, options, progress, crew, memory)
     result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
     return replace(result, constant=constant_reach(claim, result))
 
 
 def _combined(
-    claim: Claim, options: CheckOptions, progress: Report | None, crew: Crew | None, memory: Memory | None
+    claim: HeadsClaim | AttentionClaim,
+    options: CheckOptions,
+    progress: Report | None,
+    crew: Crew | None,
+    memory: Memory | None,
 ) -> CheckResult:
     subject: Subject = claim.target
     by_heads, unasked, proofs = isinstance(claim, HeadsClaim), _unasked(claim, options), list[ProofResult]()
@@ -93,7 +100,7 @@ def _without_proof(result: CheckResult, why: NoProof, always: bool = False) -> C
     return replace(result, proof=why.summary, unproved=why)
 
 
-def _unasked(claim: Claim, options: CheckOptions) -> NoProof | None:
+def _unasked(claim: HeadsClaim | AttentionClaim, options: CheckOptions) -> NoProof | None:
     """Return the reason why the prover is not asked; None if it is asked."""
     subject: Subject = claim.target
     if subject.against is not None:
@@ -121,7 +128,7 @@ def _beyond(result: CheckResult) -> bool:
     return any(length.undecided for length in result.lengths if length.n > result.max_n)
 
 
-def _contradicted(claim: Claim, options: CheckOptions, result: CheckResult) -> CheckResult:
+def _contradicted(claim: HeadsClaim | AttentionClaim, options: CheckOptions, result: CheckResult) -> CheckResult:
     """Return the result if it contradicts no proof: hard attention differs from the program, or a gap from the file's
     declaration, and no proof claims these. Raise Contradiction otherwise."""
     mismatch, violation, facts = result.mismatch, result.violation, result.model

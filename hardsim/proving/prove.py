@@ -55,7 +55,7 @@ from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
-from hardsim.targets.claims import AttentionClaim, Claim, HeadsClaim
+from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.result import Word, settled
 from hardsim.targets.sharpness import GivenTemperature
 from hardsim.targets.subject import HALF, Subject, SubjectRecord, own_predicates
@@ -120,6 +120,8 @@ class ProofResult(SubjectRecord):
     heads; a hard-attention model or a program is proved length by length, and the claim is that softmax answers as
     hard attention."""
 
+    subject: Unwritten[Subject]
+    """The subject that the result is about."""
     min_n: Length
     max_n: Length
     verdict: Annotated[Verdict, one_of("PROVED", "REFUTED", "UNDECIDED")]
@@ -299,7 +301,7 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
 
 
-def prover_of(claim: Claim) -> Callable[..., ProofResult]:
+def prover_of(claim: HeadsClaim | AttentionClaim) -> Callable[..., ProofResult]:
     """Return the function that proves a claim about its target, up to a length."""
     table: dict[type, Callable[..., ProofResult]] = {HeadsClaim: prove_subject, AttentionClaim: prove_attention}
     return table[type(claim)]

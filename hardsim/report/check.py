@@ -38,7 +38,7 @@ from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.records import NOTHING, short
-from hardsim.report.network import print_judged, print_margins
+from hardsim.report.network import least, print_brackets, print_judged, print_margins
 from hardsim.report.screen import GAP, Screen, columns, tried_text
 from hardsim.targets.result import AUTO, FLOAT64, Answer, ModelFacts, Word, count, plural
 from hardsim.targets.subject import SubjectRecord
@@ -99,6 +99,10 @@ def print_check(
     print_margins(screen, result, alphabet)
     if tables and result.judged:
         print_judged(screen, result.judged, alphabet, all_lengths)
+    whole = {one.n for one in result.judged if one.exhaustive}
+    # Where every word was tried, the least margin is known.
+    if tables and result.prefix_proof is not None and any(one.n not in whole for one in result.prefix_proof.margins):
+        print_brackets(screen, result.prefix_proof, result.judged, all_lengths)
     if tables and lengths:
         # Lengths above max_n come from pinned words only, and are kept out of the groups of tried lengths.
         longer = [length for length in lengths if length.n > result.max_n]
@@ -211,11 +215,6 @@ def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
         if ranges
         else None,
     )
-
-
-def least(values: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the least of the numbers that are not None, or None if there are none."""
-    return min((value for value in values if value is not None), default=None)
 
 
 def length_row(span: str, length: LengthResult) -> list[str | None]:

@@ -15,6 +15,7 @@ from hardsim.measuring.export import ExportResult
 from hardsim.measuring.head_patterns import HeadsResult
 from hardsim.measuring.trace import TraceResult
 from hardsim.precision.safe_lengths import PrecisionResult
+from hardsim.proving.external import NetworkProof
 from hardsim.proving.prove import ProofResult
 from hardsim.proving.verify import VerifyResult
 from hardsim.records import Record, one_of
@@ -30,6 +31,7 @@ SCHEMA_VERSION = 5
 Result: TypeAlias = (
     CheckResult
     | ProofResult
+    | NetworkProof
     | VerifyResult
     | EvalResult
     | OracleResult
@@ -52,7 +54,7 @@ Result: TypeAlias = (
 )
 RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
-    "prove": (ProofResult, CheckResult),
+    "prove": (ProofResult, NetworkProof, CheckResult),
     "verify": (VerifyResult,),
     "eval": (EvalResult, OracleResult),
     "words": (WordsResult,),

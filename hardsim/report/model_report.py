@@ -148,6 +148,8 @@ class ModelReport(SubjectRecord):
     """The report on a network; in a regime also with the bounds from theory for each head and the decimal digits
     needed, by length."""
 
+    subject: Unwritten[Subject]
+    """The subject that the report is about."""
     warnings: tuple[str, ...]
     """Warnings about integers of a program that may leave the range of its construction."""
     bounds: Unwritten[Mapping[int, Mapping[str, HeadResult]]]

@@ -6,13 +6,14 @@ nearest output that would give another answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
 from rich.cells import cell_len
 
+from hardsim.campaign.check import WIDTH
 from hardsim.campaign.result import (
     MOST_ROWS,
     CheckResult,
@@ -25,8 +26,9 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.words import shown_word
 from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
+from hardsim.proof.external.result import PrefixProof
 from hardsim.reading.tensors import TakenSetting
-from hardsim.records import NOTHING, Natural, Positive, Record, one_of, short
+from hardsim.records import NOTHING, Natural, Positive, Record, at_least, at_most, one_of, short
 from hardsim.report.screen import Screen, columns, tried_text
 from hardsim.targets.external import External
 from hardsim.targets.result import InputName, ModelFacts, Title, count, plural
@@ -34,6 +36,7 @@ from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=on word")
 OUTPUT_COLUMNS = columns("position", "<token", "<answer", "<expected", "~outputs")
+MARGIN_COLUMNS = columns("length", "margin after\nevery prefix", "after the worst\nprefix found")
 SETTING_COLUMNS = columns("<setting", "<value", "~from")
 MOST_OUTPUTS = 8
 """Largest number of outputs of a position that a table shows."""
@@ -74,6 +77,33 @@ def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequ
         if some:
             rows.append(_row(some, alphabet))
     screen.block(JUDGED_COLUMNS, rows)
+
+
+def print_brackets(
+    screen: Screen, proof: PrefixProof, judged: Sequence[JudgedLength] = (), every: bool = False
+) -> None:
+    """Print a table of the least margins by length, from below by the proof and from above by prefixes that were run:
+    those of the prover, and the words of a check (`judged`), whose margins are known up to WIDTH. Where every word of a
+    length was tried, the least margin found is a bound of all."""
+    tried = [one for one in judged if one.margin is not None]
+    found = {one.n: one.margin + abs(one.margin) * Fraction(WIDTH) for one in tried if one.margin is not None}
+    whole = {one.n: one.margin for one in tried if one.exhaustive and not one.undecided}
+    spans = (range(1), *printed_lengths(proof.margins[-1].n, every)) if proof.margins else ()
+    rows = []
+    for span in spans:
+        some = [one for one in proof.margins if one.n in span]
+        if some:
+            first, last = some[0].n, some[-1].n
+            lows = [whole.get(one.n) or one.low for one in some]
+            low = None if None in lows else least(lows)
+            high = least([*(one.high for one in some), *(found.get(one.n) for one in some)])
+            rows.append([str(first) if first == last else f"{first}-{last}", at_least(low), at_most(high)])
+    screen.block(MARGIN_COLUMNS, rows)
+
+
+def least(values: Iterable[Fraction | None]) -> Fraction | None:
+    """Return the least of the numbers that are not None, or None if there are none."""
+    return min((value for value in values if value is not None), default=None)
 
 
 def _row(some: Sequence[JudgedLength], alphabet: Sequence[str]) -> list[str | None]:

@@ -44,4 +44,12 @@ class AttentionClaim:
         return NoProof(f"{gaps}: {law.reason}") if isinstance(law, NoProof) else None
 
 
-Claim: TypeAlias = HeadsClaim | AttentionClaim
+@dataclass(frozen=True, slots=True)
+class PrefixClaim:
+    """The claim that an external network answers as its reference says after every judged prefix."""
+
+    target: Any
+    """The network with its reference (`targets.external.External`)."""
+
+
+Claim: TypeAlias = HeadsClaim | AttentionClaim | PrefixClaim

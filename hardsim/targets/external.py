@@ -20,6 +20,7 @@ from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.base import Target
+from hardsim.targets.claims import PrefixClaim
 from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions
 from hardsim.targets.result import ModelFacts, Word
 
@@ -155,9 +156,9 @@ class External(Target):
                 raise InputError(message, error.hint) from None
         return ExpectedOutputs.at(places)
 
-    def prover(self) -> NoProof:
-        """Return the reason why there is no proof."""
-        return NoProof("hardsim has no proofs for external networks yet, so only the words tried are certified")
+    def prover(self) -> PrefixClaim | NoProof:
+        """Return the claim about every prefix; without a reference, the reason why there is none."""
+        return PrefixClaim(self) if self.oracle is not None else NoProof("the expected outputs are unknown")
 
     def require_reference(self) -> None:
         """Require that there is something to compare the outputs with. Raises InputError if there is no reference."""

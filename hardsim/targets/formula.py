@@ -8,7 +8,7 @@ from hardsim.hard.batch_hard import BatchHard
 from hardsim.lang.ast import FormulaFile
 from hardsim.network.columns import Defined
 from hardsim.program.hard_attention import Program
-from hardsim.targets.claims import Claim, HeadsClaim
+from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.subject import Subject
 
 
@@ -38,7 +38,7 @@ class FormulaTarget(Subject):
         """Return exact hard attention that runs bit by bit."""
         return BatchHard(program)
 
-    def prover(self) -> Claim:
+    def prover(self) -> HeadsClaim | AttentionClaim:
         """Return what can be proved: by heads, which are constructions, that the network computes the formula."""
         return HeadsClaim(self, self.formula) if self.one_network else super().prover()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
@@ -97,19 +98,7 @@ class Semantics:
     @property
     def automaton(self) -> Automaton:
         """The minimal automaton of the language. Raises NoAutomaton if there is none here."""
-        oracle, alphabet = self.oracle, self.alphabet
-        if isinstance(oracle, Respelled):
-            oracle = oracle.oracle
-        match oracle:
-            case Members(automaton):
-                return automaton
-            case AcceptsProgram():
-                raise NoAutomaton(f"{self.name} is a program that no formula is equal to")
-            case Accepts(file):
-                found = automaton_of_formula(file)
-                return found if same_spelling(alphabet, file.alphabet) else found.over(alphabet)
-            case _:
-                raise NoAutomaton(f"{self.name} is a program, and only formulas have automata here")
+        return automaton_of(self.oracle, self.alphabet, self.name)
 
     def require_alphabet(self, name: str, alphabet: Alphabet) -> None:
         """Raise an InputError that shows both alphabets unless words have the same symbols here as in `name`, in
@@ -158,6 +147,23 @@ class Semantics:
         longest = network.longest
         examples = tuple((word, None) for word in self.examples if longest is None or len(word) <= longest)
         return replace(judging(made, self.oracle, self.name, accepts=True), examples=examples, pins=True)
+
+
+def automaton_of(oracle: Any, alphabet: Alphabet, name: str) -> Automaton:
+    """Return the minimal automaton of the words over an alphabet that a semantics accepts. Raises NoAutomaton if there
+    is none here; `name` is the file in its message."""
+    if isinstance(oracle, Respelled):
+        oracle = oracle.oracle
+    match oracle:
+        case Members(automaton):
+            return automaton
+        case AcceptsProgram():
+            raise NoAutomaton(f"{name} is a program that no formula is equal to")
+        case Accepts(file):
+            found = automaton_of_formula(file)
+            return found if same_spelling(alphabet, file.alphabet) else found.over(alphabet)
+        case _:
+            raise NoAutomaton(f"{name} is a program, and only formulas have automata here")
 
 
 def listed_symbols(alphabet: Alphabet) -> Sequence[str]:

@@ -34,7 +34,7 @@ from hardsim.run.forward import Trace
 from hardsim.run.mp import ACCURATE_DIGITS, choose_digits, digits_needed
 from hardsim.run.soft import nearest, output_settled, rounded, side
 from hardsim.targets.base import Target
-from hardsim.targets.claims import AttentionClaim, Claim
+from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.result import (
     MPMATH,
     Answer,
@@ -78,7 +78,7 @@ class Subject(Target):
 
     # ---- what the kinds of subjects answer ----
 
-    def prover(self) -> Claim:
+    def prover(self) -> HeadsClaim | AttentionClaim:
         """Return what can be proved: that softmax answers as hard attention does."""
         return AttentionClaim(self)
 
@@ -457,8 +457,8 @@ class Subject(Target):
 class SubjectRecord(Record):
     """A result about a subject."""
 
-    subject: Unwritten[Subject]
-    """The subject that the result is about."""
+    subject: Unwritten[Target]
+    """The target that the result is about."""
 
     @property
     @written
@@ -469,7 +469,7 @@ class SubjectRecord(Record):
     @property
     @written
     def kind(self) -> InputKind:
-        """A formula, a program or a hard-attention model."""
+        """A formula, a program, a hard-attention model or an external network."""
         return self.subject.kind
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hardsim.lang.ast import FormulaFile
-from hardsim.targets.claims import Claim, HeadsClaim
+from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.sharpness import GivenTemperature
 from hardsim.targets.subject import Subject
 
@@ -31,7 +31,7 @@ class WeightsTarget(Subject):
         """True if hardsim compiled the model from a formula."""
         return self.origin is not None
 
-    def prover(self) -> Claim:
+    def prover(self) -> HeadsClaim | AttentionClaim:
         """Return what can be proved: that the heads do what they should, if they are the constructions of a formula in
         one network for every length."""
         if self.one_network and self.structural and self.origin is not None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from hardsim.campaign.verdict import wrong_on
+from hardsim.proof.external.result import PrefixProof
 from hardsim.targets.base import Target
+from hardsim.targets.external import External
 from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.reading.folders import DATA
 from tests.support.check import CheckOptions, CheckResult, Mismatch, Verdict, check_subject
@@ -40,15 +43,15 @@ def more(tmp_path: Path) -> Path:
 
 def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -> None:
     hardsim("check", net, "--against", most, "--max-n", "8").clean(
-        f"CERTIFIED {net} checked against {most}: all 510 words up to length 8, in float64 with rigorous error bounds",
-        "not PROVED: hardsim has no proofs for external networks yet",
+        f"PROVED {net} checked against {most}: right after all 510 judged prefixes of at most 8 symbols, from the "
+        "weights; 510 words were also run, certified"
     )
     weights = net / "model.safetensors"
-    hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 words up to length 3")
+    hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 judged prefixes")
 
 
 def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path, most: Path) -> None:
-    message = f"note: {net}: the network reads words of up to 12 symbols: --max-n 12 tries the longer ones, too"
+    message = f"note: {net}: the network reads words of up to 12 symbols: --max-n 12 covers the longer ones, too"
     hardsim("check", net, "--against", most).exits(0).says(message)
     found = hardsim("check", net, "--against", most, "--max-n", "12").exits(0)
     assert "it reads words" not in found.err
@@ -138,15 +141,44 @@ def test_without_a_specification_nothing_is_judged(hardsim: Cli, net: Path) -> N
         hardsim(command, net).refused("its expected outputs are unknown", "--against FILE", "`hardsim heads`")
 
 
-def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
-    hardsim: Cli, net: Path, most: Path, more: Path
-) -> None:
-    found = hardsim("prove", net, "--against", most).exits(3, "CERTIFIED", "and 800 of 6,144 words of lengths 11 to 12")
-    found.says("hardsim has no proofs for external networks yet, so only the words tried are certified")
-    hardsim("prove", net, "--against", more).exits(1, "REFUTED")
+def test_prove_covers_every_word_to_the_end_of_the_table(hardsim: Cli, net: Path, most: Path, more: Path) -> None:
+    hardsim("prove", net, "--against", most).clean(
+        f"PROVED {net} checked against {most}: right after all 8,190 judged prefixes of at most 12 symbols, from the "
+        "weights",
+        "126 short words were also run: each answer is as proved",
+    )
+    hardsim("prove", net, "--against", more).exits(
+        1,
+        f"REFUTED {net} checked against {more}: right after all 2 judged prefixes of at most 1 symbols, from the "
+        "weights; wrong after a prefix of 2 symbols, the shortest",
+        "The shortest wrong word, on a line of its own: ab expected reject, the network gives accept",
+    )
     hardsim("prove", most, "--against", most).refused("was compiled here, and a proof is about what was compiled")
     result = hardsim("prove", net, "--against", most, "--max-n", "2", "--json", "-").result
-    assert (result["verdict"], result["words"]) == ("CERTIFIED", 6)
+    assert (result["verdict"], result["prefix_proof"]["prefixes"]) == ("PROVED", 6)
+
+
+@pytest.mark.parametrize("command", ["prove", "check"])
+def test_a_word_that_contradicts_a_proof_is_an_internal_error(
+    hardsim: Cli, net: Path, more: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def proved(subject: External, max_n: int | None, report: Any = None) -> PrefixProof:
+        return PrefixProof(3, 3, 14, "structure", None, None, False, (), None, ())
+
+    monkeypatch.setattr("hardsim.proving.external.prefix_proof", proved)
+    found = hardsim(command, net, "--against", more, "--max-n", "3").exits(4)
+    found.says("was proved right after every prefix of at most 3 symbols, but the word a b contradicts it")
+
+
+@pytest.mark.parametrize("command", ["prove", "check"])
+def test_a_wrong_word_that_is_right_is_an_internal_error(
+    hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def refuted(subject: External, max_n: int | None, report: Any = None) -> PrefixProof:
+        return PrefixProof(3, 1, 2, "structure", ("a", "b"), Fraction(-1), True, (), None, ())
+
+    monkeypatch.setattr("hardsim.proving.external.prefix_proof", refuted)
+    hardsim(command, net, "--against", most, "--max-n", "3").exits(4).says("the prover found the word a b wrong, but")
 
 
 def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, more: Path) -> None:
@@ -175,7 +207,7 @@ def test_show_says_what_was_read(hardsim: Cli, net: Path) -> None:
 
 def test_the_default_length_ends_with_the_table_of_positions(hardsim: Cli, tmp_path: Path, most: Path) -> None:
     short = hooked_folder(tmp_path / "short", TIE, 3)
-    hardsim("check", short, "--against", most).clean("all 14 words up to length 3")
+    hardsim("check", short, "--against", most).clean("all 14 judged prefixes of at most 3 symbols")
     hardsim("check", short, "--against", most, "--max-n", "4").refused(
         f"{short}: the table of positions ends: words have at most 3 symbols, not 4", "Give --max-n 3 or less."
     )
@@ -220,7 +252,7 @@ def test_a_folder_of_folders_is_no_network(hardsim: Cli, net: Path, most: Path) 
 
 
 def test_several_inputs_are_all_run(hardsim: Cli, net: Path, tmp_path: Path, most: Path, more: Path) -> None:
-    found = hardsim("check", net, most, "--against", most, "--max-n", "4").exits(0, "2 results: 2 CERTIFIED")
+    found = hardsim("check", net, most, "--against", most, "--max-n", "4").exits(0, "2 results: 1 PROVED, 1 CERTIFIED")
     found.prints(str(net))
     (tmp_path / "bad").mkdir()
     written(tmp_path / "bad" / "config.json", "{")

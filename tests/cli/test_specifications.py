@@ -32,7 +32,9 @@ def test_an_ambiguous_line_is_noted(hardsim: Cli, here: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
     hardsim("check", "most.spec").exits(
-        0, "CERTIFIED most.spec checked against most.spec: all 510 words up to length 8", "file says most are a"
+        0,
+        "PROVED most.spec checked against most.spec: right after all 510 judged prefixes of at most 8 symbols",
+        "file says most are a",
     )
     hardsim("check", "more.spec").exits(
         1, "REFUTED", "The shortest mismatching word, on a line of its own: ab", "expected: reject"
@@ -45,26 +47,26 @@ def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
 def test_a_folder_of_specifications_is_checked_like_formulas(hardsim: Cli, here: Path) -> None:
     found = hardsim("check", here, "--max-n", "4")
     assert found.code == 1
-    found.prints("most.spec", "more.spec", "2 results: 1 CERTIFIED, 1 REFUTED")
+    found.prints("most.spec", "more.spec", "2 results: 1 PROVED, 1 REFUTED")
 
 
 @pytest.mark.usefixtures("here")
 def test_what_it_names_is_relative_to_it(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    hardsim("check", "../most.spec", "--max-n", "2").clean("CERTIFIED ../most.spec")
+    hardsim("check", "../most.spec", "--max-n", "2").clean("PROVED ../most.spec")
 
 
 @pytest.mark.usefixtures("here")
 def test_other_networks_are_checked_against_it(hardsim: Cli) -> None:
     hardsim("check", "net", "--against", "most.spec", "--max-n", "4").clean(
-        "CERTIFIED net checked against most.spec: all 30 words up to length 4"
+        "PROVED net checked against most.spec: right after all 30 judged prefixes of at most 4 symbols"
     )
     hardsim("check", "net", "--against", "more.spec", "--max-n", "4").exits(1, "REFUTED")
-    hardsim("prove", "net", "--against", "most.spec", "--max-n", "4").exits(3, "CERTIFIED")
+    hardsim("prove", "net", "--against", "most.spec", "--max-n", "4").exits(0, "PROVED")
     hardsim("eval", "net", "ab", "--against", "more.spec").exits(1, "answer accept, WRONG")
     hardsim("check", "-e", "#L[a] + 1 > #L[b]", "--alphabet", "b a", "--against", "most.spec", "--max-n", "4").exits(
-        0, "CERTIFIED", "checked against most.spec"
+        0, "PROVED", "checked against most.spec"
     )
     hardsim("check", "most.spec", "--against", "more.spec").refused(
         "most.spec already specifies what its network should compute", "name the network in place of the specification"
@@ -78,14 +80,14 @@ def test_a_formula_does_not_say_which_of_several_outputs(hardsim: Cli, tmp_path:
     written(
         tmp_path / "two.spec", "alphabet: a b\nat: last\ndecide: above 0\noutput 0: #L[a] >= #L[b]\noutput 1: false\n"
     )
-    hardsim("check", "two", "--against", "two.spec", "--max-n", "4").clean("CERTIFIED two checked against two.spec")
+    hardsim("check", "two", "--against", "two.spec", "--max-n", "4").clean("PROVED two checked against two.spec")
 
 
 @pytest.mark.usefixtures("here")
 def test_other_commands_take_it(hardsim: Cli) -> None:
     hardsim("show", "most.spec").clean("TransformerLens", "alphabet a b", "network net")
     hardsim("heads", "most.spec", "--max-n", "2").clean("uniform")
-    hardsim("prove", "most.spec", "--max-n", "3").exits(3, "CERTIFIED").says("no proofs for external networks")
+    hardsim("prove", "most.spec", "--max-n", "3").exits(0, "PROVED")
     hardsim("eval", "most.spec", "ab", "b").clean("answer accept, as expected", "answer reject, as expected")
     hardsim("eval", "more.spec", "ab").exits(1, "answer accept, WRONG")
 
@@ -120,7 +122,7 @@ def test_a_mistake_is_reported_with_its_place(hardsim: Cli, tmp_path: Path) -> N
     assert found.err.splitlines()[2].index("^") == 2 + column  # the quoted line is indented by two
     written(tmp_path / "y.spec", MOST.replace("network: net\n", ""))
     hardsim("check", "y.spec").refused("y.spec:2:1: error: missing network", "hardsim check NETWORK --against y.spec")
-    hardsim("check", "net", "--against", "y.spec", "--max-n", "2").clean("CERTIFIED")
+    hardsim("check", "net", "--against", "y.spec", "--max-n", "2").clean("PROVED")
 
 
 def test_the_table_of_positions_ends_sooner_where_more_is_read(hardsim: Cli, here: Path) -> None:
@@ -191,4 +193,4 @@ def test_nothing_is_written_over_what_is_read(hardsim: Cli, here: Path, path: st
 @pytest.mark.usefixtures("here")
 def test_other_files_beside_a_network_are_written_again(hardsim: Cli) -> None:
     for _ in range(2):
-        hardsim("check", "most.spec", "--max-n", "2", "--json", "net/report.json").clean("CERTIFIED")
+        hardsim("check", "most.spec", "--max-n", "2", "--json", "net/report.json").clean("PROVED")

@@ -195,7 +195,7 @@ def test_a_formula_says_which_words_are_accepted() -> None:
     model = model_of(mean_of_a(ABOVE, tokens=("a", "b", "pad")))
     most = hardsim.load("#L[a] >= #L[b]", alphabet="b a")
     found = model.check(against=most, max_n=7)
-    assert (found.verdict, found.words) == (Verdict.CERTIFIED, sum(2**n for n in range(1, 8)))
+    assert (found.verdict, found.words) == (Verdict.PROVED, sum(2**n for n in range(1, 8)))
     assert found.against == "<expression>"
     other = model.check(against=hardsim.load("#L[a] > #L[b]", alphabet="b a"), max_n=7)
     assert other.mismatch is not None
@@ -271,16 +271,24 @@ def test_several_outputs_need_more_than_acceptance() -> None:
     assert "`output NAME:`" in error.hint
 
 
-def test_prove_says_that_it_has_no_proof() -> None:
+def test_prove_covers_every_word() -> None:
     model, most = model_of(mean_of_a(ABOVE)), hardsim.load("#L[a] >= #L[b]", alphabet="a b")
-    with pytest.warns(hardsim.Remark, match="hardsim has no proofs for external networks yet"):
-        found = model.prove(against=most, max_n=5)
-    assert found.verdict is Verdict.CERTIFIED
-    assert "all 62 words up to length 5" in found.reach
-    with pytest.warns(hardsim.Remark, match="hardsim has no proofs for external networks yet"):
-        wrong = model.prove(against=hardsim.load("#L[a] > #L[b]", alphabet="a b"), max_n=5)
+    found = model.prove(against=most, max_n=5)
+    assert found.prefix_proof is not None
+    assert (found.verdict, found.prefix_proof.proved_to, found.prefix_proof.prefixes) == (Verdict.PROVED, 5, 62)
+    wrong = model.prove(against=hardsim.load("#L[a] > #L[b]", alphabet="a b"), max_n=5)
+    assert wrong.prefix_proof is not None
+    assert (wrong.verdict, wrong.prefix_proof.shortest) == (Verdict.REFUTED, True)
     assert wrong.mismatch is not None
-    assert wrong.mismatch.word == ("a", "b")
+    assert wrong.mismatch.word in {("a", "b"), ("b", "a")}
+
+
+def test_without_a_proof_the_words_are_tried() -> None:
+    model = model_of(mean_of_a(ABOVE))
+    with pytest.warns(hardsim.Remark, match="no proof: .* so its words are tried"):
+        found = model.prove(against=lambda word: 2 * word.count("a") >= len(word), max_n=5)
+    assert isinstance(found, hardsim.CheckResult)
+    assert (found.verdict, found.words) == (Verdict.CERTIFIED, 62)
 
 
 def test_a_proof_that_is_interrupted_is_partial(monkeypatch: pytest.MonkeyPatch) -> None:

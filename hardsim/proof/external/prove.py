@@ -16,6 +16,7 @@ shorter than n are proved and a prefix of length n is wrong, n is the least wron
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,10 +105,15 @@ class ExternalProof:
 
 
 def prove_external(
-    network: Network, oracle: Any, longest: int | None = None, limits: WorkLimits | None = None
+    network: Network,
+    oracle: Any,
+    longest: int | None = None,
+    limits: WorkLimits | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> ExternalProof:
     """Return what can be proved of a network whose specification has this oracle, for words of at most `longest`
-    symbols (None: of as many as the table of positions has room for). Raises NotProved if no proof is attempted."""
+    symbols (None: of as many as the table of positions has room for). `report` is called with a length that is proved
+    and the greatest one. Raises NotProved if no proof is attempted."""
     room = network.longest
     if room is None and longest is None:
         raise NotProved("the network has no table of positions, so no greatest length: give one")
@@ -118,7 +124,7 @@ def prove_external(
         raise NotProved(reason)
     require_one_layer(network, DEEPEST)
     with np.errstate(all="ignore"):
-        return _Proof(network, demands_of(oracle, network, most), limits or WorkLimits()).run()
+        return _Proof(network, demands_of(oracle, network, most), limits or WorkLimits(), report).run()
 
 
 @dataclass(slots=True)
@@ -147,8 +153,15 @@ class BoxCells:
 class _Proof:
     """A proof in progress."""
 
-    def __init__(self, network: Network, demands: PrefixDemands, limits: WorkLimits) -> None:
+    def __init__(
+        self,
+        network: Network,
+        demands: PrefixDemands,
+        limits: WorkLimits,
+        report: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.network, self.demands, self.limits = network, demands, limits
+        self.report = report or (lambda done, total: None)
         self.columns = Columns(network, demands.longest)
         self.paths = Paths(demands)
         self.heads = [HeadSupports(self.columns, head, self.paths) for head in self.columns.heads]
@@ -186,6 +199,8 @@ class _Proof:
             stop = int(np.searchsorted(lengths, lengths[stop - 1], side="right"))
             self._prove(np.arange(start, stop))
             start = stop
+            if not self.wrong and not self.open:
+                self.report(int(lengths[stop - 1]), self.demands.longest)
         return self._result(start)
 
     def _result(self, done: int) -> ExternalProof:
@@ -228,6 +243,7 @@ class _Proof:
             if self.open or any(self.classes.length[one] <= n for one in self.wrong):
                 return
             self._divide(self._run(cells.at(lengths == n)))
+            self.report(n, self.demands.longest)
 
     def _narrowest(self, places: Integers, cells: BoxCells) -> Integers:
         """Return the rows of the open classes among `places`, and of the class of each length with the least bound."""

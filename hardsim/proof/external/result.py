@@ -1,0 +1,122 @@
+"""The record of what is proved of an external network: to which length its answers are right, and a wrong prefix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+
+from hardsim.records import Lower, Natural, Record, Upper, one_of
+
+STRUCTURE, EVERY_WORD = "structure", "every word"
+"""The methods of a proof: from the weights, for all words of a class together, or by running every word."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProvedMargin(Record):
+    """Bounds of the least margin after all judged prefixes of one length that is proved. The margin after a prefix is
+    the distance of the judged outputs from a wrong answer."""
+
+    n: Natural
+    """Length of the prefixes, in symbols."""
+    low: Lower | None
+    """Lower bound of the least margin; null: only its sign is known, which is positive."""
+    high: Upper | None
+    """Upper bound of the margin after some prefix, and so of the least margin; null: no prefix was run."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenPrefixes(Record):
+    """A class of prefixes that are neither proved nor known to be wrong: those of one length and one last symbol, among
+    others."""
+
+    length: Natural
+    """Length of the prefixes, in symbols."""
+    symbol: str | None
+    """Their last symbol; null where tokens after the word are read, so that the last symbol is free, or where there is
+    no symbol."""
+    bound: Lower | None
+    """Lower bound of their margins, 0 or less; null: there is none."""
+    sampled: Upper | None
+    """Upper bound of the least margin after a prefix that was found; null: no prefix was run."""
+
+    @property
+    def summary(self) -> str:
+        """Length, last symbol, bound and the least margin that was found, on one line."""
+        last = "" if self.symbol is None else f" that end with {self.symbol}"
+        bound = "no bound of their margins" if self.bound is None else f"margins are at least {float(self.bound):.3g}"
+        found = "" if self.sampled is None else f", the least found is {float(self.sampled):.3g}"
+        return f"prefixes of {self.length:,} symbols{last}: {bound}{found}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrefixProof(Record):
+    """Proof about an external network after all prefixes of all words that the reference judges. A network that
+    is read at the last position is judged after the whole word, which is its own longest prefix."""
+
+    longest: Natural
+    """Length of the longest prefixes that were asked for, in symbols."""
+    proved_to: Natural | None
+    """Length up to which the answer is proved to be right after every judged prefix; null: not even after the shortest
+    ones."""
+    prefixes: Natural
+    """Number of judged prefixes up to that length."""
+    proved_by: Annotated[str, one_of(STRUCTURE, EVERY_WORD)]
+    """Method of the proof."""
+    wrong: tuple[str, ...] | None
+    """A prefix after which the network is certainly wrong; null: none was found."""
+    wrong_margin: Upper | None
+    """Upper bound of the margin there, which is negative; null: no such prefix."""
+    shortest: bool
+    """True if all shorter prefixes are proved, so that `wrong` is a shortest one."""
+    open: tuple[OpenPrefixes, ...]
+    """Classes of the least length that is not decided; none where every length is decided that was asked for."""
+    reason: str | None
+    """Reason why the proof ends before the lengths that were asked for, where no open class says so; null: none."""
+    margins: tuple[ProvedMargin, ...]
+    """Bounds of the least margin, for each proved length with judged prefixes."""
+
+    @property
+    def complete(self) -> bool:
+        """True if every length that was asked for is proved."""
+        return self.proved_to is not None and self.proved_to >= self.longest
+
+    @property
+    def how(self) -> str:
+        """The method of the proof, for a sentence."""
+        return "from the weights" if self.proved_by == STRUCTURE else "by running every word"
+
+    @property
+    def proved_text(self) -> str:
+        """A sentence on what is proved; empty where nothing is."""
+        if self.proved_to is None:
+            return ""
+        some = f"all {self.prefixes:,} judged prefixes"
+        if self.prefixes >= 10**12:
+            some = f"all judged prefixes (about 10^{Decimal(self.prefixes).adjusted()})"
+        elif self.prefixes == 1:
+            some = "the only judged prefix"
+        return f"right after {some} of at most {self.proved_to:,} symbols, {self.how}"
+
+    @property
+    def wrong_text(self) -> str:
+        """A sentence on the wrong prefix; empty where none was found."""
+        if self.wrong is None:
+            return ""
+        known = "the shortest" if self.shortest else "the shortest found"
+        where = f"after a prefix of {len(self.wrong):,} symbols" if self.wrong else "before the first symbol"
+        return f"wrong {where}, {known}"
+
+    @property
+    def open_text(self) -> str:
+        """A sentence on what is not decided; empty where every length is decided that was asked for."""
+        if not self.open:
+            return self.reason or ""
+        first, more = self.open[0], len(self.open) - 1
+        return f"open: {first.summary}" + (f"; and {more:,} more classes" if more else "")
+
+    @property
+    def summary(self) -> str:
+        """One line: what is proved, what is wrong and what is open."""
+        parts = self.proved_text, self.wrong_text, "" if self.wrong and self.shortest else self.open_text
+        return "; ".join(filter(None, parts))

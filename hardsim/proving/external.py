@@ -1,0 +1,270 @@
+"""Proofs about external networks as results: what is asked of the prover, and the words that are run beside a proof.
+
+The prover covers the prefixes of words (`proof.external`). Its results are compared with words that other code runs and
+judges: a wrong prefix must be judged wrong there, and no short word may be judged wrong that lies within a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isfinite
+from typing import Annotated, Any
+
+from hardsim.campaign.check import CheckOptions, Report, check_subject
+from hardsim.campaign.checkpoint import Memory
+from hardsim.campaign.interrupts import to_the_report
+from hardsim.campaign.result import Against, CheckResult, Mismatch, Reach, Verdict, verdict_summary
+from hardsim.campaign.workers import Crew
+from hardsim.errors import Contradiction
+from hardsim.lang.automata.of_formula import NoAutomaton
+from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
+from hardsim.options.table import Request
+from hardsim.proof.external.prove import ExternalProof, prove_external
+from hardsim.proof.external.result import STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
+from hardsim.proof.shared.result import NoProof, NotProved
+from hardsim.proving.prove import bounded
+from hardsim.records import Natural, Unwritten, one_of
+from hardsim.targets.external import External
+from hardsim.targets.result import AUTO, plural
+from hardsim.targets.semantics import Accepts, AcceptsProgram, automaton_of
+from hardsim.targets.subject import SubjectRecord
+
+SHORT, FEW = 6, 100
+"""Greatest length of the words that are run after a proof, and most words of each length."""
+ASSUMED = "the stored weights, computed in real numbers: rounding on your machine is not part of the proof"
+"""The assumption of every proof about an external network."""
+
+LengthReport = Callable[[int, int], None]
+"""A function that is called with a length that is proved and the greatest length."""
+
+
+@dataclass(frozen=True, repr=False)
+class NetworkProof(SubjectRecord):
+    """The result of `prove` for an external network: PROVED if its answers are right after every judged prefix of at
+    most `max_n` symbols, REFUTED if it is wrong after one, UNDECIDED otherwise."""
+
+    subject: Unwritten[External]
+    """The network, with its reference."""
+    max_n: Natural
+    """Length of the longest words that were asked about: what was given, at most what the table of positions has room
+    for."""
+    verdict: Annotated[Verdict, one_of("PROVED", "REFUTED", "UNDECIDED")]
+    """The verdict on the claim."""
+    reach: Reach
+    prefix_proof: PrefixProof
+    """The proof, prefix by prefix."""
+    mismatch: Mismatch | None = None
+    """The wrong prefix as a word of its own, with the answer of the network and the expected one; null: there is
+    none."""
+    confirmed: Natural = 0
+    """Number of short words that were run after the proof; each answer was as proved."""
+    against: Against = None
+
+    @property
+    def summary(self) -> str:
+        """One line: the verdict, the network, how far the verdict reaches, and the refuting word."""
+        return verdict_summary(self.verdict, self.input, self.reach, self.mismatch.word if self.mismatch else None)
+
+
+# ---- the prover ----
+
+
+def asked_of(subject: External) -> Any:
+    """Return the oracle of an external network in a form that the prover reads: an oracle of a specification. Raises
+    NotProved if the reference is a program or a function."""
+    oracle = subject.oracle
+    if isinstance(oracle, NextSymbols | Lines):
+        return oracle
+    name, column = str(subject.against), _column(oracle, subject)
+    return Lines("last", subject.network.readout.decide, None, ((None, column),), name)
+
+
+def _column(oracle: Any, subject: External) -> Column:
+    """Return a semantics as the truth of a line: of an automaton, or of a formula with counts, which has none."""
+    try:
+        return Matches(automaton_of(oracle, subject.alphabet, str(subject.against)))
+    except NoAutomaton as error:
+        if not isinstance(oracle, Accepts) or isinstance(oracle, AcceptsProgram) or oracle.file.at != "last":
+            raise NotProved(f"proofs are about specifications, formulas and languages: {error}") from None
+        return FormulaTruth(oracle.file)
+
+
+def prefix_proof(subject: External, max_n: int | None, report: LengthReport | None = None) -> PrefixProof:
+    """Return what is proved of an external network for words of at most `max_n` symbols (None: of as many as its table
+    of positions has room for). Raises NotProved if no proof is attempted."""
+    return _record(prove_external(subject.network, asked_of(subject), max_n, report=report))
+
+
+def _record(found: ExternalProof) -> PrefixProof:
+    """Return the prover's result as a record. Numbers that are not finite are left out."""
+    wrong = found.wrong
+    return PrefixProof(
+        longest=found.longest,
+        proved_to=None if found.proved < 0 else found.proved,
+        prefixes=found.prefixes,
+        proved_by=STRUCTURE,
+        wrong=None if wrong is None else wrong.word,
+        wrong_margin=None if wrong is None else _exact(wrong.margin),
+        shortest=found.shortest,
+        open=tuple(
+            OpenPrefixes(one.length, one.symbol, _exact(one.bound), _exact(one.sampled)) for one in found.opened
+        ),
+        reason=None,
+        margins=tuple(ProvedMargin(n, _exact(one.low), _exact(one.high)) for n, one in sorted(found.margins.items())),
+    )
+
+
+def _exact(value: float) -> Fraction | None:
+    return Fraction(value) if isfinite(value) else None
+
+
+def prove_network(subject: External, request: Request, report: LengthReport | None = None) -> NetworkProof:
+    """Prove that an external network answers as its reference says after every judged prefix of at most `--max-n`
+    symbols (not given: of as many as its table of positions has room for, or the default without such a table), or find
+    a shortest prefix after which it does not. Raises NotProved if no proof is attempted; InputError if the network has
+    no reference, or no room for that many symbols; Contradiction if a word that is run contradicts the prover."""
+    subject.require_reference()
+    max_n = request.max_n if bounded(request) or subject.longest is None else None
+    if max_n is not None:
+        subject.require_lengths(max_n)
+    proof = prefix_proof(subject, max_n, report)
+    mismatch, verdict = None, Verdict.PROVED if proof.complete else Verdict.UNDECIDED
+    if proof.wrong is not None:
+        verdict, mismatch = Verdict.REFUTED, wrong_word(subject, proof).mismatch
+    confirmed = _confirmed(subject, proof)
+    return NetworkProof(
+        subject, proof.longest, verdict, _reach(subject, proof), proof, mismatch, confirmed, subject.against
+    )
+
+
+def _reach(subject: External, proof: PrefixProof) -> str:
+    return proof.summary if subject.against is None else f"{subject.reference_text}: {proof.summary}"
+
+
+def wrong_word(subject: External, proof: PrefixProof) -> CheckResult:
+    """Return the result of a check of the wrong prefix alone. Raises Contradiction if it is not judged wrong there."""
+    word = proof.wrong
+    assert word is not None
+    found = check_subject(subject, CheckOptions(max_n=max(1, len(word)), words=(word,)))
+    if found.mismatch is None or found.verdict is not Verdict.REFUTED:
+        raise Contradiction(f"{subject.name}: the prover found the word {' '.join(word)} wrong, but {found.reach}")
+    return found
+
+
+def _confirmed(subject: External, proof: PrefixProof) -> int:
+    """Run some short words within a proof, and return their number. Raises Contradiction if one is judged wrong."""
+    longest = min(proof.proved_to or 0, SHORT)
+    if longest < 1:
+        return 0
+    found = check_subject(subject, CheckOptions(longest, exhaustive=FEW, samples=FEW))
+    require_as_proved(subject, proof, found)
+    return found.words
+
+
+def require_as_proved(subject: External, proof: PrefixProof, found: CheckResult) -> None:
+    """Raise Contradiction if a word was judged wrong after which the network is proved to be right."""
+    word = None if found.mismatch is None else found.mismatch.word
+    if word is not None and proof.proved_to is not None and len(word) <= proof.proved_to:
+        raise Contradiction(
+            f"{subject.name} was proved right after every prefix of at most {proof.proved_to} symbols, but the word "
+            f"{' '.join(word)} contradicts it: {found.reach}"
+        )
+
+
+# ---- a check with a proof before it ----
+
+
+def check_network(
+    subject: External,
+    options: CheckOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
+    memory: Memory | None = None,
+) -> CheckResult:
+    """Check an external network after the prover has tried to settle the lengths up to `options.max_n`: where these are
+    proved, only short words are run; the words of all other lengths are chosen as without a prover. The prover is asked
+    under engine `auto`, and not about words that were given.
+
+    Raises InputError as for `check_subject`; Contradiction if a word contradicts the proof."""
+    if options.engine != AUTO or options.words is not None:
+        why = NoProof(f"a check asks the prover only with --engine {AUTO}", attempted=False)
+        return without_proof(check_subject(subject, options, progress, crew, memory), why)
+    known: list[PrefixProof | NoProof] = []
+
+    def ask() -> None:
+        try:
+            known.append(prefix_proof(subject, options.max_n))
+        except NotProved as error:
+            known.append(NoProof(error.reason))
+
+    subject.require_lengths(options.max_n)
+    result = to_the_report(
+        ask,
+        lambda stopped: check_subject(subject, _left(options, known), progress, crew, memory, stopped),
+    )
+    if not known:
+        return result
+    found = known[0]
+    return without_proof(result, found) if isinstance(found, NoProof) else _joined(subject, found, result)
+
+
+def _left(options: CheckOptions, known: list[PrefixProof | NoProof]) -> CheckOptions:
+    """Return the options of the words that are run beside a proof: none longer than a shortest wrong prefix."""
+    if not known or isinstance(known[0], NoProof):
+        return options
+    proof = known[0]
+    settled = -1 if proof.proved_to is None else proof.proved_to
+    if proof.shortest and proof.wrong is not None:
+        return replace(options, settled=settled, max_n=max(1, len(proof.wrong)))
+    return replace(options, settled=settled)
+
+
+def _joined(subject: External, proof: PrefixProof, result: CheckResult) -> CheckResult:
+    """Return the result of a proof together with the words that were run beside it."""
+    require_as_proved(subject, proof, result)
+    max_n = max(result.max_n, proof.longest)
+    result = replace(result, prefix_proof=proof, proof=proof.summary, max_n=max_n)
+    tried = result.mismatch if result.mismatch is not None and result.mismatch.refutes else None
+    if proof.wrong is not None and (tried is None or len(tried.word) > len(proof.wrong)):
+        found = wrong_word(subject, proof)
+        judged = (*(one for one in result.judged if one.n < len(proof.wrong)), *found.judged)
+        reach, left = _wrong(subject, len(proof.wrong), proof), not proof.shortest
+        return replace(
+            result, verdict=Verdict.REFUTED, reach=reach, mismatch=found.mismatch, judged=judged, shorter_left=left
+        )
+    if tried is not None:
+        n = len(tried.word)
+        if not result.shorter_left or proof.proved_to is None or proof.proved_to < n - 1:
+            return result
+        return replace(result, reach=_wrong(subject, n, proof), shorter_left=False)
+    if proof.complete:
+        return replace(result, verdict=Verdict.PROVED, reach=_both(subject, proof.summary, result))
+    if proof.proved_to is None or result.verdict is not Verdict.CERTIFIED:
+        return result
+    return replace(result, reach=_both(subject, proof.proved_text, result))
+
+
+def _wrong(subject: External, n: int, proof: PrefixProof) -> str:
+    """Return the reach of a refutation by a word of n symbols."""
+    known = proof.proved_to is not None and proof.proved_to >= n - 1
+    shorter = "the shortest: it is proved right on all shorter ones" if known else "the shortest found"
+    return _named(subject, f"the network is wrong on a word of length {n:,}, {shorter}")
+
+
+def _both(subject: External, proved: str, result: CheckResult) -> str:
+    """Return the reach of a proof and of the words beside it."""
+    many = plural(result.words, "word")
+    return _named(subject, f"{proved}; {many} {'was' if result.words == 1 else 'were'} also run, certified")
+
+
+def _named(subject: External, text: str) -> str:
+    return text if subject.against is None else f"{subject.reference_text}: {text}"
+
+
+def without_proof(result: CheckResult, why: NoProof) -> CheckResult:
+    """Return a complete result in which the answers agree, with the reason why there is no proof."""
+    if result.partial or not result.agreed:
+        return result
+    return replace(result, proof=why.summary, unproved=why)

@@ -1,0 +1,41 @@
+"""Print proofs about external networks: the verdict with its word, and the brackets of the least margins by length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hardsim.campaign.explanation import command_line
+from hardsim.campaign.result import Verdict, answers_summary
+from hardsim.lang.words import written_word
+from hardsim.proving.external import ASSUMED, NetworkProof
+from hardsim.records import at_most
+from hardsim.report.check import STYLES, model_line, print_headline, titles
+from hardsim.report.network import print_brackets
+from hardsim.report.screen import Screen
+
+
+def print_network_proof(screen: Screen, result: NetworkProof, alphabet: Sequence[str], tables: bool) -> None:
+    """Print the block of a proof about an external network; `tables` adds the brackets of the least margins."""
+    print_network_verdict(screen, result, alphabet)
+    screen.facts([*titles(result), ("network", model_line(result.model)), ("assumes", ASSUMED)])
+    if tables:
+        print_brackets(screen, result.prefix_proof)
+    screen.raw()
+
+
+def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequence[str]) -> None:
+    """Print the verdict with its reach, the wrong word with the answers, and the next step."""
+    proof, mismatch = result.prefix_proof, result.mismatch
+    print_headline(screen, result.verdict.value, STYLES[result.verdict], result.input, result.reach)
+    if result.confirmed:
+        screen.line(f"  {result.confirmed:,} short words were also run: each answer is as proved")
+    if mismatch is not None:
+        screen.word("The shortest wrong word" if proof.shortest else "A wrong word", mismatch.word, alphabet)
+        screen.line(f"  {answers_summary(mismatch)}; margin at most {at_most(proof.wrong_margin)}")
+        screen.line("  More about this word:")
+        given = [] if result.against in (None, result.input) else ["--against", result.against]
+        screen.raw(command_line("eval", [result.input], written_word(mismatch.word, alphabet), given))
+    elif result.verdict is Verdict.UNDECIDED:
+        for one in proof.open[1:4]:
+            screen.line(f"  open: {one.summary}")
+        screen.line("  Next: `hardsim check` runs and searches words of the lengths that are not proved.")
