@@ -87,7 +87,10 @@ class _Work:
                 word=None if result.mismatch is None else result.mismatch.word,
                 alphabet=alphabet,
             )
-            undecided = result.verdict is Verdict.UNDECIDED
+            undecided, longest = result.verdict is Verdict.UNDECIDED, result.prefix_proof.longest
+            if longest < result.max_n:
+                text = f"every prefix is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
+                current.remark(subject.name, None, text)
             current.conclude(result.verdict is not Verdict.REFUTED, undecided, "", message)
 
     def _tried(self, subject: External, reason: str) -> None:

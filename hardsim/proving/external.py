@@ -21,8 +21,9 @@ from hardsim.errors import Contradiction
 from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
 from hardsim.options.table import Request
+from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof, prove_external
-from hardsim.proof.external.result import STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
+from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.proving.prove import bounded
 from hardsim.records import Natural, Unwritten, one_of
@@ -33,6 +34,12 @@ from hardsim.targets.subject import SubjectRecord
 
 SHORT, FEW = 6, 100
 """Greatest length of the words that are run after a proof, and most words of each length."""
+FEW_PREFIXES = 100_000
+"""Most words of an open length that are all run."""
+LONGER = "not every prefix is run of"
+TRIED = "a class of prefixes stays open from the weights"
+EVERY = 4096
+"""Most words of a length that a check runs every one of, where a network is not proved from its weights."""
 ASSUMED = "the stored weights, computed in real numbers: rounding on your machine is not part of the proof"
 """The assumption of every proof about an external network."""
 
@@ -43,13 +50,13 @@ LengthReport = Callable[[int, int], None]
 @dataclass(frozen=True, repr=False)
 class NetworkProof(SubjectRecord):
     """The result of `prove` for an external network: PROVED if its answers are right after every judged prefix of at
-    most `max_n` symbols, REFUTED if it is wrong after one, UNDECIDED otherwise."""
+    most `max_n` symbols (where every prefix is run and no length was given: as far as that was done), REFUTED if it is
+    wrong after one, UNDECIDED otherwise."""
 
     subject: Unwritten[External]
     """The network, with its reference."""
     max_n: Natural
-    """Length of the longest words that were asked about: what was given, at most what the table of positions has room
-    for."""
+    """Greatest length that was given, or else that the table of positions has room for."""
     verdict: Annotated[Verdict, one_of("PROVED", "REFUTED", "UNDECIDED")]
     """The verdict on the claim."""
     reach: Reach
@@ -91,27 +98,49 @@ def _column(oracle: Any, subject: External) -> Column:
         return FormulaTruth(oracle.file)
 
 
-def prefix_proof(subject: External, max_n: int | None, report: LengthReport | None = None) -> PrefixProof:
+def prefix_proof(
+    subject: External, max_n: int | None, report: LengthReport | None = None, most: int | None = None
+) -> PrefixProof:
     """Return what is proved of an external network for words of at most `max_n` symbols (None: of as many as its table
-    of positions has room for). Raises NotProved if no proof is attempted."""
-    return _record(prove_external(subject.network, asked_of(subject), max_n, report=report))
+    of positions has room for): from its weights, or else by running every prefix, of a length at most `most` (None: as
+    many as take about half a minute). Where a class of a short length stays open, every prefix is run as well. Raises
+    NotProved if no proof is attempted."""
+    network, oracle = subject.network, asked_of(subject)
+    try:
+        found = prove_external(network, oracle, max_n, report=report)
+    except NotProved as error:
+        run = prove_by_words(network, oracle, max_n, most, report)
+        if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None:
+            run = replace(run, longest=run.proved)
+        return _record(run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({error.reason})")
+    if found.opened and found.wrong is None and _few(subject, found.proved + 1, most):
+        run = prove_by_words(network, oracle, max_n, most, report)
+        if run.wrong is not None or run.proved > found.proved:
+            return _record(run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({TRIED})")
+    return _record(found, STRUCTURE, None)
 
 
-def _record(found: ExternalProof) -> PrefixProof:
-    """Return the prover's result as a record. Numbers that are not finite are left out."""
-    wrong = found.wrong
+def _few(subject: External, n: int, most: int | None) -> bool:
+    """Return True if words of n symbols are so few that every one is run."""
+    return subject.possible(n) <= (FEW_PREFIXES if most is None else most)
+
+
+def _record(found: ExternalProof, proved_by: str, reason: str | None) -> PrefixProof:
+    """Return the prover's result as a record; `reason` is for a proof that ends early without an open class. Numbers
+    that are not finite are left out."""
+    wrong, ended = found.wrong, found.wrong is None and not found.opened and found.proved < found.longest
     return PrefixProof(
         longest=found.longest,
         proved_to=None if found.proved < 0 else found.proved,
         prefixes=found.prefixes,
-        proved_by=STRUCTURE,
+        proved_by=proved_by,
         wrong=None if wrong is None else wrong.word,
         wrong_margin=None if wrong is None else _exact(wrong.margin),
         shortest=found.shortest,
         open=tuple(
             OpenPrefixes(one.length, one.symbol, _exact(one.bound), _exact(one.sampled)) for one in found.opened
         ),
-        reason=None,
+        reason=reason if ended else None,
         margins=tuple(ProvedMargin(n, _exact(one.low), _exact(one.high)) for n, one in sorted(found.margins.items())),
     )
 
@@ -126,7 +155,9 @@ def prove_network(subject: External, request: Request, report: LengthReport | No
     a shortest prefix after which it does not. Raises NotProved if no proof is attempted; InputError if the network has
     no reference, or no room for that many symbols; Contradiction if a word that is run contradicts the prover."""
     subject.require_reference()
-    max_n = request.max_n if bounded(request) or subject.longest is None else None
+    room = subject.longest
+    max_n = request.max_n if bounded(request) or room is None else None
+    greatest = room if max_n is None and room is not None else request.max_n
     if max_n is not None:
         subject.require_lengths(max_n)
     proof = prefix_proof(subject, max_n, report)
@@ -134,9 +165,8 @@ def prove_network(subject: External, request: Request, report: LengthReport | No
     if proof.wrong is not None:
         verdict, mismatch = Verdict.REFUTED, wrong_word(subject, proof).mismatch
     confirmed = _confirmed(subject, proof)
-    return NetworkProof(
-        subject, proof.longest, verdict, _reach(subject, proof), proof, mismatch, confirmed, subject.against
-    )
+    reach = _reach(subject, proof)
+    return NetworkProof(subject, greatest, verdict, reach, proof, mismatch, confirmed, subject.against)
 
 
 def _reach(subject: External, proof: PrefixProof) -> str:
@@ -195,7 +225,7 @@ def check_network(
 
     def ask() -> None:
         try:
-            known.append(prefix_proof(subject, options.max_n))
+            known.append(prefix_proof(subject, options.max_n, most=max(options.exhaustive, EVERY)))
         except NotProved as error:
             known.append(NoProof(error.reason))
 
@@ -264,7 +294,13 @@ def _named(subject: External, text: str) -> str:
 
 
 def without_proof(result: CheckResult, why: NoProof) -> CheckResult:
-    """Return a complete result in which the answers agree, with the reason why there is no proof."""
+    """Return a complete result in which the answers agree, with the reason why there is no other proof: PROVED if every
+    word of every length was run and certified, as that is a proof, too."""
     if result.partial or not result.agreed:
         return result
+    first = result.judged[0].n if result.judged else 1
+    whole = all(one.exhaustive and not one.undecided for one in result.judged)
+    covered = {one.n for one in result.judged} >= {*range(first, result.max_n + 1)}
+    if result.verdict is Verdict.CERTIFIED and result.judged and whole and covered:
+        return replace(result, verdict=Verdict.PROVED, reach=f"{result.reach}: a proof by running every word")
     return replace(result, proof=why.summary, unproved=why)

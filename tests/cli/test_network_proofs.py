@@ -72,3 +72,25 @@ def test_the_document_of_a_proof(hardsim: Cli) -> None:
     assert proof["wrong_margin"] < 0
     assert [one["n"] for one in proof["margins"]] == list(range(1, 45))
     assert all(0 < one["low"] <= one["high"] for one in proof["margins"])
+
+
+def test_two_layers_are_proved_by_running_every_word(hardsim: Cli) -> None:
+    found = hardsim("prove", "networks/flipflop", "--max-n", "6", "--json", "-").exits(0).result
+    proof = found["prefix_proof"]
+    # a word is a sequence of pairs, of which the first is a write: 2 * 5^(k - 1) of 2 k symbols that reads obey
+    assert (proof["proved_by"], proof["proved_to"], proof["prefixes"]) == (
+        "every word",
+        6,
+        1 + 1 + 2 + 6 + 10 + 30 + 50,
+    )
+    for one in proof["margins"]:
+        assert one["low"] <= one["high"] <= one["low"] + 1e-4
+
+
+def test_every_word_that_is_tried_is_proved(hardsim: Cli) -> None:
+    for engine in ("auto", "ball"):
+        hardsim("check", "networks/flipflop", "--max-n", "4", "--engine", engine).clean(
+            "PROVED", "by running every word"
+        )
+    hardsim("check", "networks/flipflop", "--max-n", "4", "--engine", "mpmath").exits(0, "OBSERVED")
+    hardsim("check", "networks/flipflop", "--max-n", "20", "--samples", "5", "--no-tables").exits(0, "CERTIFIED")

@@ -162,7 +162,7 @@ def test_prove_covers_every_word_to_the_end_of_the_table(hardsim: Cli, net: Path
 def test_a_word_that_contradicts_a_proof_is_an_internal_error(
     hardsim: Cli, net: Path, more: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def proved(subject: External, max_n: int | None, report: Any = None) -> PrefixProof:
+    def proved(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
         return PrefixProof(3, 3, 14, "structure", None, None, False, (), None, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", proved)
@@ -174,7 +174,7 @@ def test_a_word_that_contradicts_a_proof_is_an_internal_error(
 def test_a_wrong_word_that_is_right_is_an_internal_error(
     hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def refuted(subject: External, max_n: int | None, report: Any = None) -> PrefixProof:
+    def refuted(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
         return PrefixProof(3, 1, 2, "structure", ("a", "b"), Fraction(-1), True, (), None, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", refuted)
@@ -278,7 +278,7 @@ def test_a_run_can_be_resumed(
 
 @pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
 def test_engines(hardsim: Cli, net: Path, most: Path, engine: str) -> None:
-    verdict = "OBSERVED" if engine == "mpmath" else "CERTIFIED"
+    verdict = "OBSERVED" if engine == "mpmath" else "PROVED"
     hardsim("check", net, "--against", most, "--engine", engine, "--max-n", "5").exits(0, verdict, "all 62 words")
 
 

@@ -163,7 +163,7 @@ def test_a_run_is_resumed_only_if_nothing_was_changed(
         path.write_text(f"{before}\n", encoding="utf-8")
         hardsim("check", "p.spec", "--resume", "kept").refused("was changed since")
         path.write_text(before, encoding="utf-8")
-    hardsim("check", "p.spec", "--resume", "kept").exits(0, "CERTIFIED")
+    hardsim("check", "p.spec", "--resume", "kept").exits(0, "PROVED")
 
 
 @pytest.mark.usefixtures("here")

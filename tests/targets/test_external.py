@@ -32,7 +32,7 @@ def half_are_a(word: tuple[Any, ...]) -> bool:
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
 def test_a_function_is_a_specification(engine: str) -> None:
     found = model_of(mean_of_a(ABOVE)).check(against=half_are_a, max_n=6, engine=engine)
-    assert found.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
+    assert found.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.PROVED)
     assert found.reach.startswith("checked against the function half_are_a: all 126 words up to length 6, in ")
     assert [one.words for one in found.judged] == [2, 4, 8, 16, 32, 64]
     # The least distance of a share of n symbols from 1/2 - 1/1000 is 1/1000 for even n, else 1/(2n) - 1/1000.
@@ -152,7 +152,7 @@ def test_numbers_and_tokens_that_are_no_text() -> None:
 def test_an_array_of_no_dimension_is_a_value() -> None:
     model = model_of(mean_of_a(ABOVE))
     found = model.check(against=lambda word: np.where(half_are_a(word), np.True_, np.False_), max_n=3)
-    assert found.verdict is Verdict.CERTIFIED
+    assert found.verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
@@ -204,16 +204,16 @@ def test_a_formula_says_which_words_are_accepted() -> None:
 
 def test_causal_heads_see_no_more_at_an_earlier_place() -> None:
     first = model_of(mean_of_a(ABOVE, readout=Readout(at="first")))
-    assert first.check(against=lambda word: word[0] == "a", max_n=5).verdict is Verdict.CERTIFIED
+    assert first.check(against=lambda word: word[0] == "a", max_n=5).verdict is Verdict.PROVED
     whole = model_of(mean_of_a(ABOVE, mask=Mask.NONE, readout=Readout(at="first")))
-    assert whole.check(against=half_are_a, max_n=5).verdict is Verdict.CERTIFIED
+    assert whole.check(against=half_are_a, max_n=5).verdict is Verdict.PROVED
 
 
 def test_tokens_beside_the_word_are_read() -> None:
     """A b before and an a after every word shift the share."""
     readout = Readout(before=("b", "b"), after=("a",), alphabet=("a", "b"))
     model = model_of(mean_of_a(ABOVE, readout=readout))
-    assert model.check(against=lambda word: half_are_a(("b", "b", *word, "a")), max_n=5).verdict is Verdict.CERTIFIED
+    assert model.check(against=lambda word: half_are_a(("b", "b", *word, "a")), max_n=5).verdict is Verdict.PROVED
     assert model.check(against=half_are_a, max_n=5).verdict is Verdict.REFUTED
 
 

@@ -393,10 +393,10 @@ class AfterHeads:
 
     def _want(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
         if choice not in self._wants:
-            self._wants[choice] = self._required(choice, leave)
+            self._wants[choice] = self._weighed(choice, leave)
         return self._wants[choice]
 
-    def _required(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
+    def _weighed(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
         """Return the linear forms of rows. f is w (U_above - U_below), of terms |w| (|U_above| + |U_below|), and off by
         gamma_4 times that; so is the constant, by gamma_(d + 4)."""
         network, norm, d = self.network, self.last, self.network.dimension
