@@ -260,7 +260,7 @@ def left(x: CellForm, part: LinearData) -> CellForm:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wants:
+class _RowForms:
     """Rows as linear forms of the last vector: by row `f` (d), bounds `sizes` of the sizes of its terms, the constant
     (times sigma, if there is a last norm) and a bound of the sizes of its terms; and for errors the sizes of `f`
     without its mean, and of M f."""
@@ -302,7 +302,7 @@ class AfterHeads:
                 self.last, self.norm_2 = network.norm_2, None
         self.norm_1 = network.norm_1 if network.post and self.last is not network.norm_1 else None
         self._entry = lru_cache(maxsize=4)(self._entered)
-        self._wants: dict[tuple[Row, ...], _Wants] = {}
+        self._kept: dict[tuple[Row, ...], _RowForms] = {}
         many = len(self.axes) + 2
         units = 0 if network.mlp is None else len(network.mlp.leave.rows)
         self.cost = many * (2 * d * units + many * d + 8 * d) + 40 * units
@@ -369,14 +369,13 @@ class AfterHeads:
         f.y + sigma K. The errors of x enter y as a projection, so they add at most |f - mean f|.e + h |M (f - mean
         f)|. All that is rounded is at most gamma_(d + k + 16) times |f| (|y| + ...) + sigma |K|.
         """
-        wants, norm = self._want(choice, x.exit), self.last
+        forms, norm = self._row_forms(choice, x.exit), self.last
         y, middle, tilts, off = x, 1.0, [0.0] * len(x.slopes), 0.0
         if norm is not None:
-            y = centred(x) if norm.centring else x
-        if norm is not None and any(size for _, size in wants.constants):
             plain = x.plain()
             square = mean_square(centred(plain) if norm.centring else plain, norm.epsilon)
             middle, tilts, off, _ = root_of(square, False)
+            y = centred(x) if norm.centring else x
         g = gamma(len(x.c) + len(tilts) + 32)
         whole = [abs(c) + s for c, s in zip(x.c, x.spread(), strict=True)]
         mean = sum(whole) / len(whole)
@@ -384,24 +383,24 @@ class AfterHeads:
         size = (abs(middle) + sum(map(abs, tilts)) + off) * GROW
         found = []
         for f, sizes, (constant, most), direct, inner in zip(
-            wants.f, wants.sizes, wants.constants, wants.direct, wants.inner, strict=True
+            forms.f, forms.sizes, forms.constants, forms.direct, forms.inner, strict=True
         ):
             slopes = [dot(slope, f) + t * constant for slope, t in zip(y.slopes, tilts, strict=True)]
             e = dot(x.e, direct) + dot(x.h, inner) + abs(constant) * off + g * (dot(whole, sizes) + most * size)
             found.append((dot(y.c, f) + middle * constant, slopes, e * GROW + ETA))
         return found
 
-    def _want(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
-        if choice not in self._wants:
-            self._wants[choice] = self._weighed(choice, leave)
-        return self._wants[choice]
+    def _row_forms(self, choice: tuple[Row, ...], leave: LinearData | None) -> _RowForms:
+        if choice not in self._kept:
+            self._kept[choice] = self._new_row_forms(choice, leave)
+        return self._kept[choice]
 
-    def _weighed(self, choice: tuple[Row, ...], leave: LinearData | None) -> _Wants:
+    def _new_row_forms(self, choice: tuple[Row, ...], leave: LinearData | None) -> _RowForms:
         """Return the linear forms of rows. f is w (U_above - U_below), of terms |w| (|U_above| + |U_below|), and off by
         gamma_4 times that; so is the constant, by gamma_(d + 4)."""
         network, norm, d = self.network, self.last, self.network.dimension
         columns, bias, level = network.unembedding.columns, network.unembedding.bias, network.readout.level
-        found = _Wants([], [], [], [], [])
+        found = _RowForms([], [], [], [], [])
         for pair in choice:
             f, sizes, constant, most = [0.0] * d, [0.0] * d, 0.0, 0.0
             for output, sign in zip(pair, (1.0, -1.0), strict=True):
@@ -419,21 +418,13 @@ class AfterHeads:
             mean = sum(f) / d if norm is not None and norm.centring else 0.0
             more = g * sum(sizes) / d
             turned, rough = [a - mean for a in f], [g * a + more for a in sizes]
-            rows, units = ([], 0) if leave is None else (leave.rows, len(leave.rows))
-            wide = gamma(2 * d + units + 32)
+            rows = [] if leave is None else leave.rows
+            wide = gamma(2 * d + len(rows) + 32)
+            loose = [b + wide * abs(a) for a, b in zip(turned, rough, strict=True)]
             found.f.append(f)
             found.sizes.append([a * GROW + ETA for a in sizes])
-            found.constants.append((constant, most * GROW))
+            found.constants.append((constant, most * GROW + ETA))
             found.direct.append([(abs(a) + b) * GROW + ETA for a, b in zip(turned, rough, strict=True)])
-            found.inner.append(
-                [
-                    (
-                        abs(dot(row, turned))
-                        + dot([*map(abs, row)], [b + wide * abs(a) for a, b in zip(turned, rough, strict=True)])
-                    )
-                    * GROW
-                    + ETA
-                    for row in rows
-                ]
-            )
+            inner = [abs(dot(row, turned)) + dot([*map(abs, row)], loose) for row in rows]
+            found.inner.append([a * GROW + ETA for a in inner])
         return found
