@@ -9,8 +9,10 @@ the coordinates of all heads. With m_k its middle and t_k half its width (rounde
 
 stands for all vectors in a cell, where v and g are unknown; M is a fixed matrix, the exit of the MLP. Each operation
 returns a form that encloses the true result for the same zeta. What is not affine is replaced by an affine function
-near it, and its distance from that is bounded. Whatever is rounded adds gamma_k times the sum of the sizes of its terms
-to e, see `numbers`; as |zeta_k| <= 1 an error of a slope is an error of the vector.
+near it, and its distance from that is bounded. If several coordinates of a vector share an unknown factor, it becomes
+one more zeta with its own slopes, behind the others: maps that follow keep its sign. Whatever is rounded adds gamma_k
+times the sum of the sizes of its terms to e, see `numbers`; as |zeta_k| <= 1 an error of a slope is an error of the
+vector.
 
 The last norm is not divided out. With sigma > 0 the root of the mean square and y the vector that it divides, a row
 `norm(y) A + b` of outputs is above 0 exactly if `(y * weight) A + sigma (bias A + b)` is.
@@ -38,8 +40,8 @@ RowBound = tuple[float, list[float], float]
 
 @dataclass(slots=True)
 class CellForm:
-    """An enclosure of vectors (see the module): `c` (d), `slopes` (coordinates, d), `e` (d), and, after an MLP, `h`
-    with its exit."""
+    """An enclosure of vectors (see the module): `c` (d), `slopes` (coordinates and more, d), `e` (d), and, after an
+    MLP, `h` with its exit."""
 
     c: list[float]
     slopes: list[list[float]]
@@ -78,14 +80,17 @@ def linear(x: CellForm, part: LinearData) -> CellForm:
 
 
 def plus(x: CellForm, y: CellForm) -> CellForm:
-    """Return the enclosure of the sum of two vectors; y may have an exit, x not. One addition in each of c and the
-    slopes adds u times their sizes."""
+    """Return the enclosure of the sum of two vectors; y may have an exit and more slopes, x not. One addition in each
+    of c and the slopes adds u times their sizes."""
     sizes = zip(x.c, x.spread(), y.c, y.spread(), strict=True)
     g = gamma(4)
     rounding = [g * (abs(a) + b + abs(c) + d) for a, b, c, d in sizes]
     return CellForm(
         [a + b for a, b in zip(x.c, y.c, strict=True)],
-        [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(x.slopes, y.slopes, strict=True)],
+        [
+            *([a + b for a, b in zip(*pair, strict=True)] for pair in zip(x.slopes, y.slopes, strict=False)),
+            *y.slopes[len(x.slopes) :],
+        ],
         [(a + b + r) * GROW + ETA for a, b, r in zip(x.e, y.e, rounding, strict=True)],
         y.h,
         y.exit,
@@ -108,8 +113,9 @@ class MeanSquare:
 
 
 def centred(x: CellForm) -> CellForm:
-    """Return the enclosure of x less its mean. The mean of d numbers is off by gamma_(d + 1) times the mean of their
-    sizes; so c and all slopes add gamma_(d + 4) (|c| + spread and the mean of that)."""
+    """Return the enclosure of x less its mean, where M stands for its rows less their means. The mean of d numbers is
+    off by gamma_(d + 1) times the mean of their sizes; so c and all slopes add gamma_(d + 4) (|c| + spread and the mean
+    of that)."""
     d = len(x.c)
     g, mean = gamma(d + 8), sum(x.c) / d
     sizes = [abs(c) + s for c, s in zip(x.c, x.spread(), strict=True)]
@@ -119,39 +125,56 @@ def centred(x: CellForm) -> CellForm:
         middle = sum(slope) / d
         slopes.append([a - middle for a in slope])
     e = [(a + loose + g * size) * GROW + ETA for a, size in zip(x.e, sizes, strict=True)]
-    return CellForm([c - mean for c in x.c], slopes, e)
+    return CellForm([c - mean for c in x.c], slopes, e, x.h, x.exit)
 
 
 def mean_square(y: CellForm, epsilon: float) -> MeanSquare:
     """Return the enclosure of mean(y^2) + epsilon. Raises Rejected if it may be almost 0.
 
-    With n_j = sum_k zeta_k s_kj and v the remainder, y^2 = c^2 + 2 c n + n^2 + 2 (c + n) v + v^2. The mean of n^2 is
-    sum_kl zeta_k zeta_l G_kl with G_kl the mean of s_k s_l: zeta_k^2 is between 0 and 1, so the diagonal is half of its
-    sum, plus or minus as much; the other terms are at most |G_kl|. The rest is at most the mean of 2 (|c| + spread) e +
-    e^2. All terms together are at most 4 mean((|c| + spread + e)^2) in size, and sums have at most d + k^2 terms.
-    S is also at least the mean of the squares of max(|c| - spread - e, 0).
+    With n_j = sum_k zeta_k s_kj and the remainder w = v + g M, y^2 = c^2 + 2 c n + n^2 + 2 c v + 2 c (g M) + 2 n w +
+    w^2. The mean of n^2 is between 0 and `bulge`. |w| is at most f = e + h |M|, and c (g M) at most sum_u h_u |M_u.c|.
+    If y is `centred`, M stands for its rows less their means: products with c and n, whose means are 0, are the same
+    without these means, and the mean of w^2 is greater. (What is rounded in c, n and v has a mean other than 0. That
+    adds products of roundings with f, no more than the other roundings.) All terms together are at most 4 mean((|c| +
+    spread + f)^2) in size, and sums have at most d + K^2 terms, with K slopes and units.
+    S is also at least the mean of the squares of max(|c| - spread - f - mean h |M|, 0).
     """
-    d, many = len(y.c), len(y.slopes)
-    diagonal = crossed = 0.0
-    for k, slope in enumerate(y.slopes):
-        diagonal += dot(slope, slope)
-        for other in y.slopes[:k]:
-            crossed += abs(dot(slope, other))
+    d, many = len(y.c), len(y.slopes) + len(y.h)
     linear_part = [2 * dot(y.c, slope) / d for slope in y.slopes]
-    spread, sizes = y.spread(), [*map(abs, y.c)]
-    loose = sum((2 * (c + s) + e) * e for c, s, e in zip(sizes, spread, y.e, strict=True))
-    whole = sum((c + s + e) * (c + s + e) for c, s, e in zip(sizes, spread, y.e, strict=True))
-    rounding = gamma(d + many * many + 16) * (4 * whole / d + epsilon)
-    mid = dot(y.c, y.c) / d + epsilon + diagonal / (2 * d)
-    off = ((diagonal / 2 + 2 * crossed + loose) / d + rounding) * GROW + ETA
+    bulge = _bulge(y.slopes, d)
+    f = y.plain().e
+    parts = [*zip(map(abs, y.c), y.spread(), y.e, f, strict=True)]
+    loose = sum(2 * c * e + (2 * s + w) * w for c, s, e, w in parts)
+    whole = sum((c + s + w) * (c + s + w) for c, s, _, w in parts)
+    inner = 0.0 if y.exit is None else dot(y.h, [abs(dot(row, y.c)) for row in y.exit.rows])
+    rounding = gamma(d + many * many + 32) * (8 * whole / d + epsilon)
+    mid = dot(y.c, y.c) / d + epsilon + bulge / 2
+    off = (bulge / 2 + (loose + 2 * inner) / d + rounding) * GROW + ETA
     reach = (sum(map(abs, linear_part)) + off) * GROW
-    least = [max(c * (1 - U) - (s + e) * GROW, 0.0) for c, s, e in zip(sizes, spread, y.e, strict=True)]
+    middle = sum(w - e for _, _, e, w in parts) / d
+    least = [max(c * (1 - U) - (s + w + middle) * GROW, 0.0) for c, s, _, w in parts]
     floor = (dot(least, least) / d + epsilon) * (1 - gamma(d + 8))
     low = max((mid - reach) - 4 * U * mid, floor)
     require(low > LEAST_SQUARE, "a norm divides by a number that may be 0")
     high = (mid + reach) * (1 + 4 * U)
     require(high < LARGEST**8, "too large: a mean square")
     return MeanSquare(mid, linear_part, off, low, high)
+
+
+def _bulge(slopes: list[list[float]], d: int) -> float:
+    """Return a bound of the mean over j of (sum_k zeta_k s_kj)^2, but for rounding.
+
+    For the first 2 d slopes it is at most the sum of the sizes of the means of all products s_k s_l, and for the others
+    the mean of (sum of |s_kj|)^2; the root of the mean square of a sum is at most the sum of those of its parts.
+    """
+    total, main = 0.0, slopes[: 2 * d]
+    for k, slope in enumerate(main):
+        total += dot(slope, slope) + 2 * sum(abs(dot(slope, other)) for other in main[:k])
+    if len(slopes) == len(main):
+        return total / d
+    others = [sum(map(abs, column)) for column in zip(*slopes[2 * d :], strict=True)]
+    both = sqrt(total / d) + sqrt(dot(others, others) / d)
+    return both * both
 
 
 def root_of(square: MeanSquare, inverse: bool) -> tuple[float, list[float], float, float]:
@@ -190,37 +213,35 @@ def root_of(square: MeanSquare, inverse: bool) -> tuple[float, list[float], floa
 def normed(x: CellForm, norm: NormData) -> CellForm:
     """Return the enclosure of a norm's value.
 
-    With y the vector that is divided and r = r_0 + sum_k zeta_k r_k + [-off, off] the inverse root,
+    With y the vector that is divided and r = r_0 + sum_k zeta_k r_k + theta t, |theta| <= 1, the inverse root,
 
-        y_j r = c_j r_0 + sum_k zeta_k (c_j r_k + r_0 s_kj) + sum_kl zeta_k zeta_l s_kj r_l + v_j r
-                + (y_j - v_j) [-off, off].
+        y_j r = c_j r_0 + sum_k zeta_k (c_j r_k + r_0 s_kj) + theta c_j t
+                + sum_k s_kj zeta_k (sum_l zeta_l r_l + theta t) + v_j r.
 
-    The products with k = l are half their sum, plus or minus half the sum of their sizes; all other products are at
-    most spread_j sum|r_k| less those sizes. Roundings are at most gamma_(k + 16) times (|c| + spread + e) (|r_0| +
-    sum|r_k| + off), each of whose terms occurs at most 4 times.
+    As zeta_k^2 is between 0 and 1, the factor of s_kj in the second line is r_k / 2, plus or minus R = sum|r_l| -
+    |r_k| / 2 + t. So it is r_k / 2 + R zeta', with one more zeta' for each k; theta is one more, too. All terms that
+    are rounded are at most 4 (|c| + spread + e) (|r_0| + sum|r_k| + t).
     """
+    x = x.plain()
     y = centred(x) if norm.centring else x
     mid, tilts, off, upper = root_of(mean_square(y, norm.epsilon), True)
-    ends, sharp = sum(map(abs, tilts)), [*map(abs, tilts)]
-    reach = (abs(mid) + ends + off) * GROW
-    greatest, g = min(upper, reach), 4 * gamma(len(tilts) + 16)
+    ends = sum(map(abs, tilts)) + off
+    reach = (abs(mid) + ends) * GROW
+    greatest, g = min(upper, reach), 8 * gamma(len(tilts) + 16)
     columns = [*zip(*y.slopes, strict=True)] if y.slopes else [()] * len(y.c)
     middles, errors = [], []
-    for c, e, column, w, b in zip(y.c, y.e, columns, norm.weight, norm.bias, strict=True):
-        sizes = [*map(abs, column)]
-        spread, same = sum(sizes), dot(sizes, sharp)
-        whole = abs(c) + spread + e
-        loose = max(spread * ends - same / 2, 0.0) + e * greatest + (abs(c) + spread) * off + g * whole * reach
-        middle = (c * mid + dot(column, tilts) / 2) * w
-        middles.append(middle + b)
-        errors.append((loose * abs(w) + g * (whole * reach * abs(w) + abs(b))) * GROW + ETA)
+    for c, e, s, column, w, b in zip(y.c, y.e, y.spread(), columns, norm.weight, norm.bias, strict=True):
+        middles.append((c * mid + dot(column, tilts) / 2) * w + b)
+        rounding = g * ((abs(c) + s + e) * reach * abs(w) + abs(b))
+        errors.append((e * greatest * abs(w) + rounding) * GROW + ETA)
+    turned = [c * w for c, w in zip(y.c, norm.weight, strict=True)]
     scaled = [mid * w for w in norm.weight]
-    tilted = [c * w for c, w in zip(y.c, norm.weight, strict=True)]
-    slopes = [
-        [a * t + s * b for a, s, b in zip(tilted, slope, scaled, strict=True)]
-        for t, slope in zip(tilts, y.slopes, strict=True)
-    ]
-    return CellForm(middles, slopes, errors)
+    slopes, more = [], []
+    for t, slope in zip(tilts, y.slopes, strict=True):
+        slopes.append([a * t + s * b for a, s, b in zip(turned, slope, scaled, strict=True)])
+        second = (ends - abs(t) / 2) * GROW
+        more.append([second * s * w for s, w in zip(slope, norm.weight, strict=True)])
+    return CellForm(middles, [*slopes, *more, [a * off for a in turned]], errors)
 
 
 # ---- hidden units ----
@@ -357,8 +378,9 @@ class AfterHeads:
         x = self.after(self.entered(token, place, middles, halves))
         found = []
         for c, slopes, e in self._required(x, tuple(choice)):
-            slack = 4 * U * sum(map(abs, slopes))
-            factors = [s / t if t >= NARROW else 0.0 for s, t in zip(slopes, halves, strict=True)]
+            own, others = slopes[: len(halves)], slopes[len(halves) :]
+            slack = 4 * U * sum(map(abs, own)) + sum(map(abs, others))
+            factors = [s / t if t >= NARROW else 0.0 for s, t in zip(own, halves, strict=True)]
             found.append((c, factors, (e + slack) * GROW + ETA))
         return found
 
@@ -372,10 +394,8 @@ class AfterHeads:
         forms, norm = self._row_forms(choice, x.exit), self.last
         y, middle, tilts, off = x, 1.0, [0.0] * len(x.slopes), 0.0
         if norm is not None:
-            plain = x.plain()
-            square = mean_square(centred(plain) if norm.centring else plain, norm.epsilon)
-            middle, tilts, off, _ = root_of(square, False)
             y = centred(x) if norm.centring else x
+            middle, tilts, off, _ = root_of(mean_square(y, norm.epsilon), False)
         g = gamma(len(x.c) + len(tilts) + 32)
         whole = [abs(c) + s for c, s in zip(x.c, x.spread(), strict=True)]
         mean = sum(whole) / len(whole)

@@ -89,8 +89,8 @@ def test_rows(activation: str | None, kind: str | None, post: bool, heads: int) 
     for seed in range(2):
         source = random.Random(f"{activation} {kind} {post} {heads} {seed}")
         data = network_section(source, activation, kind, post, heads)
-        for wide in (0.0, 1e-9, 1e-3, 0.1, 1.0):
-            check(source, data, wide, 3)
+        for wide in (0.0, 1e-3, 0.1, 1.0):
+            check(source, data, wide, 2)
 
 
 def test_bounds_of_points_are_close() -> None:
