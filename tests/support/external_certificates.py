@@ -76,16 +76,27 @@ def network(seed: int, heads: int = 1, template: str = "before", outputs: int = 
     }
 
 
+def array(data: Any) -> Floats:
+    """Return numbers as an array; some may be texts "p/q"."""
+    return np.array(_each(data), dtype=np.float64)
+
+
+def _each(data: Any) -> Any:
+    return [_each(part) for part in data] if isinstance(data, list) else float(Fraction(data))
+
+
 def _norm(data: Json | None, x: Floats) -> Floats:
     if data is None:
         return x
     y = x - x.mean(axis=-1, keepdims=True) if data["kind"] == "layer" else x
     root = np.sqrt((y * y).mean(axis=-1, keepdims=True) + float(Fraction(data["epsilon"])))
-    return np.asarray(y / root * np.array(data["weight"]) + np.array(data["bias"]))
+    weight = 1.0 if data["weight"] is None else array(data["weight"])
+    bias = 0.0 if data["bias"] is None else array(data["bias"])
+    return np.asarray(y / root * weight + bias)
 
 
 def _linear(x: Floats, weight: Any, bias: Any) -> Floats:
-    return np.asarray(x @ np.array(weight) + (0.0 if bias is None else np.array(bias)))
+    return np.asarray(x @ array(weight) + (0.0 if bias is None else array(bias)))
 
 
 def _scale(data: Json) -> float:
@@ -108,8 +119,8 @@ class Reference:
     def entered(self, tokens: Sequence[int]) -> Floats:
         """Return the embedded tokens."""
         data = self.data
-        x = np.array(data["embedding"])[list(tokens)] * _scale(data["embedding_scale"])
-        return x if data["positions"] is None else x + np.array(data["positions"])[: len(tokens)]
+        x = array(data["embedding"])[list(tokens)] * _scale(data["embedding_scale"])
+        return x if data["positions"] is None else x + array(data["positions"])[: len(tokens)]
 
     def heads(self, tokens: Sequence[int]) -> list[Floats]:
         """Return what each head gives at the last token, before its output matrix."""
@@ -129,8 +140,8 @@ class Reference:
         data, (layer,) = self.data, self.data["layers"]
         x = self.entered(tokens)[-1]
         for head, one in zip(layer["heads"], self.heads(tokens), strict=True):
-            x = x + one @ np.array(head["w_o"])
-        x = x if layer["b_o"] is None else x + np.array(layer["b_o"])
+            x = x + one @ array(head["w_o"])
+        x = x if layer["b_o"] is None else x + array(layer["b_o"])
         x = _norm(layer["norm_1"], x) if layer["post"] else x
         if layer["mlp"] is not None:
             mlp = layer["mlp"]

@@ -41,8 +41,10 @@ from hardsim.verify.external.sections import (
 )
 from hardsim.verify.external.supports import HeadSupports, MachinePaths
 
-STEPS = 2 * 10**9
-"""Limit on the steps of a check, below a microsecond each: about ten minutes."""
+STEPS = 6 * 10**8
+"""Limit on the steps of a check, of about a microsecond each: ten minutes."""
+ROOM = 1 << 25
+"""The most numbers that are derived from rows of what is required."""
 MOST_WORDS = 1 << 20
 """The most words of a group that are run one by one."""
 Progress = Callable[[int, int], None]
@@ -119,6 +121,14 @@ class _ExternalCheck:
         self.supports = [HeadSupports(self.columns, number, self.paths) for number in range(len(axes))]
         heads = [(head.axes, head.remainder) for head in self.columns.heads]
         self.rest, self.runner = AfterHeads(network, heads), WordRunner(network)
+        units = 0 if network.mlp is None else len(network.mlp.leave.rows)
+        rows = sum(len(choice) for kind in self.machine.kinds for choice in kind)
+        require(rows * (network.dimension + units) <= ROOM, "machine.kinds: too large: too many rows")
+        self.leaf = self.rest.cost // 8
+        """Steps for a cell, without its rows."""
+        widths = [2 * len(head.k.columns) + 2 * len(head.v.columns) for head in network.heads]
+        self.token, self.word = 1 + sum(widths) // 8, network.dimension * (2 * units + sum(widths)) // 8
+        """Steps for a word: for each token, and besides."""
 
     def spend(self, steps: int) -> None:
         """Charge steps; raise Rejected if the check takes more than its allowance."""
@@ -197,6 +207,8 @@ class _ExternalCheck:
             if length >= self.first:
                 total += sum(count for state, count in counts.items() if self.machine.required[state] >= 0)
             after: dict[int, int] = {}
+            # numbers of many digits take longer
+            self.spend(len(counts) * len(self.machine.moves[0]) * (1 + length // 256))
             for state, count in counts.items():
                 for target in self.machine.moves[state]:
                     if target != NOWHERE:
@@ -215,7 +227,7 @@ class _ExternalCheck:
     def margins(self, word: Sequence[int], kind: Sequence[Choice]) -> list[list[tuple[float, float]]]:
         """Return bounds of each row of each choice after a word: the first output less the second one."""
         tokens = self.tokens(word)
-        self.spend(self.rest.cost + len(tokens) * self.rest.cost // 4)
+        self.spend(self.word + len(tokens) * self.token)
         mid, off = self.runner.outputs(tokens)
         # the level stands at the end, at index -1
         mid, off = [*mid, self.network.readout.level], [*off, gamma(2) * abs(self.network.readout.level)]
@@ -274,6 +286,7 @@ class _GroupCheck:
 
     def _cell(self, node: dict[str, Any], low: Vector, high: Vector) -> None:
         """Raise Rejected unless a tree proves the requirement in a cell; directions are noted."""
+        self.check.spend(1 + len(low) // 16)
         if "words" in node:
             raise Rejected(f"{self.place}.tree: words stand at the root of a tree alone")
         if "choice" in node:
@@ -291,7 +304,7 @@ class _GroupCheck:
         choice = self.kind[number]
         require(all(int(key) < len(choice) for key in named), f"{self.place}.tree: a row that does not exist")
         check.cells += 1
-        check.spend(check.rest.cost)
+        check.spend(check.leaf + len(choice) * (1 + len(low) + check.network.dimension * len(low) // 8))
         forms = check.rest.rows(self.query.token, self.query.place, low, high, choice)
         middle = [(one + other) / 2 for one, other in zip(low, high, strict=True)]
         radii = [max(b - m, m - a) * GROW for a, m, b in zip(low, middle, high, strict=True)]
@@ -340,6 +353,7 @@ class _GroupCheck:
         alive = [{*self.states}]
         for n in range(free - 1, -1, -1):
             here = check.paths.states[n]
+            check.spend(len(here) * len(check.machine.moves[0]))
             alive.append({one for one in here if not alive[-1].isdisjoint(check.machine.moves[one])})
         alive.reverse()
         counts = {0: 1} if 0 in alive[0] else dict[int, int]()

@@ -20,6 +20,8 @@ from hardsim.verify.external.network import HeadData, NetworkData
 from hardsim.verify.external.numbers import ETA, FAR, GROW, U, dot, exp_between, gamma
 
 Vector = list[float]
+ROOM = 1 << 23
+"""The most numbers of keys and values."""
 WIDEST = 2.0**-6
 """The greatest error of a score: scores that are known less well are refused."""
 
@@ -84,7 +86,9 @@ class Columns:
         tokens = list(dict.fromkeys([*self.symbols, *self.before, *self.after]))
         self.entering: dict[tuple[int, int], tuple[Vector, Vector]] = {}
         size = self.start + longest + len(self.after)
-        spend(len(tokens) * size * network.dimension * (1 + sum(len(own) for own in axes)))
+        widths = [len(own) + len(head.k.columns) for own, head in zip(axes, network.heads, strict=True)]
+        require(len(tokens) * size * sum(widths) <= ROOM, "too large: too many keys and values")
+        spend(len(tokens) * size * network.dimension * (1 + sum(widths)))
         self.heads = [self._head(head, own, tokens, size) for head, own in zip(network.heads, axes, strict=True)]
 
     def entered(self, token: int, place: int) -> tuple[Vector, Vector]:

@@ -25,6 +25,8 @@ NOWHERE = -1
 LEVEL = -1
 MOST_PAIRS = 500_000
 """Most pairs of states that are visited."""
+ROOM = 1 << 24
+"""Most values in all states of readers."""
 MOST_REACHED = 1 << 20
 """Most states that are reached, over all lengths."""
 
@@ -72,6 +74,7 @@ class RequiredAnswers:
             self._required = self._next(data)
         else:
             self._required = self._lines(data)
+        self.kept = 0
         self._known: dict[Any, Rows | None] = {}
         self._steps: dict[Any, Any] = {}
         self.first = tuple(reader.first for reader in self.readers)
@@ -125,7 +128,8 @@ class RequiredAnswers:
         if data["kind"] == "matches":
             self.readers.append(AutomatonTruth(data["automaton"], reading.symbols, f"{place}.automaton"))
         else:
-            self.readers.append(FormulaReader(data["formula"], reading.symbols, reading.ending, f"{place}.formula"))
+            here = f"{place}.formula"
+            self.readers.append(FormulaReader(data["formula"], reading.symbols, reading.ending, here, self.spend))
 
     def step(self, states: Any, symbol: int) -> Any:
         """Return the state of all readers after one more symbol."""
@@ -134,6 +138,8 @@ class RequiredAnswers:
             key = number, state, symbol
             if key not in self._steps:
                 self.spend(reader.cost)
+                self.kept += reader.size + 8
+                require(self.kept <= ROOM, "too large: too many states of the specification")
                 self._steps[key] = reader.step(state, symbol)
             found.append(self._steps[key])
         return tuple(found)
@@ -209,7 +215,7 @@ def compare(
     for _ in range(longest):
         after = []
         for state, states in layer:
-            spend(len(symbols) * (1 + len(specification.readers)))
+            spend(len(symbols) * (2 + len(specification.readers)))
             row = nowhere if state == NOWHERE else machine.moves[state]
             for symbol in symbols:
                 pair = row[symbol], specification.step(states, symbol)

@@ -13,7 +13,7 @@ remainder matters, so that many formulas have finitely many states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import lcm
 from typing import Any, Protocol
 
@@ -29,6 +29,8 @@ class PrefixReader(Protocol):
     """The state before the first symbol."""
     cost: int
     """The number of steps, of about a microsecond, for one symbol."""
+    size: int
+    """The number of values in a state."""
 
     def step(self, state: Any, symbol: int) -> Any:
         """Return the state after one more symbol, given by its number in the alphabet of the network."""
@@ -43,8 +45,7 @@ class AutomatonTruth:
     """The truth of "the prefix is in the language of an automaton". Words begin in state 0. The constructor raises
     Rejected unless the automaton is complete and knows all symbols."""
 
-    first = 0
-    cost = 1
+    first, cost, size = 0, 1, 1
 
     def __init__(self, data: dict[str, Any], symbols: Sequence[str], place: str) -> None:
         names, moves = data["symbols"], data["moves"]
@@ -91,10 +92,13 @@ class AutomatonTruth:
 
 class FormulaReader:
     """The truth of a formula after each prefix. The constructor raises Rejected if that depends on more than the
-    prefix. A state is the values that are remembered, the sums, and the truth after the last symbol."""
+    prefix. A state is the values that are remembered, the sums, and the truth after the last symbol. `spend` is called
+    with the steps done for large numbers."""
 
-    def __init__(self, data: dict[str, Any], symbols: Sequence[str], ending: bool, place: str) -> None:
-        self.place, self.symbols, self.nodes = place, symbols, data["nodes"]
+    def __init__(
+        self, data: dict[str, Any], symbols: Sequence[str], ending: bool, place: str, spend: Callable[[int], None]
+    ) -> None:
+        self.spend, self.place, self.symbols, self.nodes = spend, place, symbols, data["nodes"]
         alphabet = {*data["alphabet"]}
         require(len(alphabet) == len(data["alphabet"]), f"{place}.alphabet: symbols must differ")
         require(alphabet >= {*symbols}, f"{place}.alphabet: a symbol of the network is missing")
@@ -109,6 +113,7 @@ class FormulaReader:
         self.limits = [self._limits(k, end) for k, end in self.sums]
         sizes = [4 * self.conditions[k].size for k, _ in self.sums if k in self.conditions]
         self.cost = 1 + sum(1 + len(self.lits[k]) for k in (*self.inner, *self.ends)) + sum(sizes)
+        self.size = 1 + len(self.memories) + len(self.sums)
         self.first: Any = ((False,) * len(self.memories), (0,) * len(self.sums), False)
 
     def _lit(self, data: list[Any], below: int) -> Lit:
@@ -218,7 +223,7 @@ class FormulaReader:
 
     def _holds(self, k: int, total: int) -> bool:
         argument = total + self.nodes[k][-1]
-        return bool(evaluate(self.conditions[k], x=argument)) if k in self.conditions else argument >= 0
+        return bool(evaluate(self.conditions[k], self.spend, x=argument)) if k in self.conditions else argument >= 0
 
     def truth(self, state: Any) -> bool:
         """Return the truth after the last symbol."""

@@ -183,7 +183,8 @@ class HeadSupports:
     ) -> list[Vector]:
         """Return the greatest sums by state after `free` positions, and direction; `value` is the sum before them."""
         found = [value]
-        self.columns.spend(sum(layer.size for layer in self.paths.layers[:free]) * (1 + len(levels) // 8))
+        moves, reached = sum(layer.size for layer in self.paths.layers[:free]), free * len(self.columns.symbols)
+        self.columns.spend(moves * (1 + len(levels) // 8) + reached * (1 + len(levels) // 16))
         for z, low, high, layer in zip(values, weights.low, weights.high, self.paths.layers, strict=False):
             gains = [gained(one, levels, below, above) for one, below, above in zip(z, low, high, strict=True)]
             sets = [greatest([gains[symbol] for symbol in symbols]) for symbols in layer.sets]

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hardsim.run.enclosure import Floats
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.external.check import check_external
 from hardsim.verify.external.machine import Reading, RequiredAnswers
 from hardsim.verify.external.sections import DEEPEST, EXTERNAL_WRONG_CLAIM
-from tests.support.damage import at, places, replaced
+from tests.support.damage import at, damaged, places, replaced
 from tests.support.external_certificates import (
     GREATEST_MACHINE,
     JUDGED,
@@ -390,3 +392,35 @@ def test_the_claim_and_the_version_are_fixed() -> None:
     for key, value in (("claim", EXTERNAL_WRONG_CLAIM), ("schema_version", 4), ("schema_version", True)):
         assert rejected(certificate | {key: value}) is not None
     assert rejected(certificate | {"wrong": {"word": ["b"] * 6}}) is not None
+
+
+DAMAGED = [made(number % 5, number % 3, TREES[number % 4], last=3) for number in range(4)]
+
+
+@given(st.sampled_from(DAMAGED).flatmap(damaged))
+def test_damage_is_rejected_or_leaves_a_true_claim(certificate: Any) -> None:
+    if isinstance(certificate, dict) and rejected(certificate) is None:
+        assert true_of_every_word(certificate)
+
+
+# ---- limits ----
+
+LIMITS = [
+    ("hardsim.verify.external.check.STEPS", 1000, "more than 1000 steps"),
+    ("hardsim.verify.external.check.ROOM", 1, "too many rows"),
+    ("hardsim.verify.external.check.MOST_WORDS", 3, "more than 3 words"),
+    ("hardsim.verify.external.columns.ROOM", 100, "too many keys"),
+    ("hardsim.verify.external.machine.ROOM", 10, "too many states of the specification"),
+    ("hardsim.verify.external.machine.MOST_PAIRS", 1, "too many states of the specification"),
+    ("hardsim.verify.external.machine.MOST_REACHED", 4, "reaches too many states"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), LIMITS)
+def test_work_and_memory_are_limited(name: str, value: int, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = made(0, tree=spelled)
+    assert rejected(certificate) is None
+    monkeypatch.setattr(name, value)
+    found = rejected(certificate) or ""
+    assert found.startswith("too large") or "too large" in found
+    assert message in found

@@ -118,7 +118,8 @@ def test_a_line_alone_is_about_the_only_output_or_names_the_greatest() -> None:
 
 def formula(nodes: list[Any], root: int, ending: bool) -> FormulaReader:
     """Return the reader of a formula over a and b."""
-    return FormulaReader({"alphabet": ["a", "b"], "nodes": nodes, "root": [root, False]}, SYMBOLS, ending, "here")
+    data = {"alphabet": ["a", "b"], "nodes": nodes, "root": [root, False]}
+    return FormulaReader(data, SYMBOLS, ending, "here", quiet)
 
 
 A: list[Any] = ["letters", [], "a"]
