@@ -20,7 +20,8 @@ Word: TypeAlias = tuple[int, ...]
 
 
 def network(seed: int, heads: int = 1, template: str = "before", outputs: int = 2, **more: Any) -> Json:
-    """Return a network over `a` and `b` with random numbers; `more` has d, k, v, rows, mlp, norm, post, final."""
+    """Return a network over `a` and `b` with random numbers; `more` has d, k, v, rows, mlp, norm, post, final,
+    and the factor of the scores."""
     rng = np.random.default_rng(seed)
     d, k, v, mlp = more.get("d", 4), more.get("k", 3), more.get("v", 3), more.get("mlp", 5)
     norm, post, rows = more.get("norm", "layer"), more.get("post", False), more.get("rows", 12)
@@ -36,7 +37,7 @@ def network(seed: int, heads: int = 1, template: str = "before", outputs: int = 
     def head() -> Json:
         biases = {"b_q": draw(k), "b_k": draw(k), "b_v": draw(v)}
         maps = {"w_q": draw(d, k), "w_k": draw(d, k), "w_v": draw(d, v, scale=0.3), "w_o": draw(v, d, scale=0.3)}
-        return {"mask": "future", "scale": {"factor": "1", "root": k}, **maps, **biases}
+        return {"mask": "future", "scale": {"factor": more.get("factor", "1"), "root": k}, **maps, **biases}
 
     layer = {
         "heads": [head() for _ in range(heads)],

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from operator import add
 
 from hardsim.verify.arithmetic import require
@@ -142,16 +143,19 @@ class Columns:
         found += [TokenPlace(token, self.start + length + number) for number, token in enumerate(self.after)]
         return found if symbol < 0 else [*found, TokenPlace(self.symbols[symbol], self.start + length - 1)]
 
-    def weights(self, number: int, length: int, symbol: int) -> ClassWeights:
-        """Return the weights of one head for a query after prefixes of this length that end in this symbol."""
+    def weights(self, number: int, length: int, symbol: int, used: Sequence[Sequence[int]]) -> ClassWeights:
+        """Return the weights of one head for a query after prefixes of this length that end in this symbol. `used` are
+        the symbols that occur, by position; the others have weights of 0 to NEGLIGIBLE."""
         head, query = self.heads[number], self.query(length, symbol)
         free = length - (symbol >= 0)
         fixed = self.fixed(length, symbol)
         q, q_off = self._scaled(head.data, query)
         self.spend((free * len(self.symbols) + len(fixed)) * (4 + len(q) // 8))
-        here = range(self.start, self.start + free)
         columns = [head.keys[token] for token in self.symbols]
-        scores = [[dot(q, column[place]) for column in columns] for place in here]
+        scores = [[-inf] * len(columns) for _ in range(free)]
+        for place, (row, some) in enumerate(zip(scores, used, strict=False), self.start):
+            for one in some:
+                row[one] = dot(q, columns[one][place])
         others = [dot(q, head.keys[one.token][one.place]) for one in fixed]
         every = [*others, *(score for row in scores for score in row)]
         most, least = max(every), min(every)

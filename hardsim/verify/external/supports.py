@@ -44,6 +44,8 @@ class PositionMoves:
     moves: list[list[tuple[int, int]]]
     size: int
     """The number of all moves."""
+    used: list[int]
+    """The symbols of the sets."""
 
 
 class MachinePaths:
@@ -72,7 +74,8 @@ def _moves(machine: ClaimedMachine, before: tuple[int, ...], after: tuple[int, .
                 symbols.setdefault(target, []).append(symbol)
         for target, own in symbols.items():
             moves[places[target]].append((place, numbers.setdefault(tuple(own), len(numbers))))
-    return PositionMoves([*numbers], moves, sum(map(len, moves)) + sum(map(len, numbers)))
+    size = sum(map(len, moves)) + sum(map(len, numbers))
+    return PositionMoves([*numbers], moves, size, sorted({one for own in numbers for one in own}))
 
 
 class HeadSupports:
@@ -100,7 +103,8 @@ class HeadSupports:
     def weights(self, length: int, symbol: int) -> ClassWeights:
         """Return the weights of a query. The last ones are kept."""
         if self._weights is None or self._key != (length, symbol):
-            self._key, self._weights = (length, symbol), self.columns.weights(self.number, length, symbol)
+            used = [layer.used for layer in self.paths.layers]
+            self._key, self._weights = (length, symbol), self.columns.weights(self.number, length, symbol, used)
         return self._weights
 
     def box(self, length: int, symbol: int, states: Sequence[int], low: Vector, high: Vector) -> bool:
@@ -164,35 +168,51 @@ class HeadSupports:
             for size, level in zip(sizes, lowered, strict=True)
         ]
         require(all(error < LARGEST for error in errors), "too large: a bound of a direction of a head")
-        value = [0.0] * len(levels)
-        for z, (low, high, _) in zip(fixed, weights.fixed, strict=True):
-            value = [*map(add, value, gained(z, lowered, low, high))]
-        found = self._walk(free, values, lowered, weights, value)
-        places = self.paths.places[free]
-        return all(
-            one + error <= 0 for state in states for one, error in zip(found[places[state]], errors, strict=True)
-        )
+        found = self._walk(free, values, fixed, lowered, weights, False)
+        places = [self.paths.places[free][state] for state in states]
+        worst = greatest([found[place] for place in places])
+        if all(one + error <= 0 for one, error in zip(worst, errors, strict=True)):
+            return True
+        if any(one > error for one, error in zip(worst, errors, strict=True)):
+            return False
+        found = self._walk(free, values, fixed, lowered, weights, True)
+        return all(one <= 0 for place in places for one in found[place])
 
     def _walk(
         self,
         free: int,
         values: Table,
+        fixed: Sequence[Sequence[float]],
         levels: Vector,
         weights: ClassWeights,
-        value: Vector,
+        careful: bool,
     ) -> list[Vector]:
-        """Return the greatest sums by state after `free` positions, and direction; `value` is the sum before them."""
-        found = [value]
+        """Return the greatest sums by state after `free` positions, and direction; `careful`: each step is rounded
+        up."""
         moves, reached = sum(layer.size for layer in self.paths.layers[:free]), free * len(self.columns.symbols)
-        self.columns.spend(moves * (1 + len(levels) // 8) + reached * (1 + len(levels) // 16))
+        self.columns.spend((moves * (1 + len(levels) // 8) + reached * (1 + len(levels) // 16)) * (1 + careful))
+        value = [0.0] * len(levels)
+        for z, (low, high, _) in zip(fixed, weights.fixed, strict=True):
+            gains = gained(z, levels, low, high)
+            value = [*map(add, value, raised(gains) if careful else gains)]
+            value = raised(value) if careful else value
+        found = [value]
         for z, low, high, layer in zip(values, weights.low, weights.high, self.paths.layers, strict=False):
-            gains = [gained(one, levels, below, above) for one, below, above in zip(z, low, high, strict=True)]
-            sets = [greatest([gains[symbol] for symbol in symbols]) for symbols in layer.sets]
+            symbols = [gained(one, levels, below, above) for one, below, above in zip(z, low, high, strict=True)]
+            sets = [greatest([symbols[symbol] for symbol in own]) for own in layer.sets]
+            if careful:
+                sets = [*map(raised, sets)]
             found = [
-                greatest([[*map(add, found[source], sets[number])] for source, number in moves])
-                for moves in layer.moves
+                greatest([[*map(add, found[source], sets[number])] for source, number in own]) for own in layer.moves
             ]
+            if careful:
+                found = [*map(raised, found)]
         return found
+
+
+def raised(row: Vector) -> Vector:
+    """Return upper bounds of numbers that were rounded twice."""
+    return [x + abs(x) * (8 * U) + ETA for x in row]
 
 
 def gained(z: Sequence[float], levels: Vector, low: float, high: float) -> Vector:

@@ -22,6 +22,8 @@ SHAPES: list[dict[str, Any]] = [
     {"norm": None, "k": 1},
     {"post": True, "template": "before after"},
     {"template": "after", "norm": "rms"},
+    {"factor": "20"},
+    {"factor": "150", "heads": 2},
 ]
 
 
@@ -127,7 +129,7 @@ def test_weights_enclose_the_true_ones() -> None:
     columns, _ = parts(data, axes_of(data))
     reference = Reference(data)
     for word in product((0, 1), repeat=4):
-        found = columns.weights(0, 4, word[-1])
+        found = columns.weights(0, 4, word[-1], [[0, 1]] * 4)
         y = np.array([columns.entered(token, place)[0] for place, token in enumerate(reference.tokens(word))])
         head = data["layers"][0]["heads"][0]
         q, k = (y @ np.array(head[f"w_{one}"]) + np.array(head[f"b_{one}"]) for one in "qk")
