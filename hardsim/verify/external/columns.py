@@ -153,9 +153,9 @@ class Columns:
         self.spend((free * len(self.symbols) + len(fixed)) * (4 + len(q) // 8))
         columns = [head.keys[token] for token in self.symbols]
         scores = [[-inf] * len(columns) for _ in range(free)]
-        for place, (row, some) in enumerate(zip(scores, used, strict=False), self.start):
-            for one in some:
-                row[one] = dot(q, columns[one][place])
+        for place, (row, own) in enumerate(zip(scores, used, strict=False), self.start):
+            for each in own:
+                row[each] = dot(q, columns[each][place])
         others = [dot(q, head.keys[one.token][one.place]) for one in fixed]
         every = [*others, *(score for row in scores for score in row)]
         most, least = max(every), min(every)

@@ -15,6 +15,10 @@ off by at most 2.1 u |g| and what underflows. A sum of F gains in any order is o
 in a longest path each comparison takes the greater one of two computed sums. So the true V(L) is at most the computed
 one and gamma_(F + 4) (sum over positions of the greatest |g|). As |X| <= X'' = the greatest |fl(d.z)| + |L'|, that
 is at most gamma_(F + 4) X'' (sum over positions of the greatest weight).
+
+That bound is too large where the words of a class have much smaller weights than others. A second pass then rounds up
+at each step: x + 8 u |x| + ETA, computed in floats, is at least x + 5 u |x|, and two roundings, with what underflows,
+moved x by less.
 """
 
 from __future__ import annotations
@@ -189,21 +193,22 @@ class HeadSupports:
     ) -> list[Vector]:
         """Return the greatest sums by state after `free` positions, and direction; `careful`: each step is rounded
         up."""
-        moves, reached = sum(layer.size for layer in self.paths.layers[:free]), free * len(self.columns.symbols)
-        self.columns.spend((moves * (1 + len(levels) // 8) + reached * (1 + len(levels) // 16)) * (1 + careful))
+        steps, reached = sum(layer.size for layer in self.paths.layers[:free]), free * len(self.columns.symbols)
+        self.columns.spend((steps * (1 + len(levels) // 8) + reached * (1 + len(levels) // 16)) * (1 + careful))
         value = [0.0] * len(levels)
-        for z, (low, high, _) in zip(fixed, weights.fixed, strict=True):
-            gains = gained(z, levels, low, high)
+        for own, (below, above, _) in zip(fixed, weights.fixed, strict=True):
+            gains = gained(own, levels, below, above)
             value = [*map(add, value, raised(gains) if careful else gains)]
             value = raised(value) if careful else value
         found = [value]
         for z, low, high, layer in zip(values, weights.low, weights.high, self.paths.layers, strict=False):
-            symbols = [gained(one, levels, below, above) for one, below, above in zip(z, low, high, strict=True)]
-            sets = [greatest([symbols[symbol] for symbol in own]) for own in layer.sets]
+            some = [gained(one, levels, below, above) for one, below, above in zip(z, low, high, strict=True)]
+            sets = [greatest([some[symbol] for symbol in symbols]) for symbols in layer.sets]
             if careful:
                 sets = [*map(raised, sets)]
             found = [
-                greatest([[*map(add, found[source], sets[number])] for source, number in own]) for own in layer.moves
+                greatest([[*map(add, found[source], sets[number])] for source, number in moves])
+                for moves in layer.moves
             ]
             if careful:
                 found = [*map(raised, found)]
