@@ -71,7 +71,7 @@ def test_next_symbols(
 ) -> None:
     model = opened(name, alphabet, at="each", decide="above 0")
     found = model.check(against=next_symbols(alphabet, prefix, whole), max_n=max_n, exhaustive=5000)
-    assert found.verdict is Verdict.CERTIFIED
+    assert found.verdict is Verdict.PROVED
     assert all(length.exhaustive for length in found.judged)
     least = min(
         (length for length in found.judged if length.margin is not None), key=lambda one: one.margin or Fraction(0)
@@ -93,7 +93,7 @@ def test_majority() -> None:
         return None if not ones else "1" if ones > 0 else "0"
 
     found = model.check(against=most, max_n=12, exhaustive=5000)
-    assert (found.verdict, found.words) == (Verdict.CERTIFIED, 6916)
+    assert (found.verdict, found.words) == (Verdict.PROVED, 6916)
     assert f"{min(float(length.margin or 0) for length in found.judged if length.words):.2f}" == "1.31"
     wrong = model.check(against=lambda word: "0", max_n=3)
     assert wrong.mismatch is not None
@@ -143,7 +143,7 @@ def test_specifications_of_next_symbols(
     path = tmp_path / "x.spec"
     path.write_text(f"{lines}input: <bos> *\nnext: /{expression}/\n", encoding="utf-8")
     found = hardsim.load(path).check(max_n=max_n, exhaustive=5000)
-    assert (found.verdict, found.words) == (Verdict.CERTIFIED, words)
+    assert (found.verdict, found.words) == (Verdict.PROVED, words)
     path.write_text(f"{lines}input: <bos> *\nnext: /({expression})&!()/\n", encoding="utf-8")
     wrong = hardsim.load(path).check(max_n=2)
     if name != "ab_d_bc":  # whose language lacks the empty word anyway
@@ -162,6 +162,6 @@ def test_a_specification_of_majority(tmp_path: Path) -> None:
     found = hardsim.load(path).check(max_n=10)
     # 2^n words, less the binomial(n, n/2) ties of even lengths.
     assert (found.verdict, found.words) == (
-        Verdict.CERTIFIED,
+        Verdict.PROVED,
         sum(2**n - (comb(n, n // 2) if n % 2 == 0 else 0) for n in range(1, 11)),
     )
