@@ -32,6 +32,8 @@ from hardsim.verify.external.numbers import ETA, GROW, LARGEST, U, dot, gamma
 
 NARROW = 2.0**-200
 """Half a width below this counts as part of the remainder, so that no slope underflows."""
+WIDEST, MOST_SLOPES = 1 << 14, 1 << 22
+"""The most coordinates, units and slopes together, and numbers of the slopes of one vector."""
 Row = tuple[int, int]
 """A row of a requirement: the numbers of two outputs, the first of which should be greater; -1 is the level."""
 RowBound = tuple[float, list[float], float]
@@ -295,10 +297,13 @@ class _RowForms:
 
 class AfterHeads:
     """A network after its heads. `heads` has by head the rows of its axes (each a list of the width of its values), and
-    a bound of the remainder by coordinate of its values. `cost` is about the number of operations of `rows`."""
+    a bound of the remainder by coordinate of its values. `cost` is about the time of `rows` in microseconds."""
 
     def __init__(self, network: NetworkData, heads: Sequence[tuple[list[list[float]], list[float]]]) -> None:
         self.network, d = network, network.dimension
+        units = 0 if network.mlp is None else len(network.mlp.leave.rows)
+        count = sum(len(axes) for axes, _ in heads)
+        require(d + units + 4 * count <= WIDEST and count * d <= MOST_SLOPES, "too large: a layer of this width")
         self.axes: list[list[float]] = []
         """b_k W_O by coordinate k of all heads."""
         self.axis_sizes: list[list[float]] = []
@@ -324,9 +329,8 @@ class AfterHeads:
         self.norm_1 = network.norm_1 if network.post and self.last is not network.norm_1 else None
         self._entry = lru_cache(maxsize=4)(self._entered)
         self._kept: dict[tuple[Row, ...], _RowForms] = {}
-        many = len(self.axes) + 2
-        units = 0 if network.mlp is None else len(network.mlp.leave.rows)
-        self.cost = many * (2 * d * units + many * d + 8 * d) + 40 * units
+        many = 2 * count + 3
+        self.cost = 20 + many * (2 * d * units + many * d + 16 * d) // 20 + 4 * units
 
     def _entered(self, token: int, place: int) -> tuple[list[float], list[float]]:
         """Return the row of a token with b_O, and a bound of the error without the heads."""

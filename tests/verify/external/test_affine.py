@@ -93,6 +93,13 @@ def test_rows(activation: str | None, kind: str | None, post: bool, heads: int) 
             check(source, data, wide, 2)
 
 
+def test_too_many_axes() -> None:
+    network = read_network(network_section(random.Random(1), "gelu", "layer", False, 1))
+    width = len(network.heads[0].o.rows)
+    with pytest.raises(Rejected, match="too large"):
+        AfterHeads(network, [([[1.0] * width] * 4096, [0.0] * width)])
+
+
 def test_bounds_of_points_are_close() -> None:
     """On a single point the bound is that of rounding alone."""
     for activation, kind, post in KINDS:
