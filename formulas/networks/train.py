@@ -64,7 +64,7 @@ class NextSymbol:
         In each state some symbols are preferred, often so strongly that others hardly occur: words repeat themselves.
         Preferences change a few times in each word.
         """
-        table = self._table()
+        table = self.table()
         prefer = np.zeros((count, *table.shape))
         prefer[:, table < 0] = -np.inf
         read = np.full((count, rows), len(self.symbols))
@@ -82,16 +82,21 @@ class NextSymbol:
         """Return, for each position, 1 for every token that may come next (<eos> if the prefix is in the language),
         else -1.
         """
-        table, end = self._table(), len(self.symbols) + SPECIAL.index("<eos>")
-        says = np.full((len(table), len(self.symbols) + len(SPECIAL)), -1, dtype=np.float32)
-        says[:, : len(self.symbols)][table >= 0] = 1
-        says[sorted(self.accepting), end] = 1
+        table, signs = self.table(), self.signs()
         states = np.zeros(read.shape, dtype=np.int64)
         for place in range(1, read.shape[1]):
             states[:, place] = table[states[:, place - 1], read[:, place]]
-        return says[states]
+        return signs[states]
 
-    def _table(self) -> Ids:
+    def signs(self) -> Signs:
+        """Return the expected signs after a prefix, by its state: [states, V]."""
+        table, end = self.table(), len(self.symbols) + SPECIAL.index("<eos>")
+        signs = np.full((len(table), len(self.symbols) + len(SPECIAL)), -1, dtype=np.float32)
+        signs[:, : len(self.symbols)][table >= 0] = 1
+        signs[sorted(self.accepting), end] = 1
+        return signs
+
+    def table(self) -> Ids:
         """Return the next states, [states, symbols]; -1 where a symbol is not possible."""
         return np.array([[moves.get(symbol, -1) for symbol in self.symbols] for moves in self.moves])
 
