@@ -112,12 +112,12 @@ def prefix_proof(
         run = prove_by_words(network, oracle, max_n, most, report)
         if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None:
             run = replace(run, longest=run.proved)
-        return _record(run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({error.reason})")
+        return _record(subject, run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({error.reason})")
     if found.opened and found.wrong is None and _few(subject, found.proved + 1, most):
         run = prove_by_words(network, oracle, max_n, most, report)
         if run.wrong is not None or run.proved > found.proved:
-            return _record(run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({TRIED})")
-    return _record(found, STRUCTURE, None)
+            return _record(subject, run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({TRIED})")
+    return _record(subject, found, STRUCTURE, None)
 
 
 def _few(subject: External, n: int, most: int | None) -> bool:
@@ -125,7 +125,7 @@ def _few(subject: External, n: int, most: int | None) -> bool:
     return subject.possible(n) <= (FEW_PREFIXES if most is None else most)
 
 
-def _record(found: ExternalProof, proved_by: str, reason: str | None) -> PrefixProof:
+def _record(subject: External, found: ExternalProof, proved_by: str, reason: str | None) -> PrefixProof:
     """Return the prover's result as a record; `reason` is for a proof that ends early without an open class. Numbers
     that are not finite are left out."""
     wrong, ended = found.wrong, found.wrong is None and not found.opened and found.proved < found.longest
@@ -133,6 +133,7 @@ def _record(found: ExternalProof, proved_by: str, reason: str | None) -> PrefixP
         longest=found.longest,
         proved_to=None if found.proved < 0 else found.proved,
         prefixes=found.prefixes,
+        judged="prefixes" if subject.prefixes or subject.network.readout.at == "each" else "words",
         proved_by=proved_by,
         wrong=None if wrong is None else wrong.word,
         wrong_margin=None if wrong is None else _exact(wrong.margin),

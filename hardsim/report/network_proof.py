@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hardsim.campaign.explanation import command_line
-from hardsim.campaign.result import Verdict, answers_summary
+from hardsim.campaign.result import Mismatch, Verdict, answers_summary
 from hardsim.lang.words import written_word
 from hardsim.proving.external import ASSUMED, NetworkProof
 from hardsim.records import at_most
 from hardsim.report.check import STYLES, model_line, print_headline, titles
 from hardsim.report.network import print_brackets
 from hardsim.report.screen import Screen
+from hardsim.targets.result import plural
 
 
 def print_network_proof(screen: Screen, result: NetworkProof, alphabet: Sequence[str], tables: bool) -> None:
@@ -28,10 +30,11 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
     proof, mismatch = result.prefix_proof, result.mismatch
     print_headline(screen, result.verdict.value, STYLES[result.verdict], result.input, result.reach)
     if result.confirmed:
-        screen.line(f"  {result.confirmed:,} short words were also run: each answer is as proved")
+        many = plural(result.confirmed, "short word")
+        screen.line(f"  {many} {'was' if result.confirmed == 1 else 'were'} also run: each answer is as proved")
     if mismatch is not None:
         screen.word("The shortest wrong word" if proof.shortest else "A wrong word", mismatch.word, alphabet)
-        screen.line(f"  {answers_summary(mismatch)}; margin at most {at_most(proof.wrong_margin)}")
+        screen.line(f"  {answers_summary(ending(mismatch))}; margin at most {at_most(proof.wrong_margin)}")
         screen.line("  More about this word:")
         given = [] if result.against in (None, result.input) else ["--against", result.against]
         screen.raw(command_line("eval", [result.input], written_word(mismatch.word, alphabet), given))
@@ -39,3 +42,13 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
         for one in proof.open[1:4]:
             screen.line(f"  open: {one.summary}")
         screen.line("  Next: `hardsim check` runs and searches words of the lengths that are not proved.")
+
+
+def ending(found: Mismatch) -> Mismatch:
+    """Return a mismatch with the answers at the last position alone, where the answers are lists by position."""
+    oracle, soft = found.oracle, found.soft
+    return replace(
+        found,
+        oracle=oracle[-1:] if isinstance(oracle, tuple) else oracle,
+        soft=soft[-1:] if isinstance(soft, tuple) else soft,
+    )

@@ -43,11 +43,11 @@ def more(tmp_path: Path) -> Path:
 
 def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -> None:
     hardsim("check", net, "--against", most, "--max-n", "8").clean(
-        f"PROVED {net} checked against {most}: right after all 510 judged prefixes of at most 8 symbols, from the "
+        f"PROVED {net} checked against {most}: right on all 510 judged words of at most 8 symbols, from the "
         "weights; 510 words were also run, certified"
     )
     weights = net / "model.safetensors"
-    hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 judged prefixes")
+    hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 judged words")
 
 
 def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path, most: Path) -> None:
@@ -143,14 +143,13 @@ def test_without_a_specification_nothing_is_judged(hardsim: Cli, net: Path) -> N
 
 def test_prove_covers_every_word_to_the_end_of_the_table(hardsim: Cli, net: Path, most: Path, more: Path) -> None:
     hardsim("prove", net, "--against", most).clean(
-        f"PROVED {net} checked against {most}: right after all 8,190 judged prefixes of at most 12 symbols, from the "
-        "weights",
+        f"PROVED {net} checked against {most}: right on all 8,190 judged words of at most 12 symbols, from the weights",
         "126 short words were also run: each answer is as proved",
     )
     hardsim("prove", net, "--against", more).exits(
         1,
-        f"REFUTED {net} checked against {more}: right after all 2 judged prefixes of at most 1 symbols, from the "
-        "weights; wrong after a prefix of 2 symbols, the shortest",
+        f"REFUTED {net} checked against {more}: right on all 2 judged words of at most 1 symbol, from the "
+        "weights; wrong on a word of 2 symbols, the shortest",
         "The shortest wrong word, on a line of its own: ab expected reject, the network gives accept",
     )
     hardsim("prove", most, "--against", most).refused("was compiled here, and a proof is about what was compiled")
@@ -163,7 +162,7 @@ def test_a_word_that_contradicts_a_proof_is_an_internal_error(
     hardsim: Cli, net: Path, more: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     def proved(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
-        return PrefixProof(3, 3, 14, "structure", None, None, False, (), None, ())
+        return PrefixProof(3, 3, 14, "words", "structure", None, None, False, (), None, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", proved)
     found = hardsim(command, net, "--against", more, "--max-n", "3").exits(4)
@@ -175,7 +174,7 @@ def test_a_wrong_word_that_is_right_is_an_internal_error(
     hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     def refuted(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
-        return PrefixProof(3, 1, 2, "structure", ("a", "b"), Fraction(-1), True, (), None, ())
+        return PrefixProof(3, 1, 2, "words", "structure", ("a", "b"), Fraction(-1), True, (), None, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", refuted)
     hardsim(command, net, "--against", most, "--max-n", "3").exits(4).says("the prover found the word a b wrong, but")
@@ -207,7 +206,7 @@ def test_show_says_what_was_read(hardsim: Cli, net: Path) -> None:
 
 def test_the_default_length_ends_with_the_table_of_positions(hardsim: Cli, tmp_path: Path, most: Path) -> None:
     short = hooked_folder(tmp_path / "short", TIE, 3)
-    hardsim("check", short, "--against", most).clean("all 14 judged prefixes of at most 3 symbols")
+    hardsim("check", short, "--against", most).clean("all 14 judged words of at most 3 symbols")
     hardsim("check", short, "--against", most, "--max-n", "4").refused(
         f"{short}: the table of positions ends: words have at most 3 symbols, not 4", "Give --max-n 3 or less."
     )

@@ -33,7 +33,7 @@ def test_an_ambiguous_line_is_noted(hardsim: Cli, here: Path) -> None:
 def test_check_judges_the_network_that_it_names(hardsim: Cli) -> None:
     hardsim("check", "most.spec").exits(
         0,
-        "PROVED most.spec checked against most.spec: right after all 510 judged prefixes of at most 8 symbols",
+        "PROVED most.spec checked against most.spec: right on all 510 judged words of at most 8 symbols",
         "file says most are a",
     )
     hardsim("check", "more.spec").exits(
@@ -60,7 +60,7 @@ def test_what_it_names_is_relative_to_it(hardsim: Cli, tmp_path: Path, monkeypat
 @pytest.mark.usefixtures("here")
 def test_other_networks_are_checked_against_it(hardsim: Cli) -> None:
     hardsim("check", "net", "--against", "most.spec", "--max-n", "4").clean(
-        "PROVED net checked against most.spec: right after all 30 judged prefixes of at most 4 symbols"
+        "PROVED net checked against most.spec: right on all 30 judged words of at most 4 symbols"
     )
     hardsim("check", "net", "--against", "more.spec", "--max-n", "4").exits(1, "REFUTED")
     hardsim("prove", "net", "--against", "most.spec", "--max-n", "4").exits(0, "PROVED")

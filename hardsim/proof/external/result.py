@@ -12,6 +12,11 @@ STRUCTURE, EVERY_WORD = "structure", "every word"
 """The methods of a proof: from the weights, for all words of a class together, or by running every word."""
 
 
+def symbols(count: int) -> str:
+    """Return a number of symbols as text."""
+    return f"{count:,} symbol{'s' * (count != 1)}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvedMargin(Record):
     """Bounds of the least margin after all judged prefixes of one length that is proved. The margin after a prefix is
@@ -46,7 +51,7 @@ class OpenPrefixes(Record):
         last = "" if self.symbol is None else f" that end with {self.symbol}"
         bound = "no bound of their margins" if self.bound is None else f"margins are at least {float(self.bound):.3g}"
         found = "" if self.sampled is None else f", the least found is {float(self.sampled):.3g}"
-        return f"prefixes of {self.length:,} symbols{last}: {bound}{found}"
+        return f"prefixes of {symbols(self.length)}{last}: {bound}{found}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -61,6 +66,8 @@ class PrefixProof(Record):
     ones."""
     prefixes: Natural
     """Number of judged prefixes up to that length."""
+    judged: Annotated[str, one_of("prefixes", "words")]
+    """Object of the judgements: each prefix of a word that the reference judges, or the whole word alone."""
     proved_by: Annotated[str, one_of(STRUCTURE, EVERY_WORD)]
     """Method of the proof."""
     wrong: tuple[str, ...] | None
@@ -89,14 +96,22 @@ class PrefixProof(Record):
     @property
     def proved_text(self) -> str:
         """A sentence on what is proved; empty where nothing is."""
-        if self.proved_to is None:
+        if self.proved_to is None or not self.prefixes:
             return ""
-        some = f"all {self.prefixes:,} judged prefixes"
+        some = f"all {self.prefixes:,} judged {self.judged}"
         if self.prefixes >= 10**12:
-            some = f"all judged prefixes (about 10^{Decimal(self.prefixes).adjusted()})"
+            some = f"all judged {self.judged} (about 10^{Decimal(self.prefixes).adjusted()})"
         elif self.prefixes == 1:
-            some = "the only judged prefix"
-        return f"right after {some} of at most {self.proved_to:,} symbols, {self.how}"
+            some = f"the only judged {self._one}"
+        return f"right {self._place} {some} of at most {symbols(self.proved_to)}, {self.how}"
+
+    @property
+    def _one(self) -> str:
+        return {"prefixes": "prefix", "words": "word"}[self.judged]
+
+    @property
+    def _place(self) -> str:
+        return {"prefixes": "after", "words": "on"}[self.judged]
 
     @property
     def wrong_text(self) -> str:
@@ -104,7 +119,9 @@ class PrefixProof(Record):
         if self.wrong is None:
             return ""
         known = "the shortest" if self.shortest else "the shortest found"
-        where = f"after a prefix of {len(self.wrong):,} symbols" if self.wrong else "before the first symbol"
+        where = (
+            f"{self._place} a {self._one} of {symbols(len(self.wrong))}" if self.wrong else "before the first symbol"
+        )
         return f"wrong {where}, {known}"
 
     @property
