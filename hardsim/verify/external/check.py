@@ -124,7 +124,7 @@ class _ExternalCheck:
         units = 0 if network.mlp is None else len(network.mlp.leave.rows)
         rows = sum(len(choice) for kind in self.machine.kinds for choice in kind)
         require(rows * (network.dimension + units) <= ROOM, "machine.kinds: too large: too many rows")
-        self.leaf = self.rest.cost // 8
+        self.leaf = self.rest.cost
         """Steps for a cell, without its rows."""
         widths = [2 * len(head.k.columns) + 2 * len(head.v.columns) for head in network.heads]
         self.token, self.word = 1 + sum(widths) // 8, network.dimension * (2 * units + sum(widths)) // 8

@@ -21,7 +21,7 @@ from hardsim.verify.external.network import HeadData, NetworkData
 from hardsim.verify.external.numbers import ETA, FAR, GROW, U, dot, exp_between, gamma
 
 Vector = list[float]
-ROOM = 1 << 23
+ROOM = 1 << 24
 """The most numbers of keys and values."""
 WIDEST = 2.0**-6
 """The greatest error of a score: scores that are known less well are refused."""
@@ -86,10 +86,12 @@ class Columns:
         self.symbols, self.start = network.symbols, len(readout.before)
         tokens = list(dict.fromkeys([*self.symbols, *self.before, *self.after]))
         self.entering: dict[tuple[int, int], tuple[Vector, Vector]] = {}
-        size = self.start + longest + len(self.after)
-        widths = [len(own) + len(head.k.columns) for own, head in zip(axes, network.heads, strict=True)]
-        require(len(tokens) * size * sum(widths) <= ROOM, "too large: too many keys and values")
-        spend(len(tokens) * size * network.dimension * (1 + sum(widths)))
+        # one at least, though nothing may be read
+        size = max(1, self.start + longest + len(self.after))
+        counts = [3 * len(own) + len(head.k.columns) for own, head in zip(axes, network.heads, strict=True)]
+        width = 2 * network.dimension + sum(counts)
+        require(len(tokens) * size * width <= ROOM, "too large: too many keys and values")
+        spend(len(tokens) * size * (1 + network.dimension * width // 8))
         self.heads = [self._head(head, own, tokens, size) for head, own in zip(network.heads, axes, strict=True)]
 
     def entered(self, token: int, place: int) -> tuple[Vector, Vector]:

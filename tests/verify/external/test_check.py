@@ -15,7 +15,7 @@ from hardsim.run.enclosure import Floats
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.external.check import check_external
 from hardsim.verify.external.machine import Reading, RequiredAnswers
-from hardsim.verify.external.sections import DEEPEST, EXTERNAL_WRONG_CLAIM
+from hardsim.verify.external.sections import DEEPEST, EXTERNAL_CLAIM, EXTERNAL_WRONG_CLAIM
 from tests.support.damage import at, damaged, places, replaced
 from tests.support.external_certificates import (
     GREATEST_MACHINE,
@@ -176,6 +176,17 @@ def test_wrong_words_are_run() -> None:
                 assert facts.prefixes == 0
 
 
+def test_a_wrong_word_may_be_all_that_is_known() -> None:
+    data = network(0, outputs=1, template="none")
+    data["readout"]["level"] = "100"
+    certificate = document(data, JUDGED, JUDGED_MACHINE, 0)
+    certificate |= {"claim": EXTERNAL_WRONG_CLAIM, "wrong": {"word": ["b"]}}
+    facts = check_external(certificate)
+    assert (facts.first, facts.last, facts.prefixes, facts.shortest) == (1, 0, 0, True)
+    assert "max_n" in (rejected(certificate | {"wrong": None, "claim": EXTERNAL_CLAIM}) or "")
+    assert "max_n" in (rejected(certificate | {"max_n": -1}) or "")
+
+
 @pytest.mark.parametrize(
     ("word", "message"),
     [
@@ -315,6 +326,10 @@ def test_coordinates_may_be_few_where_the_rest_is_bounded() -> None:
     certificate["axes"][0] = certificate["axes"][0][:2]
     for group in certificate["groups"]:
         group["tree"]["box"] = [one[:2] for one in group["tree"]["box"]]
+    assert rejected(certificate) is None
+    certificate["axes"][0] = []
+    for group in certificate["groups"]:
+        group["tree"]["box"] = [[], []]
     assert rejected(certificate) is None
     certificate["axes"][0] = [[0.0, 0.0, 0.0]] * 2
     for group in certificate["groups"]:
