@@ -101,7 +101,7 @@ from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving
 from hardsim.proving.external import NetworkProof, prove_network
 from hardsim.proving.proof_before_words import check_with_proof
-from hardsim.proving.proof_files import written_down
+from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import ProofResult
 from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
@@ -440,16 +440,7 @@ class Model:
             request = call.request
             proving.require_provable(request)
             if call.given.is_network:
-                require_file_made(request, call.given)
-                network = call.given.network(call.options)
-                call.unused(*proving.UNUSED)
-                try:
-                    return prove_network(network, request, _passing(progress))
-                except NotProved as error:
-                    call.remark(f"no proof: {error.reason}; so its words are tried")
-                found = check_subject(network, requested_of(request, network), _update(progress))
-                call.failed(found)
-                return found
+                return _proved_network(call, progress)
             call.unused(*proving.UNUSED)
             if (other := call.given.against) is not None:
                 message = (
@@ -1395,6 +1386,29 @@ def _symbol(given: object) -> str:
 
 
 # ---- errors and warnings ----
+
+
+def _proved_network(call: _MethodCall, progress: ProgressCallback | None) -> NetworkProof | CheckResult:
+    """Return the proof of an external network, whose certificate is written if it was asked for; or the result of
+    trying words, where no proof is attempted."""
+    request = call.request
+    require_file_made(request, call.given)
+    network = call.given.network(call.options)
+    call.unused(*proving.UNUSED)
+    with ExitStack() as stack:
+        path = request.certificate
+        target = None if path is None else stack.enter_context(_sink(path, "certificate", "Name a file."))
+        try:
+            result = prove_network(network, request, _passing(progress))
+        except NotProved as error:
+            call.remark(f"no proof: {error.reason}; so its words are tried")
+        else:
+            if target is not None:
+                target.write(external_file(network, result.prefix_proof)[0])
+            return result
+    found = check_subject(network, requested_of(request, network), _update(progress))
+    call.failed(found)
+    return found
 
 
 def _passing(progress: ProgressCallback | None) -> ProgressCallback | None:

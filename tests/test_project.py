@@ -88,7 +88,10 @@ CHECKER = {
         "external.columns", "external.supports", "external.affine", "external.run",
     },
     "external": set(),
-    "": {"arithmetic", "sections", "program_sections", "formulas", "every_length", "programs"},
+    "": {
+        "arithmetic", "sections", "program_sections", "formulas", "every_length", "programs", "external.sections",
+        "external.check",
+    },
     "__main__": {"", "sections"},
 }  # fmt: skip
 """The modules of the checker of certificates in `hardsim.verify`, with all that each imports of hardsim, in reading

@@ -167,16 +167,22 @@ program or a model, VALID means: on every word of the lengths that are named (co
 temperature answers as hard attention with the same weights. That these are the answers of the program is no part of the
 claim.
 
+For an external network, VALID means: after every judged prefix of the lengths that are named, the outputs of the
+network in the certificate are as the specification in the certificate requires; and they are certainly not after the
+wrong word, if it has one. Numbers are floats here, each with a bound of its error.
+
 Whether that formula and that network are the ones you mean is another question. With --formula (or -e) a certificate is
 valid only if it is about the formula of that file, and with --model only if it is about the network in that file, as
-`hardsim compile` wrote it. The version, the name and digest of the source, the regime and beta in a certificate are
-labels: they are neither checked nor printed.
+`hardsim compile` wrote it. For an external network, --model names its folder or file, and --spec the specification. The
+version, the name and digest of the source, the regime and beta in a certificate are labels: they are neither checked
+nor printed.
 
 \b
 Examples:
   hardsim prove since --certificate since.cert.json
   hardsim verify since.cert.json
   hardsim verify since.cert.json --formula since --model since.model.json
+  hardsim verify D2.cert.json --model D2/ --spec D2.spec
 """
 
 EVAL = """Print the answers of formula, hard attention and softmax on words.

@@ -19,8 +19,8 @@ from hardsim.files import Sink
 from hardsim.options.table import WRITTEN, Request
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving
-from hardsim.proving.external import prove_network
-from hardsim.proving.proof_files import written_down
+from hardsim.proving.external import NetworkProof, prove_network
+from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.report.network_proof import print_network_proof, print_network_verdict
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
@@ -92,6 +92,18 @@ class _Work:
                 text = f"every prefix is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
                 current.remark(subject.name, None, text)
             current.conclude(result.verdict is not Verdict.REFUTED, undecided, "", message)
+        if self.targets and not current.interrupted:
+            self._certify(subject, result)
+
+    def _certify(self, subject: External, result: NetworkProof) -> None:
+        """Write the certificate of what is proved of an external network. Raises Undecided if nothing is proved, or the
+        checker cannot follow the proof."""
+        with bar(subject.name, "parts", f"{subject.name}: certificate") as shown:
+            text, message = external_file(subject, result.prefix_proof, shown.show)
+        with self.current.printing():
+            self.targets["certificate"].write(text)
+            if not self.current.request.quiet:
+                self.current.screen.line(message.format(self.targets["certificate"].path))
 
     def _tried(self, subject: External, reason: str) -> None:
         """Try the words of an external network of which nothing is proved, and remark on the reason."""

@@ -6,19 +6,21 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
+from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.options.table import Request
 from hardsim.proving.verify import CertifiedTarget, VerifyResult, verified
 from hardsim.report.verify import print_verified, print_verified_verdict, reach
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_expression, read_input
 
 
 def command(request: Request) -> None:
     """Run `hardsim verify` as requested, and print its results."""
     with session("verify", request) as current:
-        for name in (*request.certificates, request.formula, request.model):
+        for name in (*request.certificates, request.formula, request.model, request.specification):
             if name is not None:
                 current.spare(name)
         target = _target_of(request)
@@ -27,7 +29,8 @@ def command(request: Request) -> None:
                 break
             current.started = perf_counter()
             with current.guard(name):
-                result = verified(name, target)
+                with bar(name, "parts", f"{name}: parts checked") as shown:
+                    result = verified(name, target, shown.show)
                 if not result.valid:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
@@ -41,30 +44,50 @@ def _result_text(result: VerifyResult) -> ResultText:
 
 
 def _target_of(request: Request) -> CertifiedTarget:
-    """Return the formula and the network that the options name."""
-    formula, model, at, expression = request.formula, request.model, request.at, request.expression
+    """Return the formula, the network and the specification that the options name."""
+    target = _network_of(request)
+    formula, at, expression = request.formula, request.at, request.expression
     check_source(replace(request, files=None if formula is None else [formula]), needed=False)
     reading = {"--at": at, "--dialect": request.dialect, "--alphabet": request.alphabet, "--props": request.props}
-    if (formula, model, expression) == (None,) * 3 and all(value is None for value in reading.values()):
-        return CertifiedTarget()
-    (options,) = request.options()
-    target = CertifiedTarget()
-    if formula is not None or expression is not None:
-        props, symbols, dialect = request.props, request.alphabet, request.dialect
-        if formula is None and symbols is None and props is None:
-            # The certificate names an alphabet; one that is taken from the formula could only contradict it by chance.
-            message = "-e needs --alphabet or --props here: the certificate is about words over an alphabet"
-            raise InputError(message, "For example: -e 'a S b' --alphabet 'a b c'")
-        if formula is None:
-            given = read_expression(expression or "", symbols, props=props, dialect=dialect)
-        else:
-            given = read_input(formula, props=props, alphabet=symbols, dialect=dialect)
-        file = given.file.read_at(options.at)
-        if not given.regimes:
-            raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
-        target = CertifiedTarget((file, given.name))
-    elif alone := next((option for option, value in reading.items() if value is not None), ""):
-        raise InputError(f"{alone} needs --formula or -e", f"Leave out {alone}, or name the formula.")
-    if model is None:
+    if formula is None and expression is None:
+        if alone := next((option for option, value in reading.items() if value is not None), ""):
+            raise InputError(f"{alone} needs --formula or -e", f"Leave out {alone}, or name the formula.")
         return target
-    return replace(target, model=(read_input(model).as_read(), model))
+    (options,) = request.options()
+    props, symbols, dialect = request.props, request.alphabet, request.dialect
+    if formula is None and symbols is None and props is None:
+        # The certificate names an alphabet; one that is taken from the formula could only contradict it by chance.
+        message = "-e needs --alphabet or --props here: the certificate is about words over an alphabet"
+        raise InputError(message, "For example: -e 'a S b' --alphabet 'a b c'")
+    if formula is None:
+        given = read_expression(expression or "", symbols, props=props, dialect=dialect)
+    else:
+        given = read_input(formula, props=props, alphabet=symbols, dialect=dialect)
+    file = given.file.read_at(options.at)
+    if not given.regimes:
+        raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
+    return replace(target, formula=(file, given.name))
+
+
+def _network_of(request: Request) -> CertifiedTarget:
+    """Return the network and the specification that --model and --spec name."""
+    model, name = request.model, request.specification
+    if model is None and name is None:
+        return CertifiedTarget()
+    first = model or name or ""
+    given = read_input(first)
+    if not given.is_network and name is None:
+        return CertifiedTarget(model=(given.as_read(), first))
+    if not given.is_network:
+        message = f"{given.name} is {given.what}, and --spec is for certificates of external networks"
+        raise InputError(message, "Name the network with --model: a folder, a file of weights, or network JSON.")
+    external = given.network(ModelOptions())
+    if name is None:
+        return CertifiedTarget(network=(external, first))
+    if model is not None:
+        if external.oracle is not None:
+            hint = "Name its network with --model, or leave out --model."
+            raise InputError(f"{model} is a specification itself", hint)
+        reference = read_input(name, alone=True, beside=given.alphabet).reference()
+        external = replace(given, against=reference).network(ModelOptions())
+    return CertifiedTarget(network=(external, first), specification=(external, name))

@@ -345,7 +345,12 @@ class Request:
     formula: str | None = console("--formula FILE", brief="verify")(
         "The .ltl file of the formula that it must be about."
     )
-    model: str | None = console("--model FILE", brief="verify")("The compiled model that it must be about.")
+    model: str | None = console("--model PATH", brief="verify")(
+        "The network that it must be about. PATH is a compiled model, or an external network."
+    )
+    specification: str | None = console("--spec FILE", brief="verify")("""
+        The specification that it must be about. It is for external networks: anything that --against takes. A .spec
+        names its network itself, unless --model does.""")
     included: bool = option("--included", brief="equiv")(
         "Compare by inclusion. The other files should accept every word that the first one accepts."
     )

@@ -30,6 +30,7 @@ from hardsim.proof.formulas.facts import Facts, TooLarge
 from hardsim.proof.formulas.network import sites_up_to
 from hardsim.proof.formulas.sites import Classes
 from hardsim.proof.shared.result import NotProved
+from hardsim.targets.base import Target
 from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import checker_of, digests, rejection
@@ -91,7 +92,7 @@ def certificate(
 
 
 def accepted(
-    subject: Subject, make: Callable[[], dict[str, Any]], check: Callable[[dict[str, Any]], object]
+    subject: Target, make: Callable[[], dict[str, Any]], check: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
     """Return a new certificate of a subject with its digests. The independent checker runs before a certificate is
     handed out: what it does not accept is never given out. Raises Undecided with the reason, if none can be made or the

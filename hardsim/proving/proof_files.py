@@ -9,14 +9,18 @@ from typing import Any
 from hardsim.errors import Undecided
 from hardsim.options.table import Request
 from hardsim.program.assemble import assemble
+from hardsim.proof.external.result import PrefixProof
 from hardsim.proof.formulas.smt import smt_text, writer
 from hardsim.proof.programs.smt import program_text, program_writer
 from hardsim.proof.shared.result import NoProof, NotProved
+from hardsim.proving.external_certificate import external_certificate, external_text
 from hardsim.proving.formula_certificate import certificate, certificate_text
 from hardsim.proving.program_certificate import program_certificate
 from hardsim.proving.prove import ProofResult
 from hardsim.proving.verify import lengths_of, span_of
+from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
+from hardsim.verify import Shown
 
 
 def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
@@ -41,6 +45,15 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
             f"{subject.name}: proved, but its steps cannot be written as queries: {failure.reason}"
         ) from None
     return text, f"{text.count('(check-sat)')} queries, none of which has a solution if the proof is right: {{}}"
+
+
+def external_file(subject: External, proof: PrefixProof, shown: Shown | None = None) -> tuple[str, str]:
+    """Return the certificate of an external network as text, and a sentence about it with `{}` for the file's name.
+    `shown` is called with the progress. Raises Undecided if nothing is proved or the checker does not follow the
+    proof."""
+    document = external_certificate(subject, proof, shown)
+    message = f"certificate, checked: {{}} (network sha256 {document['digests']['network']})"
+    return external_text(document), message
 
 
 def _of_program(result: ProofResult) -> str:

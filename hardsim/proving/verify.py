@@ -1,5 +1,5 @@
-"""Certificates of files: checked by `hardsim.verify`, and compared with the formula and the network that they must be
-about.
+"""Certificates of files: checked by `hardsim.verify`, and compared with the formula, the network and the specification
+that they must be about.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from hardsim.campaign.result import Length, numbers_text, span_text, verdict_summary
+from hardsim.campaign.result import numbers_text, span_text, verdict_summary
 from hardsim.errors import HardsimError, InputError
 from hardsim.files import read_bytes
 from hardsim.lang import ltl_parser
@@ -20,14 +20,29 @@ from hardsim.lang.pretty import format_head
 from hardsim.lang.unread_files import naming
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Weighting
+from hardsim.proof.shared.result import NotProved
+from hardsim.proving.external import asked_of
+from hardsim.proving.external_certificate import longest_of, network_section, specification_section
 from hardsim.proving.formula_certificate import formula_json, network_json
 from hardsim.proving.program_certificate import program_json
-from hardsim.records import Embedded, Record, one_of, written
+from hardsim.records import Embedded, Natural, Record, one_of, written
 from hardsim.targets.claims import HeadsClaim
+from hardsim.targets.external import External
 from hardsim.targets.result import InputName
 from hardsim.targets.subject import Subject, own_predicates
-from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, accept, of_program, read, rejection
+from hardsim.verify import (
+    LARGEST_FILE,
+    MAKE_ONE,
+    Shown,
+    Unreadable,
+    accept,
+    of_network,
+    of_program,
+    read,
+    rejection,
+)
 from hardsim.verify.arithmetic import Rejected, require
+from hardsim.verify.external.check import ExternalFacts
 from hardsim.verify.programs import ProgramChecker
 
 FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProperties": false,
@@ -36,8 +51,10 @@ FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProper
   "props": {"type": "array", "items": {"type": "string"}},
   "nodes": {"type": "array", "items": {"type": "array"}},
   "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
+SPECIFICATION = """{"type": "object", "required": ["kind"], "properties": {"kind": {"enum": ["next", "lines"]}}}"""
 DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
-"""JSON Schemas of parts of a certificate: the formula's table of nodes, and the SHA-256 of each part by name."""
+"""JSON Schemas of parts of a certificate: the formula's table of nodes, the specification of an external network, and
+the SHA-256 of each part by name."""
 LONGEST_TEXT = 1 << 20
 """Most characters of the formula's text in a certificate."""
 
@@ -49,7 +66,9 @@ class Compared(Record):
     formula: str | None
     """Name of the formula's file; null if none was named."""
     model: str | None
-    """Name of the network's file; null if none was named."""
+    """Name of the network's file or folder; null if none was named."""
+    specification: str | None = None
+    """Name of the specification's file; null if none was named."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,21 +82,31 @@ class VerifyResult(Record):
     """Reason why the certificate is invalid; null if it is valid."""
     claim: str | None
     """Statement that the certificate proves."""
-    min_n: Length | None
-    """First length that the claim covers; for a program counted with padding."""
-    max_n: Length | None
+    min_n: Natural | None
+    """First length that the claim covers; for a program counted with padding, for an external network of prefixes."""
+    max_n: Natural | None
     """Last length such that the claim covers all lengths from `min_n` to it; null in a valid certificate if there is no
     end."""
-    lengths: tuple[tuple[Length | None, ...], ...] | None
-    """All lengths that the claim covers, as runs [first, last]; the last is null if the run has no end."""
+    lengths: tuple[tuple[Natural | None, ...], ...] | None
+    """All lengths that the claim covers, as runs [first, last]; the last is null if the run has no end. There are none
+    if an external network is only claimed to be wrong."""
     temperature: str | tuple[str, ...] | None
-    """Temperature of the network: an expression in i and n, or one for each length of a program."""
+    """Temperature of the network: an expression in i and n, or one for each length of a program; null for an external
+    network."""
     formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
-    """Formula of the claim, as the certificate's table of nodes; null for a program or a model."""
+    """Formula of the claim, as the certificate's table of nodes; null for any other claim."""
     compared: Compared
     """Files that the certificate was compared with."""
     digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None
     """SHA-256 of each part, in hexadecimal, by the name of the part."""
+    specification: Annotated[dict[str, Any], Embedded(SPECIFICATION)] | None = None
+    """Specification of an external network, as the certificate states it; null for any other claim."""
+    prefixes: Natural | None = None
+    """Number of prefixes after which an external network is proved to be right; null for any other claim."""
+    wrong: tuple[str, ...] | None = None
+    """Word after which the external network is certainly wrong; null if the certificate has none."""
+    shortest: bool = False
+    """True if `wrong` is a shortest such word: all shorter prefixes are proved."""
 
     @property
     def summary(self) -> str:
@@ -93,29 +122,60 @@ class VerifyResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class CertifiedTarget:
-    """The formula and the network that certificates must be about, each with its name; None if not given."""
+    """The formula, the network and the specification that certificates must be about, each with its name; None if not
+    given. The network is that of a compiled model, or an external one."""
 
     formula: tuple[FormulaFile, str] | None = None
     model: tuple[Subject, str] | None = None
+    network: tuple[External, str] | None = None
+    specification: tuple[External, str] | None = None
+    """The network with the specification as its reference."""
 
-    def compare(self, document: dict[str, Any]) -> None:
-        """Check a certificate and compare it with the formula and the network. Raises Rejected if it is not valid, or
+    @property
+    def compared(self) -> Compared:
+        """The names of the files."""
+        model = self.model or self.network
+        return Compared(*(one and one[1] for one in (self.formula, model, self.specification)))
+
+    def compare(self, document: dict[str, Any], shown: Shown | None = None) -> ExternalFacts | None:
+        """Check a certificate and compare it with the formula, the network and the specification; return what was found
+        of an external network. `shown` is called with the progress. Raises Rejected if the certificate is not valid, or
         about others."""
-        checker = accept(document)
+        checker = accept(document, shown)
+        self._require_kind(document)
+        if isinstance(checker, ExternalFacts):
+            if self.network:
+                check_weights(document, *self.network)
+            if self.specification:
+                check_specification(document, *self.specification)
+            return checker
         if isinstance(checker, ProgramChecker):
-            require(self.formula is None, "the certificate is about a program or a model, not about a formula")
             if self.model is not None:
                 check_network(document, checker.parting, *self.model)
-            return
+            return None
         check_labels(document)
         if self.formula is not None:
             check_formula(document, *self.formula)
         if self.model is not None:
             check_model(document, *self.model)
+        return None
+
+    def _require_kind(self, document: Mapping[str, Any]) -> None:
+        """Raise Rejected unless a certificate is about what was named: a formula, a compiled model, or an external
+        network."""
+        network, program = of_network(document), of_program(document)
+        what = "an external network" if network else "a program or a model" if program else "a formula"
+        for named, fits, other in (
+            (self.formula, not (network or program), "a formula"),
+            (self.network or self.specification, network, "an external network"),
+            (self.model, not network, "a compiled model"),
+        ):
+            require(named is None or fits, f"the certificate is about {what}, not about {other}")
 
 
-def verified(path: str, target: CertifiedTarget) -> VerifyResult:
-    """Return the result of checking one file. Raises InputError if the file is not a certificate."""
+def verified(path: str, target: CertifiedTarget, shown: Shown | None = None) -> VerifyResult:
+    """Return the result of checking one file. `shown` is called with the progress where that may take long. Raises
+    InputError if the file is not a certificate."""
     with naming(path, path):
         try:
             document = read(
@@ -123,23 +183,29 @@ def verified(path: str, target: CertifiedTarget) -> VerifyResult:
             )
         except Unreadable as error:
             raise InputError(f"{path}: {error}", MAKE_ONE) from None
-    reason = rejection(lambda: target.compare(document))
-    compared = Compared(target.formula and target.formula[1], target.model and target.model[1])
-    expected = ("claim", "min_n", "max_n", "lengths", "temperature", "formula", "digests")
+    found: list[ExternalFacts | None] = []
+    reason = rejection(lambda: found.append(target.compare(document, shown)))
+    expected = ("claim", "min_n", "max_n", "lengths", "temperature", "formula", "digests", "specification")
     facts: dict[str, Any] = dict.fromkeys(expected)
     if reason is None:
         # Only the text of a certificate that was found valid is shown.
         lengths = lengths_of(document)
-        given = (document if of_program(document) else document["model"])["temperature"]
+        given = (document if of_program(document) else document.get("model", {})).get("temperature")
         facts = {key: document.get(key) for key in expected} | {"lengths": tuple(map(tuple, lengths))}
-        facts |= {"min_n": lengths[0][0], "max_n": lengths[0][1]}
+        facts |= dict(zip(("min_n", "max_n"), lengths[0] if lengths else (None, None), strict=True))
         facts["temperature"] = tuple(given) if isinstance(given, list) else given
-    return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **facts)
+        if found[0] is not None:
+            wrong = found[0].wrong
+            facts |= {"prefixes": found[0].prefixes, "wrong": None if wrong is None else tuple(wrong)}
+            facts["shortest"] = found[0].shortest
+    return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=target.compared, **facts)
 
 
 def lengths_of(document: Mapping[str, Any]) -> list[list[int | None]]:
     """Return the lengths that a certificate covers, as runs `[first, last]`; the last run is `[first, null]` if it has
     no end."""
+    if document.get("max_n") == document.get("min_n", 0) - 1:
+        return []  # the certificate of a wrong word alone
     if not of_program(document):
         return [[document["min_n"], document["max_n"]]]
     start, runs = document["start"], list[list[int | None]]()
@@ -263,6 +329,31 @@ def check_network(document: Mapping[str, Any], parting: Collection[str], subject
     if subject.given_temperature:
         own = in_python(str(subject.schedule)) if isinstance(subject.schedule, Arith) else None
         require(document["temperature"] == own, f"temperature: differs from that of {name}")
+
+
+def check_weights(document: Mapping[str, Any], external: External, name: str) -> None:
+    """Raise Rejected with the first difference unless a certificate is about the numbers of an external network. How
+    words are read and what is expected is not compared, nor the names of tokens."""
+    expected = network_section(external.network, longest_of(document))
+    for key in ("tokens", "outputs", "readout"):
+        expected[key] = document["network"][key]
+    found = difference(document["network"], expected, "network")
+    require(found is None, f"{found}: differs from that of {name}")
+
+
+def check_specification(document: Mapping[str, Any], external: External, name: str) -> None:
+    """Raise Rejected with the first difference unless a certificate is about an external network with its reference:
+    its numbers, how words are read, and what is expected after them."""
+    try:
+        expected = {
+            "network": network_section(external.network, longest_of(document)),
+            "specification": specification_section(asked_of(external)),
+        }
+    except NotProved as error:
+        raise Rejected(f"the certificate is not about {name}: {error.reason}") from None
+    for key in ("specification", "network"):
+        found = difference(document[key], expected[key], key)
+        require(found is None, f"{found}: differs from that of {name}")
 
 
 def difference(found: Any, expected: Any, place: str) -> str | None:

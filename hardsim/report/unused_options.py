@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hardsim.errors import HardsimError, InputError
-from hardsim.options.table import ASKING, COMPILED, TRYING, WRITTEN, Request
+from hardsim.options.table import ASKING, COMPILED, TRYING, Request
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares
 from hardsim.targets.result import FLOAT64
@@ -121,10 +121,9 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 
 def require_file_made(request: Request, one: Input) -> None:
     """Refuse to write a proof file for an input that cannot be proved. Raises InputError naming the option."""
-    named = request.given(" ".join(WRITTEN)).replace(", ", " and ")
-    if one.is_network and named:
-        message = f"{one.name} is an external network, which cannot be proved: there is nothing to write for "
-        raise InputError(message + named, f"Leave out {named}.")
+    if one.is_network and request.smt is not None:
+        message = f"{one.name} is an external network: there are no queries of its proof for --smt"
+        raise InputError(message, "Leave out --smt. --certificate writes a proof that `hardsim verify` checks.")
 
 
 def equiv_unused(request: Request, *sides: Input) -> list[str]:

@@ -16,7 +16,15 @@ MOST_LINES = 20
 
 def reach(result: VerifyResult) -> str:
     """Return the words that a valid certificate is about, or the reason why a certificate is invalid."""
-    return result.reason or "" if result.lengths is None else f"every word of {span_of(result.lengths)}"
+    if result.lengths is None:
+        return result.reason or ""
+    if not result.specification:
+        return f"every word of {span_of(result.lengths)}"
+    parts = [f"right after every judged prefix of at most {result.max_n} symbols"] if result.lengths else []
+    if result.wrong is not None:
+        shortest = ", the shortest" if result.shortest else ""
+        parts.append(f"wrong after one of {len(result.wrong)} symbols{shortest}")
+    return "; ".join(parts)
 
 
 def print_verified_verdict(screen: Screen, result: VerifyResult) -> None:
@@ -39,6 +47,8 @@ def _lines(result: VerifyResult) -> list[str]:
     lines, compared = list[str](), result.compared
     assert result.digests is not None
     parts = ["formula", "model"]
+    if result.specification:
+        return _external_lines(result, result.digests)
     if result.formula is None:
         lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
         lines.append(printable(f"  at        temperature {_temperature(result)}"))
@@ -51,11 +61,26 @@ def _lines(result: VerifyResult) -> list[str]:
         lines += [printable(f"              {line}") for line in nodes]
     message = f"that of {compared.model}, " if compared.model is not None else ""
     lines.append(f"  model     {message}sha256 {result.digests['model']}")
-    missing = [key for key in parts if getattr(compared, key) is None]
-    if missing:
-        named = " and ".join(f"--{key}" for key in missing)
-        lines.append(f"  not compared with a file: the {' and the '.join(missing)} ({named})")
-    return lines
+    return lines + _missing({key: getattr(compared, key) for key in parts})
+
+
+def _missing(parts: Mapping[str, str | None]) -> list[str]:
+    """Return the line that names the options for parts that were not compared with a file."""
+    missing = [key for key, name in parts.items() if name is None]
+    named = " and ".join("--spec" if key == "specification" else f"--{key}" for key in missing)
+    return [f"  not compared with a file: the {' and the '.join(missing)} ({named})"] if missing else []
+
+
+def _external_lines(result: VerifyResult, digests: Mapping[str, str]) -> list[str]:
+    """Return the lines of a certificate of an external network."""
+    compared, prefixes = result.compared, result.prefixes or 0
+    lines = [f"  prefixes  {prefixes:,} judged prefixes" if prefixes < 10**12 else f"  prefixes  about {prefixes:.3g}"]
+    if result.wrong is not None:
+        lines.append(printable(f"  wrong     after {' '.join(result.wrong)}"))
+    for key, name in (("network", compared.model), ("specification", compared.specification)):
+        message = f"that of {name}, " if name is not None else ""
+        lines.append(f"  {key:9} {message}sha256 {digests[key]}")
+    return lines + _missing({"model": compared.model, "specification": compared.specification})
 
 
 def _temperature(result: VerifyResult) -> str:

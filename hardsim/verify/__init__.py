@@ -2,8 +2,8 @@
 
 A certificate holds a network, a claim about it, and hints that a prover left. `verify` proves the claim again from the
 network or returns the reason why it cannot. Certificates of formulas are checked length by length by `formulas`, and
-for every length by `every_length`; certificates of programs are checked by `programs`. These three are imported on
-first use. `docs/checker.md` is a guide to this package.
+for every length by `every_length`; certificates of programs are checked by `programs`, and those of external networks
+by `external`. These four are imported on first use. `docs/checker.md` is a guide to this package.
 
 A certificate is accepted only if all of this code ran to its end. What is wrong with a certificate raises `Rejected`.
 Any other exception is a bug of the checker: the functions here let it pass, so that no bug is taken for a bad
@@ -14,10 +14,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from hardsim.verify.arithmetic import Rejected, require
+from hardsim.verify.external.sections import (
+    EXTERNAL_CERTIFICATE,
+    EXTERNAL_SECTIONS,
+    EXTERNAL_VERSION,
+)
 from hardsim.verify.program_sections import (
     PROGRAM_CERTIFICATE,
     PROGRAM_CLAIM,
@@ -32,16 +39,23 @@ from hardsim.verify.sections import (
     FORMAT,
     SCHEMA_VERSION,
     SECTIONS,
+    Shape,
     printable,
 )
 
 if TYPE_CHECKING:
+    from hardsim.verify.external.check import ExternalFacts
     from hardsim.verify.formulas import FormulaChecker
     from hardsim.verify.programs import ProgramChecker
 
-VERSIONS = f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs"
+VERSIONS = (
+    f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs, {EXTERNAL_VERSION} "
+    "for external networks"
+)
 """The values of schema_version that are read, for messages."""
-LARGEST_FILE = 16 * 2**20
+Shown = Callable[[int, int], None]
+"""A function that is called with the steps that are done, and their number."""
+LARGEST_FILE = 20 * 2**20
 """The most bytes of a certificate."""
 MAKE_ONE = "Make a certificate with: hardsim prove FILE --certificate NAME.cert.json"
 """Advice for a file that is not a certificate, or is one of an old version."""
@@ -55,7 +69,9 @@ def read(data: bytes) -> dict[str, Any]:
     """Return the certificate in the bytes of a file. Its sections are not looked at yet. Raises Unreadable if the bytes
     are not JSON, a key occurs twice, or it is not a certificate of a known version."""
     try:
-        document = json.loads(data, object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_number)
+        document = json.loads(
+            data, object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_no_number
+        )
     except UnicodeDecodeError as error:
         raise Unreadable(f"not valid JSON: not {error.encoding.upper()} at byte {error.start}") from None
     except RecursionError:
@@ -66,7 +82,7 @@ def read(data: bytes) -> dict[str, Any]:
         raise Unreadable("not a certificate of hardsim")
     version = document.get("schema_version")
     # `type`, not isinstance: true and 3.0 are not versions, although Python takes them for integers.
-    if type(version) is not int or version not in (SCHEMA_VERSION, *PROGRAM_VERSIONS):
+    if type(version) is not int or version not in (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION):
         raise Unreadable(f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
     return document
 
@@ -78,6 +94,13 @@ def _shown(version: Any) -> str:
 
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is not a number of JSON")
+
+
+def _float(text: str) -> float:
+    found = float(text)
+    if not isfinite(found):
+        raise ValueError(f"a number of {len(text)} characters that is too large")
+    return found
 
 
 def _integer(text: str) -> int:
@@ -95,15 +118,38 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def of_program(document: Mapping[str, Any]) -> bool:
-    """Return True for a certificate of a program or a model, False for one of a formula."""
+    """Return True for a certificate of a program or a model."""
     return "facts" in document
+
+
+def of_network(document: Mapping[str, Any]) -> bool:
+    """Return True for a certificate of an external network."""
+    return "network" in document
 
 
 def digests(document: dict[str, Any]) -> dict[str, str]:
     """Return the SHA-256 digest of each section, as JSON in ASCII without white space and with sorted keys."""
-    sections = PROGRAM_SECTIONS if of_program(document) else SECTIONS
-    texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in sections}
+    texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in _kind(document).sections}
     return {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of certificates: the versions that are read, the shape of the whole, and the sections that have
+    digests."""
+
+    versions: tuple[int, ...]
+    form: Shape
+    sections: tuple[str, ...]
+
+
+_FORMULA = _Kind((SCHEMA_VERSION,), CERTIFICATE, SECTIONS)
+_PROGRAM = _Kind(PROGRAM_VERSIONS, PROGRAM_CERTIFICATE, PROGRAM_SECTIONS)
+_NETWORK = _Kind((EXTERNAL_VERSION,), EXTERNAL_CERTIFICATE, EXTERNAL_SECTIONS)
+
+
+def _kind(document: Mapping[str, Any]) -> _Kind:
+    return _PROGRAM if of_program(document) else _NETWORK if of_network(document) else _FORMULA
 
 
 def verify(document: dict[str, Any]) -> str | None:
@@ -126,20 +172,23 @@ def rejection(check: Callable[[], object]) -> str | None:
     return None
 
 
-def accept(document: dict[str, Any]) -> FormulaChecker | ProgramChecker:
-    """Return the checker that proved the claim of a certificate, with what it found. Raises Rejected if the certificate
-    does not prove its claim."""
+def accept(document: dict[str, Any], shown: Shown | None = None) -> FormulaChecker | ProgramChecker | ExternalFacts:
+    """Return the checker that proved the claim of a certificate, with what it found. `shown` is called with the
+    progress where that may take long. Raises Rejected if the certificate does not prove its claim."""
     require(type(document) is dict, "the certificate: this should be an object")
-    programs, version = of_program(document), document.get("schema_version")
-    known = PROGRAM_VERSIONS if programs else (SCHEMA_VERSION,)
-    fine = type(version) is int and version in known
+    kind, version = _kind(document), document.get("schema_version")
+    fine = type(version) is int and version in kind.versions
     require(fine, f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
-    now = as_written_now(document) if programs else document
+    now = as_written_now(document) if of_program(document) else document
     # From here on each value has the type that is expected of it, and nothing is nested deeper than a certificate is.
-    (PROGRAM_CERTIFICATE if programs else CERTIFICATE)(now, "")
+    kind.form(now, "")
     for key, digest in digests(document).items():
         require(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
-    if programs:
+    if of_network(document):
+        from hardsim.verify.external.check import check_external
+
+        return check_external(document, shown)
+    if of_program(document):
         require(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker
 

@@ -13,11 +13,11 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, of_program, read, verify
+from hardsim.verify import LARGEST_FILE, MAKE_ONE, Unreadable, of_network, of_program, read, verify
 from hardsim.verify.sections import printable
 
 VALID, INVALID, UNREADABLE, BUG = 0, 1, 2, 4
-SHOWN = ("formula", "model")
+SHOWN = ("formula", "model", "network", "specification")
 """Sections whose digests are printed, to compare them with other files."""
 USAGE = "usage: python -m hardsim.verify FILE..."
 
@@ -59,7 +59,11 @@ def check(name: str) -> int:
 
 def lines(document: dict[str, Any]) -> list[str]:
     """Return the lines that say what a valid certificate claims, and of which network."""
-    claimed = ("lengths", "start", "temperature") if of_program(document) else ("min_n", "max_n", "formula")
+    claimed: tuple[str, ...] = ("min_n", "max_n", "formula")
+    if of_program(document):
+        claimed = ("lengths", "start", "temperature")
+    elif of_network(document):
+        claimed = ("min_n", "max_n", "wrong", "specification")
     digests = [f"sha256 of {key}: {digest}" for key, digest in document["digests"].items() if key in SHOWN]
     return [f"claim: {document['claim']}", *(f"{key}: {json.dumps(document[key])}" for key in claimed), *digests]
 

@@ -43,7 +43,7 @@ def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> No
     hardsim("verify", since).refused("not valid JSON", "hardsim prove FILE --certificate")
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
-    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 5}', '{"a": 1, "a": 2}', "[" * 10**5):
+    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 6}', '{"a": 1, "a": 2}', "[" * 10**5):
         wrong.write_text(text, encoding="utf-8")
         assert hardsim("verify", wrong).says("error").code == 2, text[:20]
     for data, message in (
@@ -116,7 +116,7 @@ def test_a_certificate_is_compared_with_files(hardsim: Any, since: Path, proved:
     alone = hardsim("verify", proved)
     alone.prints("not compared with a file: the formula and the model (--formula and --model)", "4: 1 S 2")
     result = hardsim("verify", proved, "--formula", since, "--model", model, "--json", "-").exits(0).result
-    assert result["compared"] == {"formula": str(since), "model": str(model)}
+    assert result["compared"] == {"formula": str(since), "model": str(model), "specification": None}
     assert "not compared" not in hardsim("verify", proved, "--formula", since, "--model", model).out
     assert "the model (--model)" in hardsim("verify", proved, "--formula", since).out
     wrong = hardsim("verify", proved, "--model", other)

@@ -124,7 +124,7 @@ def prove_external(
         raise NotProved(reason)
     require_one_layer(network, DEEPEST)
     with np.errstate(all="ignore"):
-        return _Proof(network, demands_of(oracle, network, most), limits or WorkLimits(), report).run()
+        return ClassProver(network, demands_of(oracle, network, most), limits or WorkLimits(), report).run()
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class BoxCells:
         return BoxCells(np.tile(self.of, 2), np.concatenate([low, high]), np.concatenate([radii, radii]))
 
 
-class _Proof:
+class ClassProver:
     """A proof in progress."""
 
     def __init__(
@@ -282,7 +282,7 @@ class _Proof:
         for number in range(1, self.limits.rounds + 1):
             if 2 * len(cells.of) > self.limits.cells or not cells.radii.shape[1]:
                 break
-            cells = self._opened_cells(cells.halves(self._axes(cells)), True)
+            cells = self._opened_cells(cells.halves(self.axes(cells)), True)
             if not len(cells.of):
                 return
             if number % 2 == 0:
@@ -293,7 +293,7 @@ class _Proof:
         if not self._known(cells):
             self.open += np.unique(cells.of).tolist()
 
-    def _axes(self, cells: BoxCells) -> Integers:
+    def axes(self, cells: BoxCells) -> Integers:
         """Return the coordinate along which each cell is divided: of the widest ones that whose half has the least
         remainder in the least row."""
         order = np.argsort(-cells.radii, axis=1)[:, :TRIED]
