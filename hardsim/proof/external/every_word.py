@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import inf, nextafter
 from typing import Any
 
@@ -119,29 +119,23 @@ class _Run:
 
     # ---- the choice of lengths ----
 
-    def _work(self, n: int) -> float:
-        """Return the work on one prefix of n symbols."""
-        network, tokens = self.network, len(self.before) + n
-        columns = sum(layer.attention.width for layer in self.floats.layers if layer.attention is not None)
-        extra = 1 + len(self.after)
-        here = OF_TOKEN * (1 + len(network.layers)) + OF_PARAMETER * network.parameters
-        return (here + OF_KEY * columns * (tokens + extra)) * extra
+    def _work(self) -> list[float]:
+        """Return the work on all prefixes of each length."""
+        extra, around = 1 + len(self.after), len(self.before) + len(self.after)
+        base = work_on(self.network, 0)
+        step = work_on(self.network, 1) - base
+        return [count * extra * (base + step * (around + n)) for n, count in enumerate(self.counts)]
 
     def _affordable(self, most: int | None) -> int:
         """Return the greatest length up to which all prefixes are run; -1 if not even the empty one is."""
-        total = 0.0
-        for n, count in enumerate(self.counts):
-            total += count * self._work(n)
-            if count > most if most is not None else total > WORK:
-                return n - 1
-        return len(self.counts) - 1
+        fits = [one <= WORK for one in accumulate(self._work())]
+        if most is not None:
+            fits = [count <= most for count in self.counts]
+        return [*fits, False].index(False) - 1
 
     def _stages(self) -> list[tuple[int, int]]:
         """Return the lengths of each stage: the first, and the one after the last."""
-        ends, total, before = [self.last + 1], 0.0, [0.0]
-        for n in range(self.last + 1):
-            total += self.counts[n] * self._work(n)
-            before.append(total)
+        ends, before = [self.last + 1], list(accumulate(self._work(), initial=0.0))
         while ends[-1] > 1:
             limit = before[ends[-1]] / STAGE
             below = max((n for n in range(ends[-1]) if before[n] <= limit), default=0)
@@ -310,7 +304,12 @@ class _Run:
         wrong = None if wrong_length is None else facts[wrong_length].wrong
         opened = () if open_length is None or proved != open_length - 1 else self._opened(open_length)
         covered = sum(self.demands.words()[: proved + 1])
-        return ExternalProof(self.demands.longest, proved, covered, wrong, opened, margins, 0, 0)
+        greatest, reason = self.demands.longest, None
+        if proved == self.last < greatest:
+            count = self.counts[proved + 1]
+            shown = f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
+            reason = f"there are {shown} prefixes of {proved + 1:,} symbols, too many to run"
+        return ExternalProof(greatest, proved, covered, wrong, opened, margins, 0, 0, True, reason)
 
     def _opened(self, n: int) -> tuple[OpenClass, ...]:
         """Return the prefixes of one length that are left open, by their last symbols."""
@@ -373,6 +372,12 @@ class MarginRule:
         if all(any(under[a] < over[b] or (b < 0 and under[a] <= over[b]) for a, b in c) for c in self.required.choices):
             return False
         return None
+
+
+def work_on(network: Network, tokens: int) -> float:
+    """Return the work on one token that sees this number of tokens, in units of about a nanosecond."""
+    columns = sum(int(head.w_k.shape[1] + head.w_v.shape[1]) for head in network.heads)
+    return OF_TOKEN * (1 + len(network.layers)) + OF_PARAMETER * network.parameters + OF_KEY * columns * tokens
 
 
 def live_prefixes(demands: PrefixDemands) -> list[int]:
