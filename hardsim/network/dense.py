@@ -277,15 +277,22 @@ class Network:
 
     def read(self, word: Sequence[str]) -> list[int]:
         """Return the token ids of a word, with the readout's tokens before and after it."""
-        if self.longest is not None and len(word) > self.longest:
-            most = max(self.longest, 0)
+        longest = self.longest
+        if longest is not None and len(word) > longest:
+            most = max(longest, 0)
             message = (
                 f"the table of positions of this network is full: words have at most {most} symbols, not {len(word)}"
             )
             hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
             raise OutOfRange(message, hint)
-        named = (*self.readout.before, *word, *self.readout.after)
-        return [self.ids[str(token)] for token in named]
+        before, after = self._around
+        return [*before, *map(self.ids.__getitem__, map(str, word)), *after]
+
+    @cached_property
+    def _around(self) -> tuple[list[int], list[int]]:
+        """The token ids before and after every word."""
+        before, after = ([self.ids[str(token)] for token in part] for part in (self.readout.before, self.readout.after))
+        return before, after
 
     def encoding(self, n: int) -> Dense | None:
         """Return the position encoding of a word of n symbols, shape (tokens read, d); None if there is none. Without

@@ -23,7 +23,7 @@ from hardsim.network.numbers import Mask
 from hardsim.run.dense_float import DenseFloat, Enclosure, Entered, KeyExtremes, Look, Vectors
 from hardsim.run.enclosure import Booleans, Floats, Integers
 
-GATHERED = 2**18
+GATHERED = 2**19
 """The count of numbers in an array of keys and values that are gathered for a batch of prefixes."""
 MOST_TOGETHER = 1024
 """The greatest number of prefixes in a batch."""

@@ -315,7 +315,7 @@ class Rule:
 
 def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
     """Return True if the expected answer is a list by position: a list, a tuple, or an array with an axis."""
-    return isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.ndim > 0)
+    return isinstance(raw, (list, tuple)) or (isinstance(raw, np.ndarray) and raw.ndim > 0)
 
 
 def ended(raw: Any) -> Any:
@@ -326,7 +326,7 @@ def ended(raw: Any) -> Any:
 
 def unjudged(raw: Any) -> bool:
     """Return True if a word has no expected answer: None, or a list by position of nothing but None."""
-    return raw is None or (by_position(raw) and len(raw) > 0 and all(one is None for one in raw))
+    return raw is None or (by_position(raw) and len(raw) > 0 and raw[-1] is None and all(one is None for one in raw))
 
 
 def require_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:

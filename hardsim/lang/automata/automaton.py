@@ -29,6 +29,8 @@ MAX_STATES = 10_000
 """Greatest number of states of an automaton, including intermediate ones."""
 MAX_PAIRS = 1_000_000
 """Greatest number of pairs of states that a comparison of two automata visits."""
+LISTED = 100
+"""Greatest number of symbols after a state that are kept as a list."""
 
 
 class TooManyStates(Exception):
@@ -44,6 +46,7 @@ class Automaton:
         # `_alive[n]`: the states from which a word of n symbols is accepted, extended on demand
         self._alive = [accepting]
         self._known: dict[tuple[int, int], list[int]] = {}
+        self._symbols: dict[tuple[int, int], tuple[tuple[str, int], ...]] = {}
 
     def __reduce__(self) -> tuple[type[Automaton], tuple[Partition, Moves, frozenset[int]]]:
         return Automaton, (self.letters, self.moves, self.accepting)
@@ -101,8 +104,14 @@ class Automaton:
         return found
 
     def _following(self, state: int, n: int) -> Iterator[tuple[str, int]]:
-        """Yield the symbols of the letters that `_living` returns, each with its letter."""
-        return self.letters.symbols(frozenset(self._living(state, n)))
+        """Return the symbols of the letters that `_living` returns, each with its letter. They are kept if they are no
+        more than LISTED."""
+        if (found := self._symbols.get((state, n))) is None:
+            letters = frozenset(self._living(state, n))
+            if sum(self.letters.sizes[letter] for letter in letters) > LISTED:
+                return self.letters.symbols(letters)
+            found = self._symbols[state, n] = tuple(self.letters.symbols(letters))
+        return iter(found)
 
     def samples(self, n: int, count: int, rng: Random) -> list[Word]:
         """Return distinct words of length n in the language, at most `count`: those found by at most 2 * count
