@@ -13,7 +13,7 @@ upper end of what should not; where neither this nor its opposite is certain, ba
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import inf, nextafter
@@ -39,6 +39,10 @@ OF_KEY, OF_PARAMETER, OF_TOKEN = 2.5, 0.5, 2_000.0
 """The work for a number of a key or value that a prefix sees, for a parameter, and for a token."""
 STAGE = 8
 """The work up to the end of a stage, as a multiple of that up to its start."""
+FEWER = 48
+"""Greatest length of the prefixes that are run if the machine of a specification has too many states for longer
+ones."""
+TOO_MANY = "the machine of the specification has too many states"
 MOST_ALONE = 64
 """Greatest number of prefixes of one length that ball arithmetic decides."""
 
@@ -67,7 +71,23 @@ def prove_by_words(
         raise NotProved(reason)
     if not shares_prefixes(network, network.readout.at == "last"):
         raise NotProved("the network is not causal, so its answers within a word depend on what follows")
-    return _Run(network, demands_of(oracle, network, greatest), most, report or (lambda done, total: None)).run()
+    run = _Run(network, short_demands(oracle, network, greatest), most, report or (lambda done, total: None))
+    found = run.run()
+    if found.longest == greatest:
+        return found
+    cut = None if found.wrong or found.opened else found.reason or f"{TOO_MANY} beyond {found.longest:,} symbols"
+    return replace(found, longest=greatest, reason=cut)
+
+
+def short_demands(oracle: Any, network: Network, longest: int) -> PrefixDemands:
+    """Return what an oracle requires after every prefix of at most `longest` symbols, or of at most FEWER if the
+    machine for these has too many states. Raises NotProved as `demands_of` does."""
+    try:
+        return demands_of(oracle, network, longest)
+    except NotProved:
+        if longest <= FEWER:
+            raise
+        return demands_of(oracle, network, FEWER)
 
 
 @dataclass(slots=True)

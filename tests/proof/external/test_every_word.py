@@ -254,6 +254,20 @@ def test_progress_is_reported() -> None:
     assert seen[-1] == (63, 63)
 
 
+def test_a_machine_with_too_many_states_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The difference of two counts has 2 n + 1 values up to length n: 25 for 12 symbols, and 9 for 4."""
+    network = network_of(5, 1, "before after", layers=2)
+    oracle = oracle_of(network, "assume: !(#[t0] = #[t1])\noutput t0: #[t0] > #[t1] | #[t1] > #[t0]")
+    network = levelled(network, oracle, 5.0)
+    monkeypatch.setattr("hardsim.proof.external.demands.MOST_STATES", 20)
+    with pytest.raises(NotProved, match="over 20 states"):
+        prove_by_words(network, oracle, 12)
+    monkeypatch.setattr(every_word, "FEWER", 4)
+    proof = prove_by_words(network, oracle, 12)
+    assert (proof.proved, proof.longest, proof.prefixes) == (4, 12, 2 + 2 + 8 + 10)
+    assert proof.reason == "the machine of the specification has too many states beyond 4 symbols"
+
+
 # ---- what is refused ----
 
 
