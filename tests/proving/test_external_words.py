@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.proof.external.prove import ExternalProof, OpenClass, WrongPrefix
-from hardsim.proof.shared.result import NotProved
 from hardsim.proving import external_words
-from hardsim.proving.external_words import joined, prove_by_running, run_every_word
+from hardsim.proving.external_words import affordable_length, run_every_word
 from hardsim.targets.external import External, judging
 from hardsim.targets.inputs.network import of_network
 from tests.support.external import falling, mean_of_a
@@ -35,9 +33,9 @@ def half_are_a(word: tuple[Any, ...]) -> bool:
 @pytest.mark.parametrize("mask", [Mask.FUTURE, Mask.NONE])
 def test_a_function_is_proved_by_running_every_word(mask: Mask) -> None:
     """The least distance of a share of n symbols from 1/2 - 1/1000 is 1/1000 for even n, else 1/(2n) - 1/1000."""
-    proof = prove_by_running(subject_of(mean_of_a(ABOVE, rows=9, mask=mask), half_are_a), None, None)
+    proof = run_every_word(subject_of(mean_of_a(ABOVE, rows=9, mask=mask), half_are_a), 9)
     assert (proof.proved, proof.longest, proof.prefixes) == (9, 9, sum(2**n for n in range(1, 10)))
-    assert (proof.wrong, proof.opened, proof.by_words, proof.reason) == (None, (), True, None)
+    assert (proof.wrong, proof.opened, proof.reason) == (None, (), None)
     for n in range(1, 10):
         least = Fraction(1, 1000) if n % 2 == 0 else Fraction(1, 2 * n) - Fraction(1, 1000)
         margins = proof.margins[n]
@@ -48,7 +46,7 @@ def test_a_function_is_proved_by_running_every_word(mask: Mask) -> None:
 def test_the_shortest_wrong_word_has_the_least_margin() -> None:
     """Of four symbols without an a the share is 0, further from what is expected than with one a."""
     subject = subject_of(mean_of_a(ABOVE, rows=9), lambda word: half_are_a(word) or len(word) > 3)
-    proof = run_every_word(subject, None)
+    proof = run_every_word(subject, 9)
     assert proof.wrong is not None
     assert (proof.wrong.word, proof.proved, proof.shortest) == (("b",) * 4, 3, True)
     assert -0.5 <= proof.wrong.margin < -0.498
@@ -57,7 +55,7 @@ def test_the_shortest_wrong_word_has_the_least_margin() -> None:
 
 def test_a_network_that_is_read_at_the_first_symbol() -> None:
     network = mean_of_a(ABOVE, rows=6, mask=Mask.NONE, readout=Readout(at="first"))
-    assert prove_by_running(subject_of(network, half_are_a), None, None).proved == 6
+    assert run_every_word(subject_of(network, half_are_a), 6).proved == 6
 
 
 def test_words_without_an_expected_answer_are_not_counted() -> None:
@@ -70,18 +68,20 @@ def test_a_tie_stays_open() -> None:
     """Two outputs that are equal decide no argmax."""
     network = replace(mean_of_a(rows=5, outputs=("no", "yes")), readout=Readout(decide="argmax"))
     network = replace(network, unembedding=np.zeros((2, 2)), unembedding_bias=np.zeros(2))
-    proof = run_every_word(subject_of(network, lambda word: "yes"), None)
+    proof = run_every_word(subject_of(network, lambda word: "yes"), 5)
     assert (proof.proved, proof.wrong) == (0, None)
     assert [one.length for one in proof.opened] == [1]
 
 
-def test_the_number_of_words_bounds_the_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_words_and_the_work_bound_the_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are 2^n words of n symbols; 16,384 of 14 symbols are below the limit of 20,000."""
     subject = subject_of(mean_of_a(ABOVE, rows=400), half_are_a)
-    proof = run_every_word(subject, None, most=16)
-    assert (proof.proved, proof.longest, proof.wrong) == (4, 400, None)
-    assert proof.reason == "there are 32 words of 5 symbols, too many to run"
+    assert affordable_length(subject, 400) == 14
+    assert affordable_length(subject, 9) == 9
+    monkeypatch.setattr(external_words, "EVERY", 16)
+    assert affordable_length(subject, 400) == 4
     monkeypatch.setattr(external_words, "WORK", 1.0)
-    assert run_every_word(subject, None).reason == "there are 2 words of 1 symbols, too many to run"
+    assert affordable_length(subject, 400) == 0
 
 
 def test_a_reference_that_fails_is_an_error() -> None:
@@ -91,19 +91,13 @@ def test_a_reference_that_fails_is_an_error() -> None:
         return half_are_a(word)
 
     with pytest.raises(InputError, match="no answer"):
-        run_every_word(subject_of(mean_of_a(ABOVE, rows=5), failing), None)
+        run_every_word(subject_of(mean_of_a(ABOVE, rows=5), failing), 5)
     assert run_every_word(subject_of(mean_of_a(ABOVE, rows=5), failing), 2).proved == 2
-
-
-def test_words_without_a_greatest_length() -> None:
-    with pytest.raises(NotProved, match="no greatest length"):
-        run_every_word(subject_of(mean_of_a(ABOVE), half_are_a), None)
-    assert run_every_word(subject_of(mean_of_a(ABOVE), half_are_a), 5).proved == 5
 
 
 def test_progress_is_told_by_length() -> None:
     seen: list[tuple[int, int]] = []
-    run_every_word(subject_of(mean_of_a(ABOVE, rows=4), half_are_a), None, report=lambda *pair: seen.append(pair))
+    run_every_word(subject_of(mean_of_a(ABOVE, rows=4), half_are_a), 4, report=lambda *pair: seen.append(pair))
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
@@ -111,38 +105,6 @@ def test_a_number_that_falls_with_the_length_is_wrong_at_a_known_length() -> Non
     """On b alone the output 0.45 - 0.1 n is above 0 to the length 4."""
     network = falling(Fraction(45, 100), Fraction(1, 10), 12)
     subject = subject_of(network, lambda word: True)
-    proof = prove_by_running(subject, None, None)
+    proof = run_every_word(subject, 12)
     assert proof.wrong is not None
     assert (proof.proved, proof.wrong.word) == (4, ("b",) * 5)
-
-
-# ---- two proofs of the same words ----
-
-
-def proved_to(n: int, **more: Any) -> ExternalProof:
-    """Return a proof of all words to length n of 40."""
-    return replace(ExternalProof(40, n, 2**n, None, (), {}, 0, 0), **more)
-
-
-OPEN = OpenClass(8, None, -1.0, 1.0)
-
-
-def test_running_every_word_closes_open_classes() -> None:
-    found = joined(proved_to(7, opened=(OPEN,)), proved_to(12, by_words=True, reason="too many"))
-    assert (found.proved, found.opened, found.reason, found.by_words) == (12, (), "too many", True)
-
-
-def test_the_longer_proof_is_kept() -> None:
-    known = proved_to(20, opened=(replace(OPEN, length=21),))
-    assert joined(known, proved_to(12, by_words=True)) == known
-
-
-def test_a_wrong_word_is_kept_and_shown_to_be_the_shortest() -> None:
-    known = proved_to(7, wrong=WrongPrefix(("a",) * 10, -1.0), opened=(OPEN,))
-    shorter = proved_to(8, by_words=True, wrong=WrongPrefix(("b",) * 9, -2.0))
-    assert not known.shortest
-    assert joined(known, shorter) == shorter
-    further = joined(known, proved_to(9, by_words=True))
-    assert further.shortest
-    assert further.wrong == known.wrong
-    assert further.opened == ()

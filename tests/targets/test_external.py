@@ -283,12 +283,27 @@ def test_prove_covers_every_word() -> None:
     assert wrong.mismatch.word in {("a", "b"), ("b", "a")}
 
 
+@pytest.mark.parametrize("mask", [Mask.FUTURE, Mask.NONE])
+def test_a_function_is_proved_by_running_every_word(mask: Mask) -> None:
+    model = model_of(mean_of_a(ABOVE, rows=8, mask=mask))
+    found = model.prove(against=half_are_a)
+    assert isinstance(found, hardsim.NetworkProof)
+    assert (found.verdict, found.prefix_proof.proved_by) == (Verdict.PROVED, "every word alone")
+    words = "right on all 510 judged words of at most 8 symbols, by running every word"
+    assert found.prefix_proof.summary == words
+    wrong = model.prove(against=lambda word: half_are_a(word) or len(word) > 3)
+    assert isinstance(wrong, hardsim.NetworkProof)
+    assert (wrong.verdict, wrong.prefix_proof.wrong) == (Verdict.REFUTED, ("b",) * 4)
+    assert wrong.prefix_proof.summary.endswith("wrong on a word of 4 symbols, the shortest")
+
+
 def test_without_a_proof_the_words_are_tried() -> None:
+    """There are 2^15 words of 15 symbols, more than are all run for a proof."""
     model = model_of(mean_of_a(ABOVE))
     with pytest.warns(hardsim.Remark, match="no proof: .* so its words are tried"):
-        found = model.prove(against=lambda word: 2 * word.count("a") >= len(word), max_n=5)
+        found = model.prove(against=half_are_a, max_n=15)
     assert isinstance(found, hardsim.CheckResult)
-    assert (found.verdict, found.words) == (Verdict.CERTIFIED, 62)
+    assert found.verdict is Verdict.CERTIFIED
 
 
 def test_a_proof_that_is_interrupted_is_partial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -329,7 +329,7 @@ class _Run:
             count = self.counts[proved + 1]
             shown = f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
             reason = f"there are {shown} prefixes of {proved + 1:,} symbols, too many to run"
-        return ExternalProof(greatest, proved, covered, wrong, opened, margins, 0, 0, True, reason)
+        return ExternalProof(greatest, proved, covered, wrong, opened, margins, 0, 0, reason)
 
     def _opened(self, n: int) -> tuple[OpenClass, ...]:
         """Return the prefixes of one length that are left open, by their last symbols."""

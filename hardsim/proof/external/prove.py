@@ -97,8 +97,6 @@ class ExternalProof:
     margins: dict[int, LengthMargins] = field(compare=False)
     classes: int
     cells: int
-    by_words: bool = False
-    """True if every prefix was run."""
     reason: str | None = None
     """Reason why the proof ends before the lengths that were asked for, where nothing is wrong and no class is open."""
 
