@@ -44,7 +44,7 @@ def test_a_function_is_proved_by_running_every_word(mask: Mask) -> None:
 
 
 def test_the_shortest_wrong_word_has_the_least_margin() -> None:
-    """Of four symbols without an a the share is 0, further from what is expected than with one a."""
+    """On four symbols without an a the share is 0, further from what is expected than with one a."""
     subject = subject_of(mean_of_a(ABOVE, rows=9), lambda word: half_are_a(word) or len(word) > 3)
     proof = run_every_word(subject, 9)
     assert proof.wrong is not None
