@@ -288,13 +288,12 @@ def test_a_function_is_proved_by_running_every_word(mask: Mask) -> None:
     model = model_of(mean_of_a(ABOVE, rows=8, mask=mask))
     found = model.prove(against=half_are_a)
     assert isinstance(found, hardsim.NetworkProof)
-    assert (found.verdict, found.prefix_proof.proved_by) == (Verdict.PROVED, "every word alone")
-    words = "right on all 510 judged words of at most 8 symbols, by running every word"
-    assert found.prefix_proof.summary == words
+    assert (found.verdict, found.prefix_proof.proved_by) == (Verdict.PROVED, "every word")
+    assert found.prefix_proof.prefixes == 510
     wrong = model.prove(against=lambda word: half_are_a(word) or len(word) > 3)
     assert isinstance(wrong, hardsim.NetworkProof)
     assert (wrong.verdict, wrong.prefix_proof.wrong) == (Verdict.REFUTED, ("b",) * 4)
-    assert wrong.prefix_proof.summary.endswith("wrong on a word of 4 symbols, the shortest")
+    assert wrong.prefix_proof.shortest
 
 
 def test_without_a_proof_the_words_are_tried() -> None:
