@@ -77,7 +77,7 @@ relu: exact; where x <= -r, exactly 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -701,17 +701,28 @@ class FloatAttention:
         at = (slice(None), slice(None) if places is None else places)
         visible_keys = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
         entered = self.enter(y) if self.heads else None
-        return self.added(y.at(at), entered, at, visible_keys)
+
+        def mean(part: FloatHead, q: Floats) -> Floats:
+            assert entered is not None
+            found = np.empty((*q.shape[:2], part.value.stop - part.value.start))
+            for look in visible_keys[part.head.mask]:
+                keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
+                weights = exponentials(q[:, look.rows] @ keys, look.hidden)
+                total = weights @ entered.columns[:, look.keys, part.value_one]
+                np.divide(total[:, :, :-1], total[:, :, -1:], out=found[:, look.rows])
+            return found
+
+        return self.added(y.at(at), entered, at, m, mean)
 
     def added(
-        self, here: Vectors, entered: Entered | None, at: Any, visible_keys: Mapping[Mask, Sequence[Look]]
+        self, here: Vectors, entered: Entered | None, at: Any, m: int, mean: Callable[[FloatHead, Floats], Floats]
     ) -> Vectors:
         """Return the vectors that the heads add at some positions (`at`, an index of words and positions of
-        `entered.read`), with the keys that the queries of each mask see. `here` are the vectors there; `entered` is
-        None if there are no heads."""
+        `entered.read`). `here` are the vectors there; `entered` is None if there are no heads. Queries see at most `m`
+        keys, and `mean` returns the attended values of a head from its scaled queries: sums of products with the
+        weights, added up in any order and divided by the sum of the weights."""
         words, rows, d = here.mid.shape
-        width = len(self.out.weight)
-        attended = np.empty((words, rows, width))
+        attended = np.empty((words, rows, len(self.out.weight)))
         factors = np.empty((words, rows, len(self.heads)))
         errors = np.zeros((words, rows, 1))
         most = np.zeros((words, 1))
@@ -720,16 +731,12 @@ class FloatAttention:
         start = 0
         for number, part in enumerate(self.heads):
             assert entered is not None
-            extremes, m = entered.extremes, entered.columns.shape[1]
+            extremes = entered.extremes
             q = self.queries(entered, part, at)
             factors[:, :, number] = mean_factor(self.slip(part, q, entered, at))
             values = slice(start, start + part.value.stop - part.value.start)
             start = values.stop
-            for look in visible_keys[part.head.mask]:
-                keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
-                weights = exponentials(q[:, look.rows] @ keys, look.hidden)
-                total = weights @ entered.columns[:, look.keys, part.value_one]
-                np.divide(total[:, :, :-1], total[:, :, -1:], out=attended[:, look.rows, values])
+            attended[:, :, values] = mean(part, q)
             size = extremes.largest[:, [2 * part.number + 1]]
             spread = 2 * size
             if entered.loose is not None:

@@ -20,11 +20,15 @@ import numpy as np
 
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
-from hardsim.run.dense_float import DenseFloat, Enclosure, Entered, KeyExtremes, Look, Vectors
+from hardsim.run.dense_float import DenseFloat, Enclosure, Entered, FloatHead, KeyExtremes, Vectors, exponentials
 from hardsim.run.enclosure import Booleans, Floats, Integers
 
+BLOCK = 8
+"""The number of tokens whose keys and values are kept side by side."""
+CACHED = 2**16
+"""The count of numbers of keys and values that are gathered at once, so that they stay in the cache."""
 GATHERED = 2**19
-"""The count of numbers in an array of keys and values that are gathered for a batch of prefixes."""
+"""The count of numbers in an array of a batch of prefixes."""
 MOST_TOGETHER = 1024
 """The greatest number of prefixes in a batch."""
 KEPT_NUMBERS = 2**24
@@ -39,11 +43,13 @@ EVERY = slice(None), slice(None)
 class Prefixes:
     """Prefixes of m tokens each, in a tree that is being run.
 
-    `rows` are the places of the keys and values of their tokens in the store, (prefixes, m). `entering` is the residual
-    stream at their last tokens as it enters the last layer, `entered` what the heads of that layer read there (None if
-    it has no heads), and `extremes` are bounds over all their tokens, by layer.
+    `blocks` and `rows` are the places of the keys and values of their tokens in the store: those of each BLOCK tokens
+    together, (prefixes, m // BLOCK), and those of the tokens that are left, one by one, (prefixes, m % BLOCK).
+    `entering` is the residual stream at their last tokens as it enters the last layer, `entered` what the heads of that
+    layer read there (None if it has no heads), and `extremes` are bounds over all their tokens, by layer.
     """
 
+    blocks: Integers
     rows: Integers
     entering: Vectors | None = None
     entered: Entered | None = None
@@ -55,7 +61,59 @@ class Prefixes:
     @property
     def tokens(self) -> int:
         """The number of tokens of each prefix, m."""
-        return int(self.rows.shape[1])
+        return int(BLOCK * self.blocks.shape[1] + self.rows.shape[1])
+
+
+class KeyStore:
+    """The keys and values of one head for all prefixes of a tree, as a stack: those of single tokens, and those of
+    BLOCK tokens of a prefix side by side, which are copied faster."""
+
+    def __init__(self, part: FloatHead) -> None:
+        self.part = part
+        self.keys = part.key.stop - part.key.start
+        self.width = part.value_one.stop - part.key.start
+        self.single: Floats = np.empty((0, self.width))
+        self.block: Floats = np.empty((0, BLOCK * self.width))
+
+    def add(self, start: int, columns: Floats) -> None:
+        """Keep the columns of a layer at new tokens, from a height of the stack on."""
+        self.single = grown(self.single, start, start + len(columns))
+        self.single[start : start + len(columns)] = columns[:, self.part.key.start : self.part.value_one.stop]
+
+    def join(self, start: int, rows: Integers) -> None:
+        """Keep BLOCK tokens of each of some prefixes together, from a height of the stack of blocks on."""
+        self.block = grown(self.block, start, start + len(rows))
+        self.block[start : start + len(rows)] = self.single[rows].reshape(len(rows), -1)
+
+    def mean(self, q: Floats, blocks: Integers, rows: Integers) -> Floats:
+        """Return the attended values of one query for each prefix, (prefixes, 1, v), from scaled queries."""
+        found = np.empty((len(q), 1, self.width - self.keys - 1))
+        m = BLOCK * blocks.shape[1] + rows.shape[1]
+        size = max(1, CACHED // (m * self.width))
+        for start in range(0, len(q), size):
+            some = slice(start, start + size)
+            parts = [
+                np.take(kept, places[some], axis=0).reshape(len(q[some]), -1, self.width)
+                for kept, places in ((self.block, blocks), (self.single, rows))
+                if places.shape[1]
+            ]
+            scores = [q[some] @ part[:, :, : self.keys].transpose(0, 2, 1) for part in parts]
+            weights = exponentials(scores[0] if len(scores) == 1 else np.concatenate(scores, axis=2), None)
+            seen = parts[0].shape[1]
+            total = weights[:, :, :seen] @ parts[0][:, :, self.keys :]
+            if len(parts) > 1:
+                total += weights[:, :, seen:] @ parts[1][:, :, self.keys :]
+            np.divide(total[:, :, :-1], total[:, :, -1:], out=found[some])
+        return found
+
+
+def grown(kept: Floats, used: int, size: int) -> Floats:
+    """Return an array with room for `size` rows, of which the first `used` are as they were."""
+    if len(kept) >= size:
+        return kept
+    found = np.empty((max(size, 2 * len(kept)), kept.shape[1]))
+    found[:used] = kept[:used]
+    return found
 
 
 class PrefixTree:
@@ -63,26 +121,25 @@ class PrefixTree:
 
     Call `float_trust.distrust()` before relying on the results. `positions` are midpoints and radii of the encodings of
     all positions, (positions, d); None if the network has none. Keys and values are kept in a stack: `used` is its
-    height, and to lower it drops the prefixes that were made since.
+    height (in tokens, and in blocks of tokens), and to lower it drops the prefixes that were made since.
     """
 
     def __init__(self, floats: DenseFloat, positions: tuple[Floats, Floats | None] | None) -> None:
         self.floats, self.positions = floats, positions
-        self.used = 0
-        widths = [0 if layer.attention is None else layer.attention.width for layer in floats.layers]
-        self._kept: list[Floats] = [np.empty((0, width)) for width in widths]
-        self._width = max([1, *widths])
-        self._buffer: Floats = np.empty(0)
+        self.used = 0, 0
+        parts = [[] if layer.attention is None else layer.attention.heads for layer in floats.layers]
+        self._kept = [[KeyStore(part) for part in some] for some in parts]
 
     @property
     def root(self) -> Prefixes:
         """The prefix without tokens."""
-        return Prefixes(np.zeros((1, 0), dtype=np.int64))
+        none = np.zeros((1, 0), dtype=np.int64)
+        return Prefixes(none, none)
 
-    def together(self, tokens: int) -> int:
-        """Return the number of prefixes of this number of tokens that are best made together."""
-        whole = GATHERED // (self._width * max(tokens, 1))
-        return max(1, min(MOST_TOGETHER, whole, GATHERED // self.floats.width))
+    @property
+    def together(self) -> int:
+        """The number of prefixes that are best made together."""
+        return max(1, min(MOST_TOGETHER, GATHERED // self.floats.width))
 
     def extended(self, before: Prefixes, of: Integers, tokens: Integers) -> Prefixes:
         """Return the prefixes of `before` with these indices, each with one more token, given by its id."""
@@ -90,14 +147,20 @@ class PrefixTree:
             return self._extended(before, of, tokens)
 
     def _extended(self, before: Prefixes, of: Integers, tokens: Integers) -> Prefixes:
-        m, start = before.tokens, self.used
-        self._require(start + len(of))
-        self.used = start + len(of)
-        rows = np.concatenate([before.rows[of], np.arange(start, self.used)[:, None]], axis=1)
+        m, (start, joined) = before.tokens, self.used
+        rows = np.concatenate([before.rows[of], np.arange(start, start + len(of))[:, None]], axis=1)
+        blocks = before.blocks[of]
+        whole = rows.shape[1] == BLOCK
+        self.used = start + len(of), joined + len(of) * whole
+        old, left = rows, rows
+        if whole:
+            blocks = np.concatenate([blocks, np.arange(joined, joined + len(of))[:, None]], axis=1)
+            left = rows[:, :0]
         positions = self.positions
         if positions is not None:
             mid, rad = positions
             positions = mid[m : m + 1], None if rad is None else rad[m : m + 1]
+        made = Prefixes(blocks, left)
         x = self.floats.embedded(tokens[:, None], positions)
         extremes: list[KeyExtremes | None] = []
         entered: Entered | None = None
@@ -105,14 +168,17 @@ class PrefixTree:
             entered = None
             if layer.attention is not None and layer.attention.heads:
                 entered = layer.attention.enter(layer.entering(x))
-                self._kept[number][start : self.used] = entered.columns[:, 0]
+                for store in self._kept[number]:
+                    store.add(start, entered.columns[:, 0])
+                    if whole:
+                        store.join(joined, old)
                 above = before.extremes[number] if m else None
                 extremes.append(entered.extremes if above is None else entered.extremes.joined(above.at(of)))
             else:
                 extremes.append(None)
             if number + 1 < len(self.floats.layers):
-                x = self._after(number, x, entered, rows, extremes[-1])
-        return Prefixes(rows, x, entered, tuple(extremes))
+                x = self._after(number, x, entered, made, extremes[-1])
+        return Prefixes(blocks, left, x, entered, tuple(extremes))
 
     def outputs(self, prefixes: Prefixes, chosen: Integers | None = None) -> Enclosure:
         """Return the outputs at the last tokens of some prefixes (None: of all), as midpoints and radii, (prefixes,
@@ -124,47 +190,27 @@ class PrefixTree:
             if self.floats.layers:
                 extremes = prefixes.extremes[-1]
                 entered = None if entered is None else of_words(entered, at)
-                x = self._after(
-                    len(self.floats.layers) - 1,
-                    x,
-                    entered,
-                    prefixes.rows[at],
-                    None if extremes is None else extremes.at(at),
-                )
+                seen = Prefixes(prefixes.blocks[at], prefixes.rows[at])
+                last = len(self.floats.layers) - 1
+                x = self._after(last, x, entered, seen, None if extremes is None else extremes.at(at))
             mid, rad = self.floats.finished(x)
         return mid[:, 0], rad[:, 0]
 
     def _after(
-        self, number: int, x: Vectors, entered: Entered | None, rows: Integers, extremes: KeyExtremes | None
+        self, number: int, x: Vectors, entered: Entered | None, seen: Prefixes, extremes: KeyExtremes | None
     ) -> Vectors:
         """Return the residual stream at the last tokens after a layer."""
-        layer = self.floats.layers[number]
+        layer, stores = self.floats.layers[number], self._kept[number]
         if layer.attention is None:
             return layer.after(x, None)
-        looks = {part.head.mask: [Look(slice(0, 1), slice(0, rows.shape[1]), None)] for part in layer.attention.heads}
         if entered is not None:
             assert extremes is not None
-            columns = self._gathered(number, rows)
-            entered = Entered(entered.read, entered.size, columns, entered.loose, extremes)
-        return layer.after(x, layer.attention.added(x, entered, EVERY, looks))
+            entered = Entered(entered.read, entered.size, entered.columns, entered.loose, extremes)
 
-    def _gathered(self, number: int, rows: Integers) -> Floats:
-        """Return the keys and values of prefixes in a layer, (prefixes, m, columns), until the next call. (An array of
-        its own for each call would cost more than the copy.)"""
-        kept = self._kept[number]
-        size = rows.size * kept.shape[1]
-        if len(self._buffer) < size:
-            self._buffer = np.empty(size)
-        found = self._buffer[:size].reshape(*rows.shape, kept.shape[1])
-        return np.take(kept, rows, axis=0, out=found, mode="clip")
+        def mean(part: FloatHead, q: Floats) -> Floats:
+            return stores[part.number].mean(q, seen.blocks, seen.rows)
 
-    def _require(self, size: int) -> None:
-        """Make room for the keys and values of this many tokens."""
-        for number, kept in enumerate(self._kept):
-            if len(kept) < size:
-                grown = np.empty((max(size, 2 * len(kept)), kept.shape[1]))
-                grown[: self.used] = kept[: self.used]
-                self._kept[number] = grown
+        return layer.after(x, layer.attention.added(x, entered, EVERY, seen.tokens, mean))
 
 
 def of_words(entered: Entered, words: Integers) -> Entered:
@@ -208,7 +254,7 @@ class SharedFloat:
         rad = np.empty_like(mid)
         tree = PrefixTree(self.floats, self.floats.encoding(n))
         for some in self._batches(new):
-            tree.used = 0
+            tree.used = 0, 0
             first = new[some].copy()
             first[0] = True
             mid[some], rad[some] = self._outputs(tree, tokens[some], first, at)
@@ -241,7 +287,7 @@ class SharedFloat:
             parts: list[tuple[Prefixes, int]] = []
             for part, start in above:
                 inside = firsts[(parents[firsts] >= start) & (parents[firsts] < start + len(part))]
-                size = tree.together(place + 1)
+                size = tree.together
                 for begin in range(0, len(inside), size):
                     some = inside[begin : begin + size]
                     made = tree.extended(part, parents[some] - start, tokens[some, place])

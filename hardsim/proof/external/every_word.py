@@ -100,7 +100,7 @@ class Pending:
     words: Integers
     """The numbers of their symbols, (prefixes, length)."""
     states: Integers
-    height: int
+    height: tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -184,7 +184,7 @@ class _Run:
         """Run all prefixes of less than `stop` symbols, and judge those of at least `start`. Longer ones than a wrong
         one are left out."""
         tree = self.tree
-        tree.used = 0
+        tree.used = 0, 0
         root = tree.root
         for token in self.before:
             root = tree.extended(root, np.zeros(1, dtype=np.int64), np.array([token]))
@@ -212,7 +212,7 @@ class _Run:
         of, symbols = np.nonzero(targets != NOWHERE)
         words = np.concatenate([words[of], symbols[:, None]], axis=1)
         states = targets[of, symbols]
-        count = -(-len(of) // self.tree.together(made.tokens + 1))
+        count = -(-len(of) // self.tree.together)
         ends = [len(of) * part // max(count, 1) for part in range(count + 1)]
         parts = [slice(*pair) for pair in pairwise(ends)]
         height = self.tree.used
