@@ -25,6 +25,7 @@ from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof, prove_external
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
 from hardsim.proof.shared.result import NoProof, NotProved
+from hardsim.proving.external_words import affordable_length, run_every_word
 from hardsim.proving.prove import bounded
 from hardsim.records import Natural, Unwritten, one_of
 from hardsim.targets.external import External
@@ -36,7 +37,6 @@ SHORT, FEW = 6, 100
 """Greatest length of the words that are run after a proof, and most words of each length."""
 FEW_PREFIXES = 100_000
 """Most words of an open length that are all run."""
-LONGER = "not every prefix is run of"
 TRIED = "a class of prefixes stays open from the weights"
 EVERY = 4096
 """Most words of a length that a check runs every one of, where a network is not proved from its weights."""
@@ -112,12 +112,25 @@ def prefix_proof(
         run = prove_by_words(network, oracle, max_n, most, report)
         if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None:
             run = replace(run, longest=run.proved)
-        return _record(subject, run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({error.reason})")
+        return _record(subject, run, EVERY_WORD, error.reason)
     if found.opened and found.wrong is None and _few(subject, found.proved + 1, most):
         run = prove_by_words(network, oracle, max_n, most, report)
         if run.wrong is not None or run.proved > found.proved:
-            return _record(subject, run, EVERY_WORD, f"{LONGER} {run.proved + 1:,} symbols or more ({TRIED})")
-    return _record(subject, found, STRUCTURE, None)
+            return _record(subject, run, EVERY_WORD, TRIED)
+    return _record(subject, found, STRUCTURE)
+
+
+def words_proof(subject: External, max_n: int | None, report: LengthReport | None = None) -> PrefixProof | None:
+    """Return what is proved of an external network by running every word by itself: of at most `max_n` symbols (None:
+    of as many as may be run). Return None if not all of these may be run. Raises InputError if the reference fails on
+    a word."""
+    longest = subject.longest if max_n is None else max_n
+    if longest is None:
+        return None
+    end = affordable_length(subject, longest)
+    if end < (subject.shortest if max_n is None else longest):
+        return None
+    return replace(_record(subject, run_every_word(subject, end, report), EVERY_WORD), judged="words")
 
 
 def _few(subject: External, n: int, most: int | None) -> bool:
@@ -125,10 +138,12 @@ def _few(subject: External, n: int, most: int | None) -> bool:
     return subject.possible(n) <= (FEW_PREFIXES if most is None else most)
 
 
-def _record(subject: External, found: ExternalProof, proved_by: str, reason: str | None) -> PrefixProof:
-    """Return the prover's result as a record; `reason` is for a proof that ends early without an open class. Numbers
-    that are not finite are left out."""
-    wrong, ended = found.wrong, found.wrong is None and not found.opened and found.proved < found.longest
+def _record(subject: External, found: ExternalProof, proved_by: str, why: str = "") -> PrefixProof:
+    """Return the prover's result as a record; `why` says why prefixes were run. Numbers that are not finite are left
+    out."""
+    wrong, reason = found.wrong, found.reason if found.proved < found.longest else None
+    if reason is not None and why:
+        reason = f"{reason} ({why})"
     return PrefixProof(
         longest=found.longest,
         proved_to=None if found.proved < 0 else found.proved,
@@ -141,7 +156,7 @@ def _record(subject: External, found: ExternalProof, proved_by: str, reason: str
         open=tuple(
             OpenPrefixes(one.length, one.symbol, _exact(one.bound), _exact(one.sampled)) for one in found.opened
         ),
-        reason=reason if ended else None,
+        reason=reason,
         margins=tuple(ProvedMargin(n, _exact(one.low), _exact(one.high)) for n, one in sorted(found.margins.items())),
     )
 
@@ -161,7 +176,13 @@ def prove_network(subject: External, request: Request, report: LengthReport | No
     greatest = room if max_n is None and room is not None else request.max_n
     if max_n is not None:
         subject.require_lengths(max_n)
-    proof = prefix_proof(subject, max_n, report)
+    try:
+        proof = prefix_proof(subject, max_n, report)
+    except NotProved:
+        alone = words_proof(subject, max_n, report)
+        if alone is None:
+            raise
+        proof = alone
     mismatch, verdict = None, Verdict.PROVED if proof.complete else Verdict.UNDECIDED
     if proof.wrong is not None:
         verdict, mismatch = Verdict.REFUTED, wrong_word(subject, proof).mismatch
