@@ -133,25 +133,25 @@ def centred(x: CellForm) -> CellForm:
 def mean_square(y: CellForm, epsilon: float) -> MeanSquare:
     """Return the enclosure of mean(y^2) + epsilon. Raises Rejected if it may be almost 0.
 
-    With n_j = sum_k zeta_k s_kj and the remainder w = v + g M, y^2 = c^2 + 2 c n + n^2 + 2 c v + 2 c (g M) + 2 n w +
-    w^2. The mean of n^2 is between 0 and `bulge`. |w| is at most f = e + h |M|, and c (g M) at most sum_u h_u |M_u.c|.
-    If y is `centred`, M stands for its rows less their means: products with c and n, whose means are 0, are the same
-    without these means, and the mean of w^2 is greater. (What is rounded in c, n and v has a mean other than 0. That
-    adds products of roundings with f, no more than the other roundings.) All terms together are at most 4 mean((|c| +
-    spread + f)^2) in size, and sums have at most d + K^2 terms, with K slopes and units.
+    With n_j = sum_k zeta_k s_kj and the remainder w = v + g M, y^2 = c^2 + 2 c n + 2 c v + 2 c (g M) + (n + w)^2. The
+    mean of the last term is between 0 and `bulge`. |w| is at most f = e + h |M|, and c (g M) at most sum_u h_u |M_u.c|.
+    If y is `centred`, M stands for its rows less their means: the product with c, whose mean is 0, is the same without
+    these means, and the mean of (n + w)^2 is greater. (What is rounded in c, n and v has a mean other than 0. That adds
+    products of roundings with f, no more than the other roundings.) All terms together are at most 4 mean((|c| + spread
+    + f)^2) in size, and sums have at most d + K^2 terms, with K slopes and units.
     S is also at least the mean of the squares of max(|c| - spread - f - mean h |M|, 0).
     """
     d, many = len(y.c), len(y.slopes) + len(y.h)
     linear_part = [2 * dot(y.c, slope) / d for slope in y.slopes]
-    bulge = _bulge(y.slopes, d)
     f = y.plain().e
+    bulge = _bulge(y.slopes, f)
     parts = [*zip(map(abs, y.c), y.spread(), y.e, f, strict=True)]
-    loose = sum(2 * c * e + (2 * s + w) * w for c, s, e, w in parts)
+    loose = sum(c * e for c, _, e, _ in parts)
     whole = sum((c + s + w) * (c + s + w) for c, s, _, w in parts)
     inner = 0.0 if y.exit is None else dot(y.h, [abs(dot(row, y.c)) for row in y.exit.rows])
     rounding = gamma(d + many * many + 32) * (8 * whole / d + epsilon)
     mid = dot(y.c, y.c) / d + epsilon + bulge / 2
-    off = (bulge / 2 + (loose + 2 * inner) / d + rounding) * GROW + ETA
+    off = (bulge / 2 + 2 * (loose + inner) / d + rounding) * GROW + ETA
     reach = (sum(map(abs, linear_part)) + off) * GROW
     middle = sum(w - e for _, _, e, w in parts) / d
     least = [max(c * (1 - U) - (s + w + middle) * GROW, 0.0) for c, s, _, w in parts]
@@ -163,18 +163,18 @@ def mean_square(y: CellForm, epsilon: float) -> MeanSquare:
     return MeanSquare(mid, linear_part, off, low, high)
 
 
-def _bulge(slopes: list[list[float]], d: int) -> float:
-    """Return a bound of the mean over j of (sum_k zeta_k s_kj)^2, but for rounding.
+def _bulge(slopes: list[list[float]], f: list[float]) -> float:
+    """Return a bound of the mean over j of (sum_k zeta_k s_kj + w_j)^2 with |w_j| <= f_j, but for rounding.
 
-    For the first 2 d slopes it is at most the sum of the sizes of the means of all products s_k s_l, and for the others
-    the mean of (sum of |s_kj|)^2; the root of the mean square of a sum is at most the sum of those of its parts.
+    For the first 2 d slopes alone it is at most the sum of the sizes of the means of all products s_k s_l; for the
+    others and w, the mean of (sum of |s_kj| + f_j)^2. The root of the mean square of a sum is at most the sum of those
+    of its parts.
     """
+    d = len(f)
     total, main = 0.0, slopes[: 2 * d]
     for k, slope in enumerate(main):
         total += dot(slope, slope) + 2 * sum(abs(dot(slope, other)) for other in main[:k])
-    if len(slopes) == len(main):
-        return total / d
-    others = [sum(map(abs, column)) for column in zip(*slopes[2 * d :], strict=True)]
+    others = [sum(map(abs, column), w) for *column, w in zip(*slopes[2 * d :], f, strict=True)]
     both = sqrt(total / d) + sqrt(dot(others, others) / d)
     return both * both
 

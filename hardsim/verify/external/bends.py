@@ -3,12 +3,16 @@
 For a slope a let D(x) = f(x) - a x. If D is between `least` and `most` on the interval, then f(x) is within (most -
 least) / 2 of a x + (most + least) / 2. The slope is that of the chord between the ends.
 
-relu is linear on both sides of 0, so D is least and greatest at an end or at 0. For the other functions, let f'' lie
-between p and q on an interval of width w with ends u and v. By the error of linear interpolation f(x) is the value of
-the chord less f''(y) (x - u)(v - x) / 2 for a y in the interval, and (x - u)(v - x) <= w^2 / 4. So D is between the
-least of D(u) and D(v) less max(q, 0) w^2 / 8, and the greatest of them and max(-p, 0) w^2 / 8. On narrow intervals f''
-is its value at the middle, plus or minus a bound of the third derivative times w / 2. Wide ones are divided into PIECES
-parts, with a bound of f'' for all x.
+relu is linear on both sides of 0, so D is least and greatest at an end or at 0. For the other functions consider an
+interval with ends u and v, middle m and width w. By the error of linear interpolation f(x) is the value of the chord
+less f''(y) (x - u)(v - x) / 2 for a y in the interval, and (x - u)(v - x) <= w^2 / 4. A wide interval is divided into
+PIECES parts; D is within C (w / PIECES)^2 / 8 of the range of its values at their ends, where C bounds |f''|.
+
+On a narrow interval let b = f''(m) and g(x) = f(x) - chord(x) + b (x - u)(v - x) / 2. Then g is 0 at both ends, and
+|g''| <= T |x - m|, where T bounds the third derivative. T (w^3 / 48 - |x - m|^3 / 6) is 0 at the ends, too, and has the
+second derivative -T |x - m|; so by the maximum principle |g| is at most this, that is at most T w^3 / 48. So D is
+between the least of D(u) and D(v) less max(b, 0) w^2 / 8, and the greatest of them and max(-b, 0) w^2 / 8, up to T w^3
+/ 48.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from hardsim.verify.external.numbers import (
 
 Line = tuple[float, float, float]
 """Slope, value at 0, and a bound of the distance."""
-POINT, NARROW = 2.0**-24, 0.25
+POINT, NARROW = 2.0**-24, 0.1875
 """Greatest width of an interval on which the line is a constant; on which f'' is that of the middle."""
 PIECES = 16
 FAR_OUT = 24.0
@@ -56,8 +60,9 @@ def line_of(name: str, low: float, high: float) -> Line:
     most, least = max(ends), min(ends)
     if width <= NARROW:
         bend = _second(name, low + width / 2)
-        reach, share = (THIRD[name] * width / 2 + NEARLY_STRAIGHT) * GROW, width * width / 8
-        most, least = most + max(reach - bend, 0.0) * share, least - max(reach + bend, 0.0) * share
+        share = width * width / 8
+        reach = (THIRD[name] * width * share / 6 + NEARLY_STRAIGHT * share) * GROW
+        most, least = most + max(-bend, 0.0) * share + reach, least - max(bend, 0.0) * share - reach
     else:
         step = width / PIECES
         inside = [low + step * k for k in range(1, PIECES)]
