@@ -105,7 +105,8 @@ def plus(x: CellForm, y: CellForm) -> CellForm:
 @dataclass(slots=True)
 class MeanSquare:
     """S, the mean square of a vector and epsilon, as `mid` + sum_k zeta_k `slopes`_k, off by at most `off`; S is
-    between `low` and `high`."""
+    between `low` and `high`. After an MLP there is a slope for each hidden unit, too, behind the others: its zeta is
+    g_u / h_u."""
 
     mid: float
     slopes: list[float]
@@ -134,7 +135,7 @@ def mean_square(y: CellForm, epsilon: float) -> MeanSquare:
     """Return the enclosure of mean(y^2) + epsilon. Raises Rejected if it may be almost 0.
 
     With n_j = sum_k zeta_k s_kj and the remainder w = v + g M, y^2 = c^2 + 2 c n + 2 c v + 2 c (g M) + (n + w)^2. The
-    mean of the last term is between 0 and `bulge`. |w| is at most f = e + h |M|, and c (g M) at most sum_u h_u |M_u.c|.
+    mean of the last term is between 0 and `bulge`. |w| is at most f = e + h |M|, and c (g M) is sum_u g_u M_u.c.
     If y is `centred`, M stands for its rows less their means: the product with c, whose mean is 0, is the same without
     these means, and the mean of (n + w)^2 is greater. (What is rounded in c, n and v has a mean other than 0. That adds
     products of roundings with f, no more than the other roundings.) All terms together are at most 4 mean((|c| + spread
@@ -148,10 +149,11 @@ def mean_square(y: CellForm, epsilon: float) -> MeanSquare:
     parts = [*zip(map(abs, y.c), y.spread(), y.e, f, strict=True)]
     loose = sum(c * e for c, _, e, _ in parts)
     whole = sum((c + s + w) * (c + s + w) for c, s, _, w in parts)
-    inner = 0.0 if y.exit is None else dot(y.h, [abs(dot(row, y.c)) for row in y.exit.rows])
+    if y.exit is not None:
+        linear_part += [2 * dot(row, y.c) / d * e for row, e in zip(y.exit.rows, y.h, strict=True)]
     rounding = gamma(d + many * many + 32) * (8 * whole / d + epsilon)
     mid = dot(y.c, y.c) / d + epsilon + bulge / 2
-    off = (bulge / 2 + 2 * (loose + inner) / d + rounding) * GROW + ETA
+    off = (bulge / 2 + 2 * loose / d + rounding) * GROW + ETA
     reach = (sum(map(abs, linear_part)) + off) * GROW
     middle = sum(w - e for _, _, e, w in parts) / d
     least = [max(c * (1 - U) - (s + w + middle) * GROW, 0.0) for c, s, _, w in parts]
@@ -285,14 +287,14 @@ def left(x: CellForm, part: LinearData) -> CellForm:
 @dataclass(frozen=True, slots=True)
 class _RowForms:
     """Rows as linear forms of the last vector: by row `f` (d), bounds `sizes` of the sizes of its terms, the constant
-    (times sigma, if there is a last norm) and a bound of the sizes of its terms; and for errors the sizes of `f`
-    without its mean, and of M f."""
+    (times sigma, if there is a last norm) and a bound of the sizes of its terms; and for errors a bound of the sizes of
+    f' (`f` less its mean, if the last norm subtracts it), and M f' with a bound of its error."""
 
     f: list[list[float]]
     sizes: list[list[float]]
     constants: list[tuple[float, float]]
     direct: list[list[float]]
-    inner: list[list[float]]
+    inner: list[tuple[list[float], list[float]]]
 
 
 class AfterHeads:
@@ -392,11 +394,12 @@ class AfterHeads:
         """Return the enclosures of rows in terms of zeta.
 
         With y the last vector (less its mean, if the last norm subtracts it) and K the constant of a row, the row is
-        f.y + sigma K. The errors of x enter y as a projection, so they add at most |f - mean f|.e + h |M (f - mean
-        f)|. All that is rounded is at most gamma_(d + k + 16) times |f| (|y| + ...) + sigma |K|.
+        f.y + sigma K. The errors v + g M of x enter y as a projection, so they add f'.(v + g M) with f' = f less its
+        mean; g_u enters sigma, too. All that is rounded is at most gamma_(d + k + 32) times |f| (|y| + spread) + sigma
+        |K|.
         """
         forms, norm = self._row_forms(choice, x.exit), self.last
-        y, middle, tilts, off = x, 1.0, [0.0] * len(x.slopes), 0.0
+        y, middle, tilts, off = x, 1.0, [0.0] * (len(x.slopes) + len(x.h)), 0.0
         if norm is not None:
             y = centred(x) if norm.centring else x
             middle, tilts, off, _ = root_of(mean_square(y, norm.epsilon), False)
@@ -406,11 +409,14 @@ class AfterHeads:
         whole = [a + mean for a in whole]
         size = (abs(middle) + sum(map(abs, tilts)) + off) * GROW
         found = []
-        for f, sizes, (constant, most), direct, inner in zip(
+        own, units = tilts[: len(x.slopes)], tilts[len(x.slopes) :]
+        for f, sizes, (constant, most), direct, (inner, loose) in zip(
             forms.f, forms.sizes, forms.constants, forms.direct, forms.inner, strict=True
         ):
-            slopes = [dot(slope, f) + t * constant for slope, t in zip(y.slopes, tilts, strict=True)]
-            e = dot(x.e, direct) + dot(x.h, inner) + abs(constant) * off + g * (dot(whole, sizes) + most * size)
+            slopes = [dot(slope, f) + t * constant for slope, t in zip(y.slopes, own, strict=True)]
+            hidden = sum(abs(h * a + t * constant) for h, a, t in zip(x.h, inner, units, strict=True))
+            e = dot(x.e, direct) + hidden + dot(x.h, loose) + abs(constant) * off
+            e += g * (dot(whole, sizes) + most * size)
             found.append((dot(y.c, f) + middle * constant, slopes, e * GROW + ETA))
         return found
 
@@ -449,6 +455,6 @@ class AfterHeads:
             found.sizes.append([a * GROW + ETA for a in sizes])
             found.constants.append((constant, most * GROW + ETA))
             found.direct.append([(abs(a) + b) * GROW + ETA for a, b in zip(turned, rough, strict=True)])
-            inner = [abs(dot(row, turned)) + dot([*map(abs, row)], loose) for row in rows]
-            found.inner.append([a * GROW + ETA for a in inner])
+            slack = [dot([*map(abs, row)], loose) * GROW + ETA for row in rows]
+            found.inner.append(([dot(row, turned) for row in rows], slack))
         return found
