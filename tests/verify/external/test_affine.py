@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.affine import AfterHeads
+from hardsim.verify.external.affine import AfterHeads, CellForm, MeanSquare, normed, root_of
 from hardsim.verify.external.bends import FAR_OUT, NEARLY_STRAIGHT, THIRD, _second, line_of
-from hardsim.verify.external.network import read_network
+from hardsim.verify.external.network import NormData, read_network
 from hardsim.verify.external.numbers import ACTIVATIONS
+from tests.support import network_sections
 from tests.support.network_sections import (
     REAL,
     activated,
@@ -27,8 +28,10 @@ from tests.support.network_sections import (
     network_section,
     real,
 )
+from tests.support.network_sections import normed as normed_vector
 
 KINDS = [*product(["relu", "gelu", "gelu_new", "silu", None], ["layer", "rms", None], [False, True])]
+READOUT = {"before": [], "after": [], "at": "last", "decide": "above", "level": "0", "among": None, "alphabet": None}
 CHOICE = [(0, -1), (-1, 1), (0, 2)]
 
 
@@ -154,6 +157,109 @@ def test_lines(name: str, interval: tuple[float, float], shares: list[float]) ->
     for share in (*shares, 0, 1, 0.5):
         x = min(max(REAL.mpf(low) + REAL.mpf(width) * share, low), high)
         assert abs(activated(name, x) - slope * x - middle) <= off
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_lines_are_close(name: str) -> None:
+    """On a grid of intervals the greatest distance from the line is nearly the bound: a quarter less would be wrong
+    somewhere."""
+    closest = dict.fromkeys((0.03, 0.18, 0.2, 0.6, 2.0), 0.0)
+    for width in closest:
+        for k in range(-40, 40):
+            low = k / 10 - 0.01
+            slope, middle, off = line_of(name, low, low + width)
+            points = [low + width * part / 8 for part in range(9)] + [min(max(0.0, low), low + width)]
+            apart = [abs(activated(name, REAL.mpf(x)) - slope * x - middle) for x in points]
+            assert max(apart) <= off
+            # one-sided: the function is above and below the line
+            closest[width] = max(closest[width], float(max(apart) / off) if off > 1e-6 else 0.0)
+    assert min(closest.values()) > 0.9
+
+
+@pytest.mark.parametrize("inverse", [True, False])
+def test_roots_on_ranges(inverse: bool) -> None:
+    """At the ends and where the distance from the chord is greatest, the root is within its bounds, and nearly as far
+    from the line as they say."""
+    source = random.Random(8)
+    for _ in range(300):
+        low = 10 ** source.uniform(-4, 4)
+        high = low * (1 + 10 ** source.uniform(-6, 2))
+        mid = low + (high - low) * source.random()
+        middle, (slope,), off, upper = root_of(MeanSquare(mid, [1.0], 0.0, low, high), inverse)
+        apart = []
+        for part in range(65):
+            x = REAL.mpf(low) + (REAL.mpf(high) - low) * (part / 64) ** (1 + 2 * inverse)
+            true = 1 / REAL.sqrt(x) if inverse else REAL.sqrt(x)
+            apart.append(abs(true - middle - slope * (x - mid)))
+            assert true <= upper
+        assert max(apart) <= off
+        assert off < 1.1 * max(apart) + 1e-12 * upper
+        # the uncertainty of S itself counts with the slope
+        more = root_of(MeanSquare(mid, [1.0], 0.25 * (high - low), low, high), inverse)[2]
+        assert more >= off + abs(slope) * 0.25 * (high - low) * (1 - 1e-12)
+
+
+def small_form(source: random.Random, d: int, size: float, count: int) -> CellForm:
+    c = [source.gauss(0, 1) for _ in range(d)]
+    return CellForm(c, [[source.gauss(0, size) for _ in range(d)] for _ in range(count)], [0.0] * d)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+@pytest.mark.parametrize("size", [0.001, 0.05])
+def test_norms_at_corners(kind: str, size: float) -> None:
+    """With few coordinates the corners of a cell come close to the bounds."""
+    source, closest = random.Random(kind), 0.0
+    for _ in range(300):
+        d = source.choice([2, 3, 5])
+        data = {"kind": kind, "epsilon": "1/1000", "weight": [1.0] * d, "bias": [0.0] * d}
+        norm = NormData(kind == "layer", 1 / 1000, [1.0] * d, [0.0] * d)
+        x = small_form(source, d, size, source.choice([1, 2]))
+        try:
+            found = normed(x, norm)
+        except Rejected:
+            continue
+        own = len(x.slopes)
+        loose = [sum(abs(slope[j]) for slope in found.slopes[own:]) + found.e[j] for j in range(d)]
+        for signs in product((-1, 0, 1), repeat=own):
+            vector = [
+                REAL.mpf(a) + sum(s * z[j] for s, z in zip(signs, x.slopes, strict=True)) for j, a in enumerate(x.c)
+            ]
+            for j, true in enumerate(normed_vector(vector, data)):
+                line = found.c[j] + sum(s * z[j] for s, z in zip(signs, found.slopes[:own], strict=True))
+                assert abs(true - line) <= loose[j]
+                closest = max(closest, float(abs(true - line) / loose[j]))
+    assert closest > 0.8
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms", None])
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_at_the_worst_errors(kind: str | None, seed: int) -> None:
+    """The errors of the last vector that are worst for a row, to first order, come close to the bound."""
+    source = random.Random(f"{kind} {seed}")
+    last: Any = None
+    if kind is not None:
+        weight, bias = ([source.gauss(0, 1) for _ in range(5)] for _ in range(2))
+        last = {"kind": kind, "epsilon": "1/1000", "weight": weight, "bias": bias}
+    data = network_section(source, "gelu", "rms", False, 0, final=last, readout=READOUT)
+    network = read_network(data)
+    assert network.mlp is not None
+    leave, c = network.mlp.leave, [source.gauss(0, 1) for _ in range(5)]
+    errors = [abs(source.gauss(0, 1e-7)) for _ in range(12)]
+
+    def value(moves: list[float]) -> Any:
+        """Return the row after errors of the 5 coordinates and of the 7 hidden units."""
+        inner = [REAL.fsum(a * b for a, b in zip(moves[5:], column, strict=True)) for column in leave.columns]
+        x = [REAL.mpf(a) + b + m for a, b, m in zip(c, moves[:5], inner, strict=True)]
+        outputs = network_sections.linear(normed_vector(x, last), data["unembedding"], data["unembedding_bias"])
+        return (outputs[0] - outputs[2]) * divisor(x, last)
+
+    form = CellForm(c, [], errors[:5], errors[5:], leave)
+    ((g, _, bound),) = AfterHeads(network, [])._required(form, ((0, 2),))
+    zero = value([0.0] * 12)
+    signs = [1 if value([1e-9 * (k == j) for k in range(12)]) > zero else -1 for j in range(12)]
+    for way in (1, -1):
+        worst = value([way * sign * a for sign, a in zip(signs, errors, strict=True)])
+        assert 0.3 * bound < abs(worst - g) <= bound
 
 
 @pytest.mark.parametrize("name", THIRD)
