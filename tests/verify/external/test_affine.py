@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -13,9 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.affine import AfterHeads, CellForm, MeanSquare, normed, root_of
+from hardsim.verify.external.affine import (
+    AfterHeads,
+    CellForm,
+    MeanSquare,
+    centred,
+    linear,
+    mean_square,
+    normed,
+    root_of,
+)
 from hardsim.verify.external.bends import FAR_OUT, NEARLY_STRAIGHT, THIRD, _second, line_of
-from hardsim.verify.external.network import NormData, read_network
+from hardsim.verify.external.network import LinearData, NormData, read_network
 from hardsim.verify.external.numbers import ACTIVATIONS
 from tests.support import network_sections
 from tests.support.network_sections import (
@@ -31,7 +41,15 @@ from tests.support.network_sections import (
 from tests.support.network_sections import normed as normed_vector
 
 KINDS = [*product(["relu", "gelu", "gelu_new", "silu", None], ["layer", "rms", None], [False, True])]
-READOUT = {"before": [], "after": [], "at": "last", "decide": "above", "level": "0", "among": None, "alphabet": None}
+READOUT: dict[str, Any] = {
+    "before": [],
+    "after": [],
+    "at": "last",
+    "decide": "above",
+    "level": "0",
+    "among": None,
+    "alphabet": None,
+}
 CHOICE = [(0, -1), (-1, 1), (0, 2)]
 
 
@@ -260,6 +278,60 @@ def test_rows_at_the_worst_errors(kind: str | None, seed: int) -> None:
     for way in (1, -1):
         worst = value([way * sign * a for sign, a in zip(signs, errors, strict=True)])
         assert 0.3 * bound < abs(worst - g) <= bound
+    # errors of hidden units alone enter the bound with their signs
+    ((g, _, bound),) = AfterHeads(network, [])._required(CellForm(c, [], [0.0] * 5, errors[5:], leave), ((0, 2),))
+    worst = value([0.0] * 5 + [sign * a for sign, a in zip(signs[5:], errors[5:], strict=True)])
+    assert 0.99 * bound < abs(worst - g) <= bound
+    # without errors what is left is rounding
+    ((g, _, bound),) = AfterHeads(network, [])._required(CellForm(c, [], [0.0] * 5, [0.0] * 7, leave), ((0, 2),))
+    assert abs(zero - g) <= bound < 1e-11
+
+
+@pytest.mark.parametrize("wide", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("centring", [False, True])
+def test_mean_squares_at_corners(wide: float, centring: bool) -> None:
+    """The mean square at the corners of a cell, of its errors and of those of hidden units is within its bounds."""
+    source, closest = random.Random(9), 0.0
+    for _ in range(150):
+        d, count, units = 3, source.choice([0, 1, 9]), source.choice([1, 4])
+        leave = LinearData([[source.gauss(0, 1) for _ in range(d)] for _ in range(units)], [0.0] * d)
+        x = small_form(source, d, source.choice([0.0, wide]), count)
+        e, h = ([source.choice([0.0, wide * source.random()]) for _ in range(size)] for size in (d, units))
+        x = CellForm(x.c, x.slopes, e, h, leave)
+        try:
+            found = mean_square(centred(x) if centring else x, 1 / 1000)
+        except Rejected:
+            continue
+        for _ in range(30):
+            signs = [source.choice([-1, 1]) for _ in range(count + units)]
+            vector = [REAL.mpf(a) + source.choice([-1, 1]) * b for a, b in zip(x.c, e, strict=True)]
+            every = [*x.slopes, *([a * b for a in row] for row, b in zip(leave.rows, h, strict=True))]
+            vector = [a + REAL.fsum(s * z[j] for s, z in zip(signs, every, strict=True)) for j, a in enumerate(vector)]
+            mean = REAL.fsum(vector) / d if centring else 0
+            true = REAL.fsum((a - mean) ** 2 for a in vector) / d + REAL.mpf(1 / 1000)
+            assert found.low <= true <= found.high
+            line = found.mid + REAL.fsum(s * a for s, a in zip(signs, found.slopes, strict=True))
+            assert abs(true - line) <= found.off
+            closest = max(closest, float(abs(true - line) / found.off))
+    assert closest > (0.9 if wide else 0.0)
+
+
+def test_linear_maps_are_rounded() -> None:
+    source = random.Random(2)
+    for _ in range(100):
+        rows = [[source.gauss(0, 1) for _ in range(3)] for _ in range(6)]
+        slopes = [[source.gauss(0, 1) for _ in range(6)] for _ in range(2)]
+        part = LinearData(rows, [source.gauss(0, 1) for _ in range(3)])
+        form = CellForm([source.gauss(0, 1) for _ in range(6)], slopes, [0.0] * 6)
+        found = linear(form, part)
+        for j in range(3):
+            missed = [_exact(form.c, rows, j) + Fraction(part.bias[j]) - Fraction(found.c[j])]
+            missed += [_exact(a, rows, j) - Fraction(b[j]) for a, b in zip(slopes, found.slopes, strict=True)]
+            assert sum(map(abs, missed)) <= Fraction(found.e[j]) < 1e-13
+
+
+def _exact(x: list[float], rows: list[list[float]], column: int) -> Fraction:
+    return sum((Fraction(a) * Fraction(row[column]) for a, row in zip(x, rows, strict=True)), Fraction(0))
 
 
 @pytest.mark.parametrize("name", THIRD)

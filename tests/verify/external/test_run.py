@@ -15,9 +15,9 @@ from hardsim.run.dense_float import DenseFloat
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_input
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.network import read_network
-from hardsim.verify.external.run import WordRunner
-from tests.support.network_sections import network_section, outputs
+from hardsim.verify.external.network import HeadData, LinearData, read_network
+from hardsim.verify.external.run import WordRunner, _attended
+from tests.support.network_sections import REAL, network_section, outputs
 
 NETWORKS = Path(__file__).resolve().parents[3] / "formulas" / "networks"
 KINDS = [*product(["relu", "gelu", "gelu_new", "silu", None], ["layer", "rms", None], [False, True])]
@@ -42,6 +42,29 @@ def test_scores_far_apart() -> None:
     runner, word = WordRunner(read_network(data)), [0, 1, 2, 1, 2, 2]
     for mid, off, true in zip(*runner.outputs(word), outputs(data, word), strict=True):
         assert abs(mid - true) <= off < 1e-6
+
+
+def test_queries_and_values_between_bounds() -> None:
+    """A query and values anywhere between their bounds give a mean within its bounds, which are not much wider."""
+    source, closest = random.Random(5), 0.0
+    none = LinearData([], [])
+    for _ in range(100):
+        scale, exact = 0.5, [0.0, 0.0]
+        query, off = [source.gauss(0, 2) for _ in range(2)], [abs(source.gauss(0, 1e-3)) for _ in range(2)]
+        keys = [[source.gauss(0, 1) for _ in range(2)] for _ in range(4)]
+        values = [[source.gauss(0, 1)] for _ in range(4)]
+        columns = [((key, exact), (value, [0.0])) for key, value in zip(keys, values, strict=True)]
+        (mid,), (bound,) = _attended(HeadData("future", scale, none, none, none, none), (query, off), columns)
+        for signs in product([-1, 1], repeat=2):
+            moved = [REAL.mpf(a) + s * e for a, s, e in zip(query, signs, off, strict=True)]
+            weights = [REAL.exp(scale * REAL.fsum(a * b for a, b in zip(moved, key, strict=True))) for key in keys]
+            true = REAL.fsum(w * value for w, (value,) in zip(weights, values, strict=True)) / sum(weights)
+            assert abs(true - mid) <= bound
+            closest = max(closest, float(abs(true - mid) / bound))
+        loose = [(key, (value, [0.01])) for key, (value, _) in columns]
+        (_,), (wider,) = _attended(HeadData("future", scale, none, none, none, none), (query, off), loose)
+        assert wider >= bound + 0.01
+    assert closest > 0.2
 
 
 def test_scores_that_are_not_known() -> None:
