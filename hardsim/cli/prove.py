@@ -71,7 +71,7 @@ class _Work:
         current, alphabet = self.current, subject.alphabet
         with uninterrupted():
             try:
-                with interruptible(), bar(subject.name, "lengths", f"{subject.name}: lengths proved") as shown:
+                with interruptible(), bar(subject.name, "steps", f"{subject.name}: steps of the proof") as shown:
                     result = prove_network(subject, current.request, shown.show)
             except NotProved as error:
                 self._tried(subject, error.reason)

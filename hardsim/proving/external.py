@@ -43,8 +43,8 @@ EVERY = 4096
 ASSUMED = "the stored weights, computed in real numbers: rounding on your machine is not part of the proof"
 """The assumption of every proof about an external network."""
 
-LengthReport = Callable[[int, int], None]
-"""A function that is called with a length that is proved and the greatest length."""
+StepReport = Callable[[int, int], None]
+"""A function that is called with the number of steps that are done and of all: lengths, or prefixes that are run."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +99,7 @@ def _column(oracle: Any, subject: External) -> Column:
 
 
 def prefix_proof(
-    subject: External, max_n: int | None, report: LengthReport | None = None, most: int | None = None
+    subject: External, max_n: int | None, report: StepReport | None = None, most: int | None = None
 ) -> PrefixProof:
     """Return what is proved of an external network for words of at most `max_n` symbols (None: of as many as its table
     of positions has room for): from its weights, or else by running every prefix, of a length at most `most` (None: as
@@ -120,7 +120,7 @@ def prefix_proof(
     return _record(subject, found, STRUCTURE)
 
 
-def words_proof(subject: External, max_n: int | None, report: LengthReport | None = None) -> PrefixProof | None:
+def words_proof(subject: External, max_n: int | None, report: StepReport | None = None) -> PrefixProof | None:
     """Return what is proved of an external network by running every word by itself: of at most `max_n` symbols (None:
     of as many as may be run). Return None if not all of these may be run. Raises InputError if the reference fails on
     a word."""
@@ -165,7 +165,7 @@ def _exact(value: float) -> Fraction | None:
     return Fraction(value) if isfinite(value) else None
 
 
-def prove_network(subject: External, request: Request, report: LengthReport | None = None) -> NetworkProof:
+def prove_network(subject: External, request: Request, report: StepReport | None = None) -> NetworkProof:
     """Prove that an external network answers as its reference says after every judged prefix of at most `--max-n`
     symbols (not given: of as many as its table of positions has room for, or the default without such a table), or find
     a shortest prefix after which it does not. Raises NotProved if no proof is attempted; InputError if the network has

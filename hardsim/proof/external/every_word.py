@@ -25,6 +25,7 @@ from hardsim.errors import Undecided
 from hardsim.network.dense import Network
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, demands_of
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix
+from hardsim.proof.external.result import symbols
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.dense_float import DenseFloat, enclosed
@@ -75,7 +76,7 @@ def prove_by_words(
     found = run.run()
     if found.longest == greatest:
         return found
-    cut = None if found.wrong or found.opened else found.reason or f"{TOO_MANY} beyond {found.longest:,} symbols"
+    cut = None if found.wrong or found.opened else found.reason or f"{TOO_MANY} beyond {symbols(found.longest)}"
     return replace(found, longest=greatest, reason=cut)
 
 
@@ -328,7 +329,7 @@ class _Run:
         if proved == self.last < greatest:
             count = self.counts[proved + 1]
             shown = f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
-            reason = f"there are {shown} prefixes of {proved + 1:,} symbols, too many to run"
+            reason = f"there are {shown} prefixes of {symbols(proved + 1)}, too many to run"
         return ExternalProof(greatest, proved, covered, wrong, opened, margins, 0, 0, reason)
 
     def _opened(self, n: int) -> tuple[OpenClass, ...]:
