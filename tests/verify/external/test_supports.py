@@ -1,17 +1,20 @@
 """Columns and supports of the checker of external networks, against every word in plain float64."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import product
+from math import inf, nextafter
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.columns import Columns
+from hardsim.verify.external.columns import ClassWeights, Columns
 from hardsim.verify.external.machine import read_machine
 from hardsim.verify.external.network import read_network
-from hardsim.verify.external.supports import HeadSupports, MachinePaths
+from hardsim.verify.external.supports import HeadSupports, MachinePaths, gained
 from tests.support.external_certificates import NEXT_MACHINE, Json, Reference, Word, axes_of, network
 
 LONGEST = 6
@@ -156,3 +159,58 @@ def test_axes_that_are_too_large_are_refused() -> None:
     data["layers"][0]["norm_1"]["weight"] = [2.0**64] * 4
     with pytest.raises(Rejected, match="too large"):
         parts(data, [[[2.0**64]]])
+
+
+# ---- the error of a pass, in exact arithmetic ----
+
+
+def exact(weights: ClassWeights, values: list[list[float]], fixed: list[float], words: list[Word], level: float) -> Any:
+    """Return V(L) in exact arithmetic: over the words, the greatest sum of the greatest gains."""
+
+    def gain(z: float, low: float, high: float) -> Fraction:
+        x = Fraction(z) - Fraction(level)
+        return max(x * Fraction(low), x * Fraction(high))
+
+    first = sum(gain(z, low, high) for z, (low, high, _) in zip(fixed, weights.fixed, strict=True))
+    free = len(values)
+    table = [[gain(values[j][u], weights.low[j][u], weights.high[j][u]) for u in (0, 1)] for j in range(free)]
+    return first + max(sum((table[j][u] for j, u in enumerate(word[:free])), Fraction(0)) for word in words)
+
+
+@pytest.mark.parametrize("careful", [False, True])
+@pytest.mark.parametrize("number", range(60))
+def test_a_level_below_the_root_is_never_a_bound(number: int, careful: bool) -> None:
+    rng = Random(number)
+    data = network(number, outputs=3)
+    columns, paths = parts(data, axes_of(data))
+    support = HeadSupports(columns, 0, paths)
+    length, symbol, state, words = rng.choice([one for one in classes(False) if one[0] > 2])
+    free, size = length - 1, 10.0 ** rng.randint(-3, 3)
+    values = [[rng.gauss(0, size) for _ in (0, 1)] for _ in range(free)]
+    low = [[10.0 ** rng.uniform(-6, 0) for _ in (0, 1)] for _ in range(free)]
+    spread = 1 + rng.choice((0.0, 1e-12, 0.1))
+    fixed = [rng.gauss(0, size) for _ in (0, 1)]
+    kept = [(one, one * spread, [0.0]) for one in (10.0 ** rng.uniform(-6, 0) for _ in fixed)]
+    high = [[one * spread for one in row] for row in low]
+    # greatest weights that are far too great leave the decision to the second pass
+    weights = ClassWeights(low, high, kept, [1e12 if careful else max(row) for row in high])
+    support._key, support._weights = (length, symbol), weights
+    most = max(abs(z) for row in [*values, fixed] for z in row)
+    below, above = -2 * most, 2 * most
+    while nextafter(below, inf) < above:
+        middle = (below + above) / 2
+        below, above = (middle, above) if exact(weights, values, fixed, words, middle) > 0 else (below, middle)
+    table = [[[z] for z in row] for row in values]
+
+    def holds(level: float) -> bool:
+        given = [level], [0.0], [most]
+        return support._holds(length, symbol, [state], table, [[z] for z in fixed], *given)
+
+    assert not holds(below)
+    assert not holds(below - 1e-3 * most)
+    assert holds(above + 1e-12 * most * (1e4 if spread > 1.01 else 1e3))
+    assert holds(above + most)
+
+
+def test_gains_are_the_greatest_for_weights_between_bounds() -> None:
+    assert gained([3.0, -1.0, 1.0], [1.0, 1.0, 1.0], 0.5, 2.0) == [4.0, -1.0, 0.0]
