@@ -26,11 +26,11 @@ from math import inf
 from typing import Any
 
 from hardsim.verify.arithmetic import Rejected, require
-from hardsim.verify.external.affine import AfterHeads
+from hardsim.verify.external.affine import AfterHeads, RowBound
 from hardsim.verify.external.columns import Columns, Vector
 from hardsim.verify.external.machine import NOWHERE, Reading, RequiredAnswers, Rows, compare, read_machine
 from hardsim.verify.external.network import NetworkData, read_network
-from hardsim.verify.external.numbers import GROW, dot, gamma, require_doubles
+from hardsim.verify.external.numbers import ETA, GROW, dot, gamma, require_doubles
 from hardsim.verify.external.run import WordRunner
 from hardsim.verify.external.sections import (
     EXTERNAL_CHECKED,
@@ -256,6 +256,22 @@ class _ExternalCheck:
         return [*names]
 
 
+def row_bound(form: RowBound, direction: Vector, levels: Vector, middle: Vector, radii: Vector) -> float:
+    """Return a lower bound of g + l.(z - m) - e for |z - m| <= R and d.z at most the sum of the levels (see the
+    module); -inf if a number is not finite.
+
+    All sums together have fewer terms than 4 k + 16 and the levels, and the sum of the sizes of all terms, each as
+    often as it occurs, is at most `size`.
+    """
+    g, slopes, e = form
+    fall = dot([abs(one + other) for one, other in zip(slopes, direction, strict=True)], radii)
+    known = dot(direction, middle) - sum(levels)
+    size = dot([*map(abs, slopes)], radii) + dot([*map(abs, direction)], radii) + fall + abs(g) + abs(e)
+    size += dot([*map(abs, direction)], [*map(abs, middle)]) + sum(map(abs, levels))
+    slack = gamma(4 * len(middle) + len(levels) + 16) * size * GROW + ETA
+    return g - e - fall + known - slack if size < inf else -inf
+
+
 class _GroupCheck:
     """The proof of one group of classes."""
 
@@ -316,16 +332,8 @@ class _GroupCheck:
                 self.directions.append((direction, levels))
             else:
                 direction, levels = [0.0] * len(middle), []
-            steep = [abs(one + other) for one, other in zip(slopes, direction, strict=True)]
-            fall = dot(steep, radii)
-            known = dot(direction, middle) - sum(levels)
-            size = fall + sum(abs(one * m) for one, m in zip(direction, middle, strict=True)) + sum(map(abs, levels))
-            size += dot([*map(abs, slopes)], radii) + dot([*map(abs, direction)], radii) + abs(g) + abs(e)
-            # all sums have fewer terms than this, and each of them at most `size` as the sum of its sizes
-            slack = gamma(4 * len(middle) + len(levels) + 16) * size * GROW
-            # where the size is finite, all numbers are
-            fine = g - e - fall + known - slack > 0 and size < inf
-            require(fine, f"{self.place}: a cell is not known to be right")
+            least = row_bound((g, slopes, e), direction, levels, middle, radii)
+            require(least > 0, f"{self.place}: a cell is not known to be right")
 
     def _directions(self) -> None:
         """Raise Rejected unless the bounds of all directions that were noted hold."""

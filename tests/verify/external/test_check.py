@@ -1,9 +1,11 @@
 """Whole certificates of external networks: what is accepted is true of every word, and what was changed is rejected."""
 
 import copy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from hardsim.run.enclosure import Floats
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.check import check_external
+from hardsim.verify.external.check import _ExternalCheck, check_external, row_bound
 from hardsim.verify.external.machine import Reading, RequiredAnswers
 from hardsim.verify.external.sections import DEEPEST, EXTERNAL_CLAIM, EXTERNAL_WRONG_CLAIM
 from tests.support.damage import at, damaged, places, replaced
@@ -416,6 +418,52 @@ DAMAGED = [made(number % 5, number % 3, TREES[number % 4], last=3) for number in
 def test_damage_is_rejected_or_leaves_a_true_claim(certificate: Any) -> None:
     if isinstance(certificate, dict) and rejected(certificate) is None:
         assert true_of_every_word(certificate)
+
+
+# ---- what is rounded ----
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_bounds_of_rows_are_below_the_exact_ones(number: int) -> None:
+    rng = Random(number)
+
+    def draw(count: int) -> list[float]:
+        return [rng.gauss(0, 10.0 ** rng.randint(-6, 6)) for _ in range(count)]
+
+    count = rng.randint(0, 4)
+    slopes, direction, middle, levels = draw(count), draw(count), draw(count), draw(rng.randint(0, 2))
+    direction = [-one for one in slopes] if number % 3 == 0 else direction
+    radii = [abs(one) for one in draw(count)]
+    (g,), (e,) = draw(1), [abs(one) for one in draw(1)]
+    steep = [abs(Fraction(a) + Fraction(b)) for a, b in zip(slopes, direction, strict=True)]
+    exact = Fraction(g) - Fraction(e) - sum(map(Fraction, levels))
+    exact -= sum(a * Fraction(b) for a, b in zip(steep, radii, strict=True))
+    exact += sum(Fraction(a) * Fraction(b) for a, b in zip(direction, middle, strict=True))
+    found = row_bound((g, slopes, e), direction, levels, middle, radii)
+    sizes = [g, e, *levels, *(a * b for a, b in zip(slopes, radii, strict=True))]
+    sizes += [a * (abs(b) + abs(c)) for a, b, c in zip(direction, radii, middle, strict=True)]
+    assert 0 <= exact - Fraction(found) <= 1e-13 * sum(map(abs, sizes)) + 1e-250
+    for bad in (float("inf"), float("nan")):
+        assert not row_bound((bad, slopes, e), direction, levels, middle, radii) > 0
+        assert not row_bound((g, slopes, bad), direction, levels, middle, radii) > 0
+    assert not row_bound((5.0, [float("nan")], 0.0), [0.0], [], [0.0], [1.0]) > 0
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_margins_of_words_enclose_the_exact_ones(number: int) -> None:
+    rng = Random(number)
+    check = _ExternalCheck(made(0, 1, last=2))
+    mid, off = [rng.gauss(0, 1) for _ in "ab"], [rng.choice((0.0, abs(rng.gauss(0, 1e-9)))) for _ in "ab"]
+    level = Fraction(rng.randint(-9, 9), 7)
+    check.network = replace(check.network, readout=replace(check.network.readout, level=float(level)))
+    check.runner = SimpleNamespace(outputs=lambda tokens: (mid, off))  # type: ignore[assignment]  # fixed outputs
+    pairs = [(0, 1), (1, 0), (0, -1), (-1, 1)]
+    for (above, below), (low, high) in zip(pairs, check.margins([1], [pairs])[0], strict=True):
+        ends = [(Fraction(mid[k]), Fraction(off[k])) if k >= 0 else (level, Fraction(0)) for k in (above, below)]
+        middle, far = ends[0][0] - ends[1][0], ends[0][1] + ends[1][1]
+        assert Fraction(low) <= middle - far
+        assert middle + far <= Fraction(high)
+        assert high - low <= 2 * far + 1e-14
 
 
 # ---- limits ----

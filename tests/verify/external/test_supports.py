@@ -1,6 +1,7 @@
 """Columns and supports of the checker of external networks, against every word in plain float64."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import inf, nextafter
@@ -202,15 +203,68 @@ def test_a_level_below_the_root_is_never_a_bound(number: int, careful: bool) -> 
         below, above = (middle, above) if exact(weights, values, fixed, words, middle) > 0 else (below, middle)
     table = [[[z] for z in row] for row in values]
 
-    def holds(level: float) -> bool:
-        given = [level], [0.0], [most]
+    def holds(level: float, slip: float = 0.0) -> bool:
+        given = [level], [slip], [most]
         return support._holds(length, symbol, [state], table, [[z] for z in fixed], *given)
 
     assert not holds(below)
     assert not holds(below - 1e-3 * most)
     assert holds(above + 1e-12 * most * (1e4 if spread > 1.01 else 1e3))
     assert holds(above + most)
+    # values that are off by a slip may all be greater by as much
+    assert not holds(below + 0.1 * most * (1 - 1e-12), 0.1 * most)
+    assert holds(above + 0.11 * most, 0.1 * most)
 
 
 def test_gains_are_the_greatest_for_weights_between_bounds() -> None:
     assert gained([3.0, -1.0, 1.0], [1.0, 1.0, 1.0], 0.5, 2.0) == [4.0, -1.0, 0.0]
+
+
+def test_what_is_not_known_of_values_widens_directions() -> None:
+    data = network(4, outputs=3)
+    axes, reference = axes_of(data), Reference(data)
+    columns, paths = parts(data, axes)
+    support = HeadSupports(columns, 0, paths)
+    length, symbol, state, words = max(classes(False), key=lambda one: len(one[3]))
+    points = np.array([reference.heads(reference.tokens(word))[0] for word in words]) @ np.array(axes[0]).T
+    direction = np.array([0.5, -2.0, 1.0])
+    most = float((points @ direction).max())
+    support.head = replace(support.head, off=[0.01, 0.02, 0.04])
+    off = 0.5 * 0.01 + 2 * 0.02 + 0.04
+    for by, fine in ((off + 1e-6, True), (off - 1e-9, False)):
+        assert support.bounded(length, symbol, [state], [direction.tolist()], [most + by]) == fine
+    low, high = (points.min(axis=0) - 0.05).tolist(), (points.max(axis=0) + 0.05).tolist()
+    support.most = [inf] * 6
+    for by, fine in ((0.01 + 1e-6, True), (0.01 - 1e-9, False)):
+        assert support.box(length, symbol, [state], low, [float(points[:, 0].max()) + by, *high[1:]]) == fine
+        assert support.box(length, symbol, [state], [float(points[:, 0].min()) - by, *low[1:]], high) == fine
+
+
+def test_what_is_not_known_of_scores_widens_weights() -> None:
+    data = network(8, outputs=3)
+    columns, _ = parts(data, axes_of(data))
+    head = columns.heads[0]
+    q = np.abs(columns.heads[0].data.q(*columns.entered(columns.symbols[1], 4))[0]) / np.sqrt(3)
+    for key_off, query_off in ((1e-4, 0.0), (0.0, 1e-4)):
+        columns.heads[0] = replace(head, key_off=[key_off] * 3, data=Widened(head.data, query_off))  # type: ignore[arg-type]  # a head
+        found = columns.weights(0, 4, 1, [[0, 1]] * 4)
+        size = float(sum(q) * key_off + sum(head.key_size) * query_off / np.sqrt(3))
+        pairs = [*zip(found.low[0], found.high[0], strict=True), *(one[:2] for one in found.fixed)]
+        for low, high in pairs:
+            assert 2 * size <= np.log(high / low) <= 2.1 * size + 1e-9
+
+
+@dataclass(frozen=True)
+class Widened:
+    """A head whose queries are off by a number more."""
+
+    data: Any
+    more: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.data, name)
+
+    def q(self, mid: list[float], off: list[float]) -> tuple[list[float], list[float]]:
+        """Return the query."""
+        found, bounds = self.data.q(mid, off)
+        return found, [one + self.more for one in bounds]
