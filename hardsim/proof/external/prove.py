@@ -186,8 +186,9 @@ class ClassProver:
         self.open: list[int] = []
         self.cells = 0
         (layer,) = network.layers
-        width = max(network.dimension, 0 if layer.mlp is None else layer.mlp.w_in.shape[1])
-        self.batch = max(1, NUMBERS // (width * max(1, len(self.reach))))
+        hidden = 0 if layer.mlp is None else layer.mlp.w_in.shape[1]
+        slopes = 2 * len(self.reach) + 1 + hidden
+        self.batch = max(1, NUMBERS // (max(network.dimension, hidden) * slopes))
         """Number of cells that are bounded together."""
         symbols = max(1, len(self.columns.symbols) * demands.longest)
         self.searched = max(1, NUMBERS // symbols)
