@@ -33,7 +33,8 @@ class Basis:
     def of(cls, values: Floats, reach: float) -> Basis:
         """Return principal axes of some values (rows); `reach` bounds the length of any value."""
         width = values.shape[1]
-        axes = np.linalg.svd(values - values.mean(axis=0), full_matrices=True)[2] if len(values) else np.eye(width)
+        near = values - values.mean(axis=0) if len(values) else np.eye(width)
+        axes = np.linalg.eigh(near.T @ near)[1].T[::-1]
         found = axes.T @ axes - np.eye(width)
         off = float(np.sqrt((found * found).sum())) * GROW + gamma(width + 8) * width * 2
         return cls(np.ascontiguousarray(axes), off * reach * GROW)

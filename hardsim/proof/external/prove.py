@@ -26,11 +26,12 @@ from hardsim.network.dense import Network
 from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
 from hardsim.proof.external.demands import PrefixDemands, demands_of
+from hardsim.proof.external.joint import JointSupports
 from hardsim.proof.external.logits import Basis, Rest, longest_axis
 from hardsim.proof.external.search import Search, worst
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
-from hardsim.run.enclosure import GROW, Floats, Integers
+from hardsim.run.enclosure import GROW, Floats, Integers, gamma
 from hardsim.run.float_trust import distrust
 
 TOGETHER = 400
@@ -39,6 +40,8 @@ NUMBERS = 2**21
 """The count of numbers in an array of a batch of cells."""
 TRIED = 5
 """Number of coordinates that are compared before a cell is divided."""
+COUPLED = 2
+"""Number of multipliers mu, the best ones, with which heads are coupled."""
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, -1.0, -4.0])
 """The multipliers mu that are tried, as shares of -l on the coordinates along which the cell was divided."""
 
@@ -53,6 +56,10 @@ class WorkLimits:
     """Greatest number of open cells of one length."""
     words: int = 4_096
     """Greatest number of prefixes of an open class that are all run, in place of dividing its box."""
+    more_words: int = 50_000
+    """Greatest number of prefixes of a class that are all run where dividing its box a little leaves it open."""
+    work: float = 3e9
+    """Greatest amount of work for the whole proof, roughly the number of products; 10^9 take about a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,7 @@ class ClassProver:
         self.reach: Floats = np.repeat([head.head.reach for head in self.heads], counts) * longest_axis(bases)
         """A bound of the absolute value of each coordinate."""
         count = len(self.classes)
+        self.joint = JointSupports(self.heads, self.paths, count)
         self.low, self.sampled = np.full(count, np.inf), np.full(count, np.inf)
         self.bound: Floats = np.full(count, np.inf)
         """By class, the least lower bound of its open cells."""
@@ -190,6 +198,10 @@ class ClassProver:
         slopes = 2 * len(self.reach) + 1 + hidden
         self.batch = max(1, NUMBERS // (max(network.dimension, hidden) * slopes))
         """Number of cells that are bounded together."""
+        self.work, self.affine = 0.0, float(max(network.dimension, hidden) * slopes)
+        moves = [sum(len(rows) for rows, _, _ in layer.moves) for layer in self.paths.layers]
+        self.moved: Floats = np.cumsum([0.0, *moves])
+        """The number of moves by number of free positions."""
         symbols = max(1, len(self.columns.symbols) * demands.longest)
         self.searched = max(1, NUMBERS // symbols)
         """Number of classes that are searched together."""
@@ -200,6 +212,8 @@ class ClassProver:
         while start < len(lengths) and not self.wrong and not self.open:
             stop = min(start + TOGETHER, len(lengths))
             stop = int(np.searchsorted(lengths, lengths[stop - 1], side="right"))
+            if self.work + self._cost(np.arange(start, stop), 2 * len(self.reach)) > self.limits.work:
+                stop = int(np.searchsorted(lengths, lengths[start], side="right"))
             self._prove(np.arange(start, stop))
             start = stop
             if not self.wrong and not self.open:
@@ -235,8 +249,19 @@ class ClassProver:
 
     # ---- classes together ----
 
+    def _cost(self, places: Integers, directions: int) -> float:
+        """Return about how many products the supports of some classes take, with the affine enclosures of as many cells
+        and their halves."""
+        passes = 4.0 * directions * max(len(self.heads), 1) * self.moved[self.classes.free[places]]
+        return float((passes + (TRIED + 1) * self.affine).sum())
+
     def _prove(self, places: Integers) -> None:
-        """Prove some classes, or find what is wrong or open among them."""
+        """Prove some classes, or find what is wrong or open among them. What would take too much work stays open."""
+        self.work += self._cost(places, 2 * len(self.reach))
+        if self.work > self.limits.work:
+            self.bound[places] = -np.inf
+            self.open += places[self.classes.length[places] == self.classes.length[places[0]]].tolist()
+            return
         cells = self.boxes(places)
         self.widest = {int(one): cells.radii[row] for row, one in enumerate(places.tolist())}
         boxes, cells = cells, self._opened_cells(cells, False)
@@ -245,7 +270,10 @@ class ClassProver:
         for n in np.unique(lengths).tolist():
             if self.open or any(self.classes.length[one] <= n for one in self.wrong):
                 return
-            self._divide(self._run(cells.at(lengths == n)))
+            left, most = self._run(cells.at(lengths == n), self.limits.words), self.limits.more_words
+            some = np.array([self.search.count(self.classes, one) <= most for one in left.of.tolist()], dtype=np.bool_)
+            self._run(self._divide(left.at(some), self.limits.cells // 32), most)
+            self.open += np.unique(self._divide(left.at(~some), self.limits.cells).of).tolist()
             self.report(n, self.demands.longest)
 
     def _narrowest(self, places: Integers, cells: BoxCells) -> Integers:
@@ -257,10 +285,10 @@ class ClassProver:
             chosen[rows[self.low[places[rows]].argmin()]] = True
         return np.flatnonzero(chosen)
 
-    def _run(self, cells: BoxCells) -> BoxCells:
-        """Run every prefix of the classes of one length that have few, and return the cells of the others. Where an
-        output is closer to a wrong answer than certified float64 can tell, the class is open."""
-        few = {one for one in np.unique(cells.of).tolist() if self.search.count(self.classes, one) <= self.limits.words}
+    def _run(self, cells: BoxCells, most: int) -> BoxCells:
+        """Run every prefix of the classes of one length that have at most so many, and return the cells of the others.
+        Where an output is closer to a wrong answer than certified float64 can tell, the class is open."""
+        few = {one for one in np.unique(cells.of).tolist() if self.search.count(self.classes, one) <= most}
         for one in few:
             classes = self.classes.at(np.array([one]))
             words = self.search.every(classes)
@@ -278,23 +306,24 @@ class ClassProver:
         if before is None or margin < before.margin:
             self.wrong[one] = WrongPrefix(tuple(self.network.symbols[symbol] for symbol in word), margin)
 
-    def _divide(self, cells: BoxCells) -> None:
-        """Prove cells of classes of one length by dividing them, or find what is wrong or open among them."""
+    def _divide(self, cells: BoxCells, most: int) -> BoxCells:
+        """Prove cells of classes of one length by dividing them into at most so many, or find what is wrong among them.
+        Return what stays open, or nothing where a prefix is wrong."""
+        nothing = cells.at(slice(0, 0))
         if not len(cells.of) or self._known(cells):
-            return
+            return nothing
         for number in range(1, self.limits.rounds + 1):
-            if 2 * len(cells.of) > self.limits.cells or not cells.radii.shape[1]:
+            if 2 * len(cells.of) > most or not cells.radii.shape[1] or self.work > self.limits.work:
                 break
             cells = self._opened_cells(cells.halves(self.axes(cells)), True)
             if not len(cells.of):
-                return
+                return nothing
             if number % 2 == 0:
                 self._look(cells)
                 if self._known(cells):
-                    return
+                    return nothing
         self._look(cells)
-        if not self._known(cells):
-            self.open += np.unique(cells.of).tolist()
+        return nothing if self._known(cells) else cells
 
     def axes(self, cells: BoxCells) -> Integers:
         """Return the coordinate along which each cell is divided: of the widest ones that whose half has the least
@@ -344,6 +373,7 @@ class ClassProver:
         left: list[Integers] = []
         bound = np.full(len(self.classes), np.inf)
         self.cells += len(cells.of)
+        self.work += self._cost(cells.of, len(SHARES)) if divided else 0.0
         kinds = self.classes.kind[cells.of]
         for kind in np.unique(kinds).tolist():
             rows = np.flatnonzero(kinds == kind)
@@ -373,8 +403,8 @@ class ClassProver:
             where, columns = where[order], columns[order] + part.start
             if len(where):
                 at = chosen[where]
-                best = self._supported(cells.at(at), form.slopes[at, :, columns], divided)
-                value = middle[at, columns] - best - ROUND * form.size[at, columns]
+                value = middle[at, columns] - ROUND * form.size[at, columns]
+                value = value - self._supported(cells.at(at), form.slopes[at, :, columns], value, divided)
                 low[at, columns] = np.fmax(low[at, columns], value)
             found[chosen] = np.maximum(found[chosen], low[chosen, part].min(axis=1))
         return found / np.where(found > 0, rows.sigma, 1.0) * (1 - ROUND)
@@ -385,9 +415,9 @@ class ClassProver:
         best = least.argmax(axis=1)
         return [(chosen[best == number], part) for number, part in enumerate(choices) if (best == number).any()]
 
-    def _supported(self, cells: BoxCells, slopes: Floats, divided: bool) -> Floats:
+    def _supported(self, cells: BoxCells, slopes: Floats, aim: Floats, divided: bool) -> Floats:
         """Return upper bounds of -l.z over the prefixes in each cell, for slopes l (cells, coordinates), by the lemma
-        of the module; cells may repeat."""
+        of the module; cells may repeat. Only bounds below `aim` are of use."""
         classes, radii, middles = self.classes.at(cells.of), cells.radii, cells.middles
         rates = -slopes / radii
         shares = SHARES if divided else SHARES[:1]
@@ -396,15 +426,46 @@ class ClassProver:
         mu = shares[None, :, None] * (rates * split)[:, None, :]
         parts = rates[:, None, :] - mu
         total = (mu * middles[:, None]).sum(axis=2) + (np.abs(mu) * radii[:, None]).sum(axis=2)
-        start = 0
-        for head, basis in zip(self.heads, self.bases, strict=True):
-            here = slice(start, start + len(basis.axes))
-            start = here.stop
-            total = total + head.bounds(classes, parts[:, :, here] @ basis.axes)
         size = np.abs(middles) + radii + 4 * self.reach
-        slack = ROUND * ((np.abs(rates)[:, None] + np.abs(mu) + np.abs(parts)) * size[:, None]).sum(axis=2)
-        found = (total + slack * 4).min(axis=1) - (rates * middles).sum(axis=1)
-        return np.asarray(found + ROUND * (np.abs(rates) * size).sum(axis=1))
+        slack = ROUND * ((np.abs(rates)[:, None] + np.abs(mu) + np.abs(parts)) * size[:, None]).sum(axis=2) * 4
+        base = total + slack - ((rates * middles).sum(axis=1) - ROUND * (np.abs(rates) * size).sum(axis=1))[:, None]
+        if not self.heads:
+            return np.asarray(base.min(axis=1))
+        highs, directions = [], []
+        for part, head, basis in zip(self._by_head(parts), self.heads, self.bases, strict=True):
+            directions.append(part @ basis.axes)
+            highs.append(head.bounds(classes, directions[-1]))
+        if len(highs) < 2:
+            return np.asarray((base + sum(highs)).min(axis=1))
+        return self._coupled(cells, base, parts, np.stack(highs, axis=2), np.concatenate(directions, axis=2), aim)
+
+    def _by_head(self, array: Floats) -> list[Floats]:
+        """Return the parts of an array whose last axis has the coordinates of all heads."""
+        return np.split(array, np.cumsum([len(basis.axes) for basis in self.bases])[:-1], axis=-1)
+
+    def _coupled(
+        self, cells: BoxCells, base: Floats, parts: Floats, highs: Floats, directions: Floats, aim: Floats
+    ) -> Floats:
+        """Return the least bounds by cell of `base` and the sum of the heads' supports `highs` (cells, directions,
+        heads). Where that is above `aim`, the heads are coupled along the best direction."""
+        alone = base + highs.sum(axis=2) + gamma(highs.shape[2] + 4) * np.abs(highs).sum(axis=2)
+        found = np.asarray(alone.min(axis=1))
+        rows = np.flatnonzero(~(found <= aim))
+        if not len(rows):
+            return found
+        best = alone[rows].argsort(axis=1)[:, :COUPLED]
+        at = rows[:, None]
+        here, some = cells.at(rows), parts[at, best]
+        middles, radii = here.middles[:, None], here.radii[:, None]
+        centres = [one.sum(axis=2) for one in self._by_head(some * middles)]
+        spreads = [
+            one.sum(axis=2) for one in self._by_head(np.abs(some) * (radii + ROUND * (np.abs(middles) + self.reach)))
+        ]
+        centre, spread = np.stack(centres, axis=2), np.stack(spreads, axis=2) * GROW
+        lows, tops = centre - spread, np.minimum(highs[at, best], centre + spread)
+        joint = self.joint.bounds(here.of, self.classes.at(here.of), directions[at, best], lows, tops)
+        found[rows] = np.fmin(found[rows], (base[at, best] + joint).min(axis=1))
+        return found
 
     def _look(self, cells: BoxCells) -> None:
         """Search the classes of open cells for wrong prefixes."""

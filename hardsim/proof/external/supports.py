@@ -18,6 +18,7 @@ Where V' <= 0, L is a bound. After a Newton step L is raised a little, so that t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,8 +96,10 @@ class HeadSupports:
         self.width: int = head.values.mid.shape[2]
 
     def weights(self, classes: PrefixClasses) -> Weights:
-        """Return bounds of the weights of some classes."""
-        return self.columns.weights(self.head, classes)
+        """Return bounds of the weights of some classes: they depend on the length and the last symbol."""
+        keys = classes.length * (len(self.columns.symbols) + 1) + classes.symbol
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        return _part(self.columns.weights(self.head, classes.at(first)), which)
 
     def bounds(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return upper bounds of the greatest c.a over each class, (classes, directions), for directions (classes or
@@ -117,8 +120,8 @@ class HeadSupports:
 
     def _some(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return the bounds for classes in the order of falling numbers of free positions."""
-        weights, fixed = self.weights(classes), self._fixed(classes, directions)
-        bound, slip = self._plain(classes, directions, fixed), self._slip(directions)
+        weights, fixed = self.weights(classes), self.fixed(classes, directions)
+        bound, slip = self._plain(classes, directions, fixed), self.slip_of(directions)
         scale = np.broadcast_to(lengths(directions)[:, :, 0] * self.longest + slip, bound.shape)
         level = self._mean(directions, weights, fixed)
         rows = np.arange(len(classes))
@@ -138,12 +141,12 @@ class HeadSupports:
                 break
         return bound
 
-    def _slip(self, directions: Floats) -> Floats:
+    def slip_of(self, directions: Floats) -> Floats:
         """Return a bound of the errors of all c.v of a direction: those of the values, and of the product."""
         size: Floats = lengths(directions)[:, :, 0]
         return (size * (self.slip + gamma(self.width + 4) * (self.longest + self.slip)) * GROW + ETA) * GROW
 
-    def _fixed(self, classes: PrefixClasses, directions: Floats) -> Floats:
+    def fixed(self, classes: PrefixClasses, directions: Floats) -> Floats:
         """Return c.v of the fixed tokens, (classes, directions, tokens)."""
         rows, places = self.columns.fixed(classes)
         theirs = self.head.values.mid[rows, places]
@@ -156,7 +159,7 @@ class HeadSupports:
         if most:
             values = self.values[:, :most].reshape(-1, self.width)
             here = np.maximum(here, (directions @ values.T).max(axis=2))
-        return np.asarray(here + self._slip(directions) + 4 * U * np.abs(here))
+        return np.asarray(here + self.slip_of(directions) + 4 * U * np.abs(here))
 
     def _mean(self, directions: Floats, weights: Weights, fixed: Floats) -> Floats:
         """Return c.a where every token has its weight: the number L to begin with."""
@@ -191,6 +194,29 @@ class HeadSupports:
             gains = np.maximum(y * high, y * low)
             value, weight = _moved(self.paths.layers[j], value[:, :live], weight[:, :live], gains, high)
         return Pass(result, total)
+
+
+def longest_paths(
+    paths: Paths, classes: PrefixClasses, first: Floats, gains_at: Callable[[int, int], Floats]
+) -> Floats:
+    """Return upper bounds of the greatest sums over the prefixes of classes in the order of falling numbers of free
+    positions, (classes, directions): of `first`, and of gains at each free position j of the first `live` classes,
+    `gains_at(j, live)` (symbols, live, directions)."""
+    value, result, live = first[None], np.empty_like(first), len(classes)
+    for j in range(int(classes.free.max(initial=0)) + 1):
+        more = int(np.searchsorted(-classes.free, -j, side="left"))
+        if more < live:
+            ends = np.arange(more, live)
+            result[ends] = value[paths.place[j, classes.state[ends]], ends]
+        live = more
+        if live == 0:
+            break
+        gains = gains_at(j, live)
+        best: Any = np.full((len(paths.layers[j].states), *value[:, :live].shape[1:]), -np.inf)
+        for rows, sources, symbols in paths.layers[j].moves:
+            best[rows] = np.maximum(best[rows], value[sources, :live] + gains[symbols])
+        value = np.maximum(best * UP, best * DOWN) + ETA
+    return result
 
 
 def _summed(gains: Floats) -> Floats:

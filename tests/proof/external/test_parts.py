@@ -23,6 +23,7 @@ from hardsim.proof.external.affine import (
 )
 from hardsim.proof.external.columns import Columns, classes_of
 from hardsim.proof.external.demands import PrefixDemands, demands_of
+from hardsim.proof.external.joint import JointSupports
 from hardsim.proof.external.prove import BoxCells, prove_external
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
@@ -117,6 +118,33 @@ def test_supports_are_the_greatest_values(template: str, text: str, seed: int) -
             greatest = np.max(mean(head, demands, classes.at(np.array([row])), directions[0]), axis=0)
             assert (found[row] >= greatest - 1e-13).all()
             assert (found[row] <= greatest + 1e-9).all()
+
+
+@pytest.mark.parametrize("heads", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_heads_are_bounded_together(heads: int, seed: int) -> None:
+    text = "output t0: t0 | t1"
+    network = network_of(seed, 1, heads=heads, k=3, cold=1 + 9 * (seed == 3))
+    demands = demands_of(oracle_of(network, text), network, 6)
+    columns, paths = Columns(network, 6), Paths(demands)
+    classes = classes_of(demands, columns.symbol_last)
+    parts = np.random.default_rng(seed).normal(size=(heads, 1, 5, 4))
+    every = [HeadSupports(columns, one, paths) for one in columns.heads]
+    highs = np.stack([head.bounds(classes, part) for head, part in zip(every, parts, strict=True)], axis=2)
+    lows = -np.stack([head.bounds(classes, -part) for head, part in zip(every, parts, strict=True)], axis=2)
+    joint, places = JointSupports(every, paths, len(classes)), np.arange(len(classes))
+    directions = np.repeat(np.concatenate(list(parts), axis=2), len(classes), axis=0)
+    found = joint.bounds(places, classes, directions, lows, highs)
+    narrow = joint.bounds(places, classes, directions, lows, lows + 0.6 * (highs - lows))
+    gained = 0.0
+    for row in range(len(classes)):
+        some = classes.at(np.array([row]))
+        values = np.stack([mean(head, demands, some, part[0]) for head, part in zip(every, parts, strict=True)], axis=2)
+        assert (found[row] >= values.sum(axis=2).max(axis=0) - 1e-12).all()
+        gained += float((highs[row].sum(axis=1) - found[row]).sum())
+        within = (values <= lows[row] + 0.6 * (highs[row] - lows[row])).all(axis=2)
+        assert (narrow[row] >= np.where(within, values.sum(axis=2), -np.inf).max(axis=0) - 1e-12).all()
+    assert gained > 0.5
 
 
 def mean(head: HeadSupports, demands: PrefixDemands, classes: Any, directions: Any) -> list[Any]:

@@ -163,6 +163,18 @@ def test_running_every_prefix_settles_all_short_words(number: int) -> None:
         assert proof.shortest or proof.proved == LONGEST
 
 
+def test_work_is_bounded() -> None:
+    """What would take more work than allowed stays open, and what is proved before that is right."""
+    network = by_kind(3, 2, size=0.5)
+    oracle = oracle_of(network, MOST.format(assume="t0 | Y t1"))
+    network = levelled(network, oracle, 2.0)
+    assert not compare(network, oracle).opened
+    for work in (0.0, 2e4, 1e5):
+        proof = compare(network, oracle, limits=WorkLimits(work=work))
+        assert proof.proved < LONGEST
+        assert {one.length for one in proof.opened} == {proof.proved + 1}
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_argmax_of_counts(seed: int) -> None:
     mask = (Mask.FUTURE, Mask.NONE)[seed % 2]

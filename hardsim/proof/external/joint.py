@@ -1,0 +1,207 @@
+"""Upper bounds of sums of several heads' outputs over the prefixes of a class: the heads read the same prefix.
+
+The greatest values of the heads, added, may belong to different prefixes. One longest path for all heads couples them.
+Let `a_h = N_h / D_h` be the heads' outputs (`supports`), c_h directions, L_h numbers, `x_h = c_h.a_h - L_h`, and X_h =
+D_h x_h, which is a sum over positions. Head 0 is the reference. With r_h = D_h / D_0,
+
+    D_0 (the sum of all x_h) = the sum of all X_h / r_h.
+
+Over a class, 1 / r_h lies in s_h (1 +- e_h). Where x_h lies in [-A, B] with A, B >= 0, the size of x_h is at most
+`alpha + beta x_h`, its chord: alpha = 2 A B / (A + B), beta = (B - A) / (A + B). So X_h / r_h <= s_h (X_h + e_h (alpha
+D_h + beta X_h)), a sum over positions, too. Let V be the greatest total of these bounds, a longest path. Then the sum
+of the c_h.a_h is at most that of the L_h plus V / D_0; where V is above 0, D_0 is taken at its least, else at its
+greatest. Every L gives a bound. With L_h the greatest values of the heads alone B is 0, and V / D_0 is what coupling
+gains; after that the L_h are moved to where that bound says that the values are.
+
+Rigour is that of `supports`: passes are rounded upward. The least and greatest D_0 and r_h are longest paths as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardsim.proof.external.columns import PrefixClasses, Weights
+from hardsim.proof.external.supports import HeadSupports, Paths, longest_paths
+from hardsim.run.enclosure import ETA, GROW, Floats, Integers, U, gamma
+
+NUMBERS = 2**20
+"""The count of numbers in an array of a batch."""
+MOVES = (0.7, 1.0)
+"""Where the L_h are moved to, as shares of the way from the greatest value of each head alone to its estimate."""
+RATIOS = 8
+"""Passes that look for the least and greatest ratio of two sums of weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """By class: bounds of D_0, (classes,), and of r_h for the other heads, (classes, heads - 1)."""
+
+    least: Floats
+    most: Floats
+    low: Floats
+    high: Floats
+
+    def at(self, index: Integers) -> Ranges:
+        """Return those of some classes."""
+        return Ranges(self.least[index], self.most[index], self.low[index], self.high[index])
+
+
+class JointSupports:
+    """Bounds for all heads of a network together."""
+
+    def __init__(self, heads: list[HeadSupports], paths: Paths, count: int) -> None:
+        self.heads, self.paths = heads, paths
+        size = (count, max(len(heads) - 1, 0))
+        self._ranges = Ranges(np.full(count, np.nan), np.full(count, np.nan), np.zeros(size), np.zeros(size))
+
+    def bounds(
+        self, places: Integers, classes: PrefixClasses, directions: Floats, lows: Floats, highs: Floats
+    ) -> Floats:
+        """Return upper bounds of the sums of c_h.a_h, (classes, directions), over the prefixes of each class on which
+        every c_h.a_h is between `lows` and `highs` (classes, directions, heads). `directions` has the values of all
+        heads side by side, (classes, directions, v); `places` numbers the classes in the whole proof."""
+        found = np.empty(directions.shape[:2])
+        order = np.argsort(-classes.free, kind="stable")
+        states = max((len(layer.states) for layer in self.paths.layers), default=1)
+        symbols, most = self.heads[0].values.shape[0], int(classes.free.max(initial=1))
+        each = max(states * directions.shape[1], symbols * most * len(self.heads), symbols * directions.shape[1])
+        size = max(1, NUMBERS // each)
+        for start in range(0, len(order), size):
+            some = order[start : start + size]
+            found[some] = self._some(places[some], classes.at(some), directions[some], lows[some], highs[some])
+        return found
+
+    def _some(
+        self, places: Integers, classes: PrefixClasses, directions: Floats, lows: Floats, highs: Floats
+    ) -> Floats:
+        weights = [head.weights(classes) for head in self.heads]
+        ranges = self._known(places, classes, weights)
+        ends = np.cumsum([head.width for head in self.heads])[:-1]
+        parts = np.split(directions, ends, axis=2)
+        fixed = [head.fixed(classes, part) for head, part in zip(self.heads, parts, strict=True)]
+        best = highs.sum(axis=2) + gamma(len(self.heads) + 4) * np.abs(highs).sum(axis=2) + ETA
+        share = (highs - lows) / np.maximum((highs - lows).sum(axis=2, keepdims=True), ETA)
+        for move in (0.0, *MOVES):
+            level = highs - move * np.maximum(highs.sum(axis=2) - best, 0.0)[:, :, None] * share
+            passed = self._pass(classes, parts, weights, fixed, level, lows, highs, ranges)
+            total = level.sum(axis=2) + np.where(
+                passed > 0, passed / ranges.least[:, None], passed / ranges.most[:, None]
+            )
+            total = total + gamma(len(self.heads) + 8) * (np.abs(level).sum(axis=2) + np.abs(passed)) + ETA
+            best = np.fmin(best, total)
+        return np.asarray(best)
+
+    def _pass(
+        self, classes: PrefixClasses, parts: list[Floats], weights: list[Weights], fixed: list[Floats],
+        level: Floats, lows: Floats, highs: Floats, ranges: Ranges,
+    ) -> Floats:  # fmt: skip
+        """Return V. An upper bound of x_h and -x_h may be increased: A and B are."""
+        scales, lowered = [], []
+        for number, part in enumerate(parts):
+            here = level[:, :, number]
+            slip = self.heads[number].slip_of(part)
+            if number == 0:
+                scales.append(np.ones_like(here))
+                lowered.append(np.nextafter(here - slip, -np.inf))
+                continue
+            least, most = 1 / ranges.high[:, number - 1], 1 / ranges.low[:, number - 1]
+            s, e = ((least + most) / 2)[:, None], ((most - least) / (most + least) * GROW + 2.0**-40)[:, None]
+            above = np.maximum(highs[:, :, number] - here, 0.0) * GROW + 2.0**-40 * np.abs(here) + ETA
+            below = np.maximum(here - lows[:, :, number], 0.0) * GROW + 2.0**-40 * np.abs(here) + ETA
+            alpha = 2 * above * below / (above + below)
+            beta = (above - below) / (above + below)
+            # s (X + e (alpha D + beta X)) = s (1 + e beta) (X + D e alpha / (1 + e beta)); what is rounded in the
+            # factors moves it by less than 2^-38 D (A + B + alpha), by which the level is lowered
+            grown = 1 + e * beta
+            grown = np.where(grown > 2.0**-20, grown, np.nan)  # NaN bounds nothing
+            up = e * alpha * (1 + 2.0**-38) / grown + 2.0**-38 * (above + below + alpha)
+            scales.append(s * grown)
+            lowered.append(np.nextafter(here - (up + slip) * GROW, -np.inf))
+        return self._longest(classes, parts, weights, fixed, scales, lowered)
+
+    def _longest(
+        self, classes: PrefixClasses, parts: list[Floats], weights: list[Weights], fixed: list[Floats],
+        scales: list[Floats], levels: list[Floats],
+    ) -> Floats:  # fmt: skip
+        """Return an upper bound of the greatest sum over heads and positions of s_h w (c.v - L_h)."""
+        first = np.zeros(levels[0].shape)
+        for scale, one, values, level in zip(scales, weights, fixed, levels, strict=True):
+            x = values - level[:, :, None]
+            gains = np.maximum(x * one.fixed_high[:, None], x * one.fixed_low[:, None])
+            size = np.abs(gains).sum(axis=2)
+            first = first + scale * (gains.sum(axis=2) + gamma(gains.shape[2] + 8) * size + ETA)
+            first = first + 8 * U * (np.abs(first) + scale * size)
+
+        def gains_at(j: int, live: int) -> Floats:
+            total: Floats | None = None
+            size: Floats | float = 0.0
+            for head, scale, one, part, level in zip(self.heads, scales, weights, parts, levels, strict=True):
+                y = (part[:live] @ head.values[:, j].T).transpose(2, 0, 1) - level[:live]
+                high, low = one.high[:live, j].T[:, :, None], one.low[:live, j].T[:, :, None]
+                gains = np.maximum(y * high, y * low) * scale[:live]
+                total = gains if total is None else total + gains
+                size = size + np.abs(gains)
+            assert total is not None
+            return np.asarray(total + gamma(len(parts) + 6) * size + ETA)
+
+        return longest_paths(self.paths, classes, first, gains_at)
+
+    # ---- sums of weights ----
+
+    def _known(self, places: Integers, classes: PrefixClasses, weights: list[Weights]) -> Ranges:
+        """Return the ranges of classes, which are found once."""
+        every = self._ranges
+        _, first = np.unique(places, return_index=True)
+        new = np.sort(first[np.isnan(every.most[places[first]])])
+        if len(new):
+            some = classes.at(new)
+            parts = [Weights(w.low[new], w.high[new], w.fixed_low[new], w.fixed_high[new]) for w in weights]
+            ones = np.ones((len(new), 1))
+            every.most[places[new]] = self._summed(some, parts[:1], [ones], 1)[:, 0]
+            least = -self._summed(some, parts[:1], [-ones], 1)[:, 0]
+            every.least[places[new]] = np.where(least > 0, least, np.nan)
+            for number in range(1, len(parts)):
+                pair = [parts[0], parts[number]]
+                every.high[places[new], number - 1] = self._ratio(some, pair)
+                every.low[places[new], number - 1] = 1 / self._ratio(some, pair[::-1])
+        return every.at(places)
+
+    def _ratio(self, classes: PrefixClasses, pair: list[Weights]) -> Floats:
+        """Return an upper bound of the greatest D_1 / D_0 of two heads."""
+        totals = [one.high.sum(axis=(1, 2)) + one.fixed_high.sum(axis=1) for one in pair]
+        ones, level, found = np.ones((len(classes), 1)), totals[1] / totals[0], np.full(len(classes), np.inf)
+        least = -self._summed(classes, pair[:1], [-ones], 1)[:, 0]
+        most = self._summed(classes, pair[:1], [ones], 1)[:, 0]
+        for _ in range(RATIOS):
+            value = self._summed(classes, pair, [-level[:, None], ones], 2)[:, 0]
+            # D_1 <= r D_0 + V, and D_0 lies between `least` and `most`
+            found = np.fmin(
+                found, level + np.where(value > 0, value / np.where(least > 0, least, np.nan), value / most)
+            )
+            level = found
+            if not (np.abs(value) > 1e-3 * level * least).any():
+                break
+        return np.asarray(found * GROW)
+
+    def _summed(self, classes: PrefixClasses, weights: list[Weights], factors: list[Floats], count: int) -> Floats:
+        """Return an upper bound of the greatest sum over heads of factors times D_h, (classes, 1)."""
+        first = np.zeros(factors[0].shape)
+        for factor, one in zip(factors, weights, strict=True):
+            size = one.fixed_high.sum(axis=1)[:, None] * np.abs(factor)
+            gains = np.maximum(
+                factor[:, :, None] * one.fixed_high[:, None], factor[:, :, None] * one.fixed_low[:, None]
+            )
+            first = first + gains.sum(axis=2) + gamma(gains.shape[2] + 8) * size + ETA
+
+        def gains_at(j: int, live: int) -> Floats:
+            total, size = np.zeros(()), np.zeros(())
+            for factor, one in zip(factors, weights, strict=True):
+                y = factor[:live]
+                high, low = one.high[:live, j].T[:, :, None], one.low[:live, j].T[:, :, None]
+                gains = np.maximum(y * high, y * low)
+                total, size = total + gains, size + np.abs(gains)
+            return np.asarray(total + gamma(count + 6) * size + ETA)
+
+        return longest_paths(self.paths, classes, first, gains_at)
