@@ -35,7 +35,7 @@ RATIOS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class WeightRanges:
     """By class: bounds of D_0, (classes,), and of r_h for the other heads, (classes, heads - 1)."""
 
     least: Floats
@@ -43,9 +43,9 @@ class Ranges:
     low: Floats
     high: Floats
 
-    def at(self, index: Integers) -> Ranges:
+    def at(self, index: Integers) -> WeightRanges:
         """Return those of some classes."""
-        return Ranges(self.least[index], self.most[index], self.low[index], self.high[index])
+        return WeightRanges(self.least[index], self.most[index], self.low[index], self.high[index])
 
 
 class JointSupports:
@@ -54,7 +54,7 @@ class JointSupports:
     def __init__(self, heads: list[HeadSupports], paths: Paths, count: int) -> None:
         self.heads, self.paths = heads, paths
         size = (count, max(len(heads) - 1, 0))
-        self._ranges = Ranges(np.full(count, np.nan), np.full(count, np.nan), np.zeros(size), np.zeros(size))
+        self._ranges = WeightRanges(np.full(count, np.nan), np.full(count, np.nan), np.zeros(size), np.zeros(size))
 
     def bounds(
         self, places: Integers, classes: PrefixClasses, directions: Floats, lows: Floats, highs: Floats
@@ -95,7 +95,7 @@ class JointSupports:
 
     def _pass(
         self, classes: PrefixClasses, parts: list[Floats], weights: list[Weights], fixed: list[Floats],
-        level: Floats, lows: Floats, highs: Floats, ranges: Ranges,
+        level: Floats, lows: Floats, highs: Floats, ranges: WeightRanges,
     ) -> Floats:  # fmt: skip
         """Return V. An upper bound of x_h and -x_h may be increased: A and B are."""
         scales, lowered = [], []
@@ -150,7 +150,7 @@ class JointSupports:
 
     # ---- sums of weights ----
 
-    def _known(self, places: Integers, classes: PrefixClasses, weights: list[Weights]) -> Ranges:
+    def _known(self, places: Integers, classes: PrefixClasses, weights: list[Weights]) -> WeightRanges:
         """Return the ranges of classes, which are found once."""
         every = self._ranges
         _, first = np.unique(places, return_index=True)
