@@ -84,6 +84,7 @@ precision: $(DEV) ## find the lengths to which shipped formulas are right in num
 
 networks: $(TORCH) ## train the networks of formulas/networks, ten minutes on an idle processor
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train
+	$(ONE_THREAD) $(BIN)/python -m formulas.networks.repair
 
 planted: $(DEV) ## search for planted faults that random words miss; write docs/search.md, a quarter of an hour
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.planted --processes $(JOBS)
