@@ -41,6 +41,10 @@ def test_it_is_right_on_every_word_that_fits_its_table() -> None:
     assert f"all {float(words):.2e} ".replace("e+", "e") in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_command_line_proves_it(hardsim: Any) -> None:
+    hardsim("prove", f"{NETWORKS}/{repair.REPAIRED}", "--no-tables").clean("PROVED", "at most 127 symbols")
+
+
 def test_the_words_that_led_to_it_are_right() -> None:
     """The words on which the network before is wrong, after every prefix."""
     before, after = repair.Search(DEPTH_3, PLAN.rows)(weights(repair.BROKEN)), repair.Passes(weights(repair.REPAIRED))
@@ -108,6 +112,34 @@ def test_without_training_the_proof_is_that_of_the_first_weights(capsys: pytest.
     assert all((after[name] == start[name]).all() for name in start)
     assert (proof.proved, proof.wrong is not None and len(proof.wrong.word)) == (50, 51)
     assert "wrong prefixes, the shortest of 51 symbols" in capsys.readouterr().out
+
+
+def test_the_shortest_wrong_word_of_a_proof_is_trained_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A proof is asked for at once, and its word is in the first rows of the next batch."""
+    monkeypatch.setattr(repair, "GOAL", -np.inf)
+    monkeypatch.setattr(repair, "STEPS", 1)
+    monkeypatch.setattr(repair, "FOUND", repair.HARDEST)
+    batches = []
+
+    def recorded(task: Any, passes: repair.Passes, read: Any) -> Any:
+        batches.append(read)
+        return trained_on(task, passes, read)
+
+    trained_on = repair.trained_on
+    monkeypatch.setattr(repair, "trained_on", recorded)
+    repair.repair(PLAN, weights(repair.BROKEN), 1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "proved to 50 of 127"
+    assert lines[0].startswith("round 0: ")
+    assert lines[2].startswith("round 1: ")
+    found = external(repair.BROKEN)
+    wrong = prove_external(found.network, found.oracle).wrong
+    assert wrong is not None
+    word = [2, *map(DEPTH_3.symbols.index, wrong.word)]
+    (read,) = batches
+    assert (read[: repair.HARDEST, : len(word)] == word).all()
 
 
 def test_a_step_follows_the_gradient() -> None:
