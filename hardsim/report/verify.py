@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hardsim.lang.words import written_word
 from hardsim.proving.verify import VerifyResult, span_of
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
@@ -76,10 +77,14 @@ def _external_lines(result: VerifyResult, digests: Mapping[str, str]) -> list[st
     compared, prefixes = result.compared, result.prefixes or 0
     lines = [f"  prefixes  {prefixes:,} judged prefixes" if prefixes < 10**12 else f"  prefixes  about {prefixes:.3g}"]
     if result.wrong is not None:
-        lines.append(printable(f"  wrong     after {' '.join(result.wrong)}"))
-    for key, name in (("network", compared.model), ("specification", compared.specification)):
+        word = written_word(result.wrong, tuple(dict.fromkeys(result.wrong)))
+        lines.append(f"  wrong     {printable(word)}")
+    for label, key, name in (
+        ("network", "network", compared.model),
+        ("spec", "specification", compared.specification),
+    ):
         message = f"that of {name}, " if name is not None else ""
-        lines.append(f"  {key:9} {message}sha256 {digests[key]}")
+        lines.append(f"  {label:9} {message}sha256 {digests[key]}")
     return lines + _missing({"model": compared.model, "specification": compared.specification})
 
 

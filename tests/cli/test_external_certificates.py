@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import hardsim as package
 from hardsim.verify import digests
 from tests.cli.conftest import Cli, written
 from tests.cli.test_verify import altered
@@ -92,9 +93,10 @@ def test_certificates_of_other_kinds(hardsim: Cli, right: Path, since: Path) -> 
     hardsim("verify", right, "--model", "most.spec", "--spec", "most.spec").refused("is a specification itself")
 
 
-def test_there_are_no_queries_of_these_proofs(hardsim: Cli, here: Path) -> None:
-    hardsim("prove", "most.spec", "--all-n", "--smt", "q.smt2").refused("there are no queries of its proof")
-    assert not (here / "q.smt2").exists()
+def test_python_writes_the_same_certificate(right: Path) -> None:
+    place = right.parent / "again.json"
+    package.load("most.spec").prove(max_n=8, certificate=place)
+    assert place.read_text(encoding="utf-8") == right.read_text(encoding="utf-8")
 
 
 def sides(document: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 import hardsim as package
 from hardsim.errors import Remark
 from tests.cli.conftest import Cli, written
-from tests.support.language import InputError, formulas_directory
+from tests.support.language import formulas_directory
 
 NETWORK = formulas_directory() / "networks" / "majority.spec"
 FILES = {
@@ -118,21 +118,16 @@ def test_remarks_come_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch:
     found.unsaid(f"note: {formula}: --beta")
 
 
-@pytest.mark.parametrize("option", ["--certificate", "--smt"])
-def test_a_file_of_a_proof_that_cannot_be_is_refused(
-    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+def test_queries_of_a_proof_that_has_none_are_refused(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object, **__: object) -> None:
-        raise AssertionError("no word is to be tried")
+        raise AssertionError("nothing is to be proved")
 
-    monkeypatch.setattr("hardsim.cli.prove.check_with_proof", never)
-    more = ["--all-n"] if option == "--smt" else []
-    found = hardsim("prove", NETWORK, option, tmp_path / "proof", "--max-n", "2", *more)
-    found.refused(f"{NETWORK} is an external network, which cannot be proved", f"Leave out {option}")
+    monkeypatch.setattr("hardsim.cli.prove.prove_network", never)
+    found = hardsim("prove", NETWORK, "--smt", tmp_path / "proof", "--max-n", "2", "--all-n")
+    found.refused(f"{NETWORK} is an external network: there are no queries of its proof", "Leave out --smt")
     assert list(tmp_path.iterdir()) == []
-    if option == "--certificate":
-        with pytest.raises(InputError, match="nothing to write for certificate"):
-            package.load(NETWORK).prove(against="majority.ltl", certificate=tmp_path / "proof")
 
 
 def test_two_regular_expressions_need_no_words(hardsim: Cli, tmp_path: Path) -> None:
