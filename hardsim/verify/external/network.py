@@ -173,7 +173,7 @@ class NetworkData:
         if self.positions is None:
             found = [self.scale * x for x in row]
             return found, [g * abs(x) + ETA for x in found]
-        require(place < len(self.positions), "the table of positions has too few rows")
+        require(0 <= place < len(self.positions), "the table of positions has too few rows")
         parts = [(self.scale * x, y) for x, y in zip(row, self.positions[place], strict=True)]
         return [x + y for x, y in parts], [g * (abs(x) + abs(y)) + ETA for x, y in parts]
 

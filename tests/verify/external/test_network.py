@@ -79,8 +79,9 @@ def test_a_norm_of_a_vector_that_may_be_zero() -> None:
 def test_a_table_without_the_row() -> None:
     data = section()
     data["positions"] = data["embedding"]
-    with pytest.raises(Rejected, match="too few rows"):
-        read_network(data).embedded(0, 3)
+    for place in (3, -1):
+        with pytest.raises(Rejected, match="too few rows"):
+            read_network(data).embedded(0, place)
 
 
 def test_names_and_numbers() -> None:
