@@ -36,8 +36,9 @@ from hardsim.run.soft import bounds
 
 WORK = 3 * 10**10
 """The work on all prefixes that is done where no number of prefixes is given, in units of about a nanosecond."""
-OF_KEY, OF_PARAMETER, OF_TOKEN = 2.5, 0.5, 2_000.0
-"""The work for a number of a key or value that a prefix sees, for a parameter, and for a token."""
+OF_KEY, OF_PARAMETER, OF_HEAD, OF_LAYER = 1.7, 0.1, 1_500.0, 1_000.0
+"""The work on a token for each number of the keys and values that it sees, and for each parameter, head and layer (with
+one more for the outputs)."""
 STAGE = 8
 """The work up to the end of a stage, as a multiple of that up to its start."""
 FEWER = 48
@@ -398,7 +399,8 @@ class MarginRule:
 def work_on(network: Network, tokens: int) -> float:
     """Return the work on one token that sees this number of tokens, in units of about a nanosecond."""
     columns = sum(int(head.w_k.shape[1] + head.w_v.shape[1]) for head in network.heads)
-    return OF_TOKEN * (1 + len(network.layers)) + OF_PARAMETER * network.parameters + OF_KEY * columns * tokens
+    parts = OF_LAYER * (1 + len(network.layers)) + OF_HEAD * len(network.heads)
+    return parts + OF_PARAMETER * network.parameters + OF_KEY * columns * tokens
 
 
 def live_prefixes(demands: PrefixDemands) -> list[int]:
