@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from hardsim.lang.words import written_word
 from hardsim.proving.verify import VerifyResult, span_of
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
+from hardsim.targets.result import plural
 from hardsim.verify.sections import printable
 
 MOST_LINES = 20
@@ -21,10 +23,10 @@ def reach(result: VerifyResult) -> str:
         return result.reason or ""
     if not result.specification:
         return f"every word of {span_of(result.lengths)}"
-    parts = [f"right after every judged prefix of at most {result.max_n} symbols"] if result.lengths else []
+    parts = [f"right after every judged prefix of at most {plural(result.max_n or 0, 'symbol')}"] * len(result.lengths)
     if result.wrong is not None:
         shortest = ", the shortest" if result.shortest else ""
-        parts.append(f"wrong after one of {len(result.wrong)} symbols{shortest}")
+        parts.append(f"wrong after one of {plural(len(result.wrong), 'symbol')}{shortest}")
     return "; ".join(parts)
 
 
@@ -75,7 +77,8 @@ def _missing(parts: Mapping[str, str | None]) -> list[str]:
 def _external_lines(result: VerifyResult, digests: Mapping[str, str]) -> list[str]:
     """Return the lines of a certificate of an external network."""
     compared, prefixes = result.compared, result.prefixes or 0
-    lines = [f"  prefixes  {prefixes:,} judged prefixes" if prefixes < 10**12 else f"  prefixes  about {prefixes:.3g}"]
+    many = f"{prefixes:,}" if prefixes < 10**12 else f"about 10^{Decimal(prefixes).adjusted()}"
+    lines = [f"  prefixes  {many}"] * (prefixes > 0)
     if result.wrong is not None:
         word = written_word(result.wrong, tuple(dict.fromkeys(result.wrong)))
         lines.append(f"  wrong     {printable(word)}")

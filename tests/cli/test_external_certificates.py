@@ -48,14 +48,25 @@ def wrong(hardsim: Cli, here: Path) -> Path:
 @pytest.mark.usefixtures("right", "wrong")
 def test_a_certificate_is_valid_and_compared_with_files(hardsim: Cli) -> None:
     found = hardsim("verify", "most.json")
-    found.clean("VALID most.json", "right after every judged prefix of at most 8 symbols", "510 judged prefixes")
+    found.clean("VALID most.json", "right after every judged prefix of at most 8 symbols", "prefixes 510")
     found.prints("not compared with a file: the model and the specification (--model and --spec)")
     for options in (("--model", "net", "--spec", "most.spec"), ("--spec", "most.spec")):
         found = hardsim("verify", "most.json", *options).clean("network that of", "sha256", "that of most.spec")
         assert "not compared" not in found.out
     hardsim("verify", "most.json", "--model", "net").clean("not compared with a file: the specification (--spec)")
     found = hardsim("verify", "more.json", "--model", "net", "--spec", "more.spec")
-    found.clean("right after every judged prefix of at most 1 symbols; wrong after one of 2 symbols, the shortest")
+    found.clean("right after every judged prefix of at most 1 symbol; wrong after one of 2 symbols, the shortest")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_wrong_word_alone(hardsim: Cli) -> None:
+    written(Path("all.ltl"), "alphabet: a b\ntrue\n")
+    hardsim("prove", "net", "--against", "all.ltl", "--max-n", "4", "--certificate", "all.json").exits(1)
+    found = hardsim("verify", "all.json", "--model", "net", "--spec", "all.ltl")
+    found.clean("VALID all.json wrong after one of 1 symbol, the shortest", "wrong b")
+    result = hardsim("verify", "all.json", "--json", "-").exits(0).result
+    assert (result["min_n"], result["max_n"], result["lengths"], result["prefixes"]) == (None, None, [], 0)
+    hardsim("verify", "all.json", "--spec", "all.ltl").refused("--spec is for certificates of external networks")
 
 
 def test_the_result_for_other_programs(hardsim: Cli, right: Path, wrong: Path) -> None:
