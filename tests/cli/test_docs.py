@@ -205,8 +205,9 @@ def test_a_network_that_is_shown_is_right(text: str, hardsim: Cli, directory: Pa
         hardsim("check", written(directory / "shown.ahat.json", text), "--max-n", "3").clean("PROVED")
     if '"hardsim-network"' in text:
         shown = written(directory / "majority.json", text)
-        hardsim("check", shown, "--against", "formulas/majority.ltl", "--max-n", "10").clean("CERTIFIED", "2,046 words")
-        hardsim("prove", shown, "--against", "formulas/majority.ltl", "--max-n", "10").exits(3)
+        for command in ("check", "prove"):
+            found = hardsim(command, shown, "--against", "formulas/majority.ltl", "--max-n", "10")
+            found.clean("PROVED", "2,046")
 
 
 def test_the_network_that_is_shown_is_the_one_that_is_shipped() -> None:

@@ -164,7 +164,7 @@ def test_running_every_prefix_settles_all_short_words(number: int) -> None:
 
 
 def test_work_is_bounded() -> None:
-    """What would take more work than allowed stays open, and what is proved before that is right."""
+    """Classes that would take more work than allowed stay open; the lengths before are proved rightly."""
     network = by_kind(3, 2, size=0.5)
     oracle = oracle_of(network, MOST.format(assume="t0 | Y t1"))
     network = levelled(network, oracle, 2.0)
