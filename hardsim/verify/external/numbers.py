@@ -33,7 +33,8 @@ ETA = 2.0**-900
 GROW = 1 + 2.0**-20
 """A factor that covers the roundings of a bound."""
 LARGEST = 2.0**64
-"""Numbers of a document are at most this in size, so that nothing overflows."""
+"""Numbers of a document are at most this in size. Keys, values and scores do not overflow then. A later number that
+does is infinite or NaN; comparisons are written so that neither decides anything in favour of a claim."""
 EXP_ERROR = 4 * U
 """A bound of the relative error of `exp`."""
 FAR = 700.0
