@@ -41,7 +41,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test coverage lint slow bench bench-docs planted critical precision networks docs schema format clean
+.PHONY: help check bound test coverage lint slow sweep-external bench bench-docs planted critical precision networks docs schema format clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -67,6 +67,9 @@ bound: $(RUN) ## compare declared and measured score gaps of everything shipped 
 slow: $(SLOW) $(FOREIGN)/.installed ## run the slow tests: longer lengths, new random examples, clusters, other libraries; hours on two processors
 	$(PYTEST) -m slow --hypothesis-profile new
 	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new tests/reading tests/precision tests/writing/test_torch.py
+
+sweep-external: $(DEV) ## compare proofs of random one-layer networks with every word, and prove 500 with a wrong weight
+	$(PYTEST) -s -m slow tests/proof/external/test_sweep.py
 
 bench: $(TORCH) ## measure costs and compare them with targets (BENCH_FLAGS), twelve minutes; BENCH_JSON gets the numbers
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
