@@ -136,7 +136,7 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
 def network_section(network: Network, longest: int) -> dict[str, Any]:
     """Return a network of one layer in JSON, with the encodings of the positions of words of up to `longest` symbols
     where these are not a table. Raises Rejected if a position encoding is irrational, or there are several layers."""
-    require(len(network.layers) == 1, "certificates are about one layer")
+    require(len(network.layers) == 1, f"a network of {len(network.layers)} layers: certificates are about one layer")
     (layer,), scale, readout = network.layers, network.embedding_scale, network.readout
 
     def texts(tokens: Any) -> list[str] | None:

@@ -20,7 +20,7 @@ from hardsim.proving.prove import ProofResult
 from hardsim.proving.verify import lengths_of, span_of
 from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
-from hardsim.verify import Shown
+from hardsim.verify import LARGEST_FILE, Shown
 
 
 def written_down(option: str, subject: Subject, request: Request, result: ProofResult) -> tuple[str, str]:
@@ -49,11 +49,15 @@ def written_down(option: str, subject: Subject, request: Request, result: ProofR
 
 def external_file(subject: External, proof: PrefixProof, shown: Shown | None = None) -> tuple[str, str]:
     """Return the certificate of an external network as text, and a sentence about it with `{}` for the file's name.
-    `shown` is called with the progress. Raises Undecided if nothing is proved or the checker does not follow the
-    proof."""
+    `shown` is called with the progress. Raises Undecided if nothing is proved, the checker does not follow the proof,
+    or the file would be too large."""
     document = external_certificate(subject, proof, shown)
+    text = external_text(document)
+    if len(text.encode()) > LARGEST_FILE:
+        most = f"{LARGEST_FILE // 2**20} MiB"
+        raise Undecided(f"{subject.name}: proved, but the certificate would be larger than {most}; --max-n shortens it")
     message = f"certificate, checked: {{}} (network sha256 {document['digests']['network']})"
-    return external_text(document), message
+    return text, message
 
 
 def _of_program(result: ProofResult) -> str:

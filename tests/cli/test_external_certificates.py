@@ -1,7 +1,7 @@
 """Certificates of external networks: `prove --certificate` and `verify` with `--model` and `--spec`."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 import hardsim as package
 from hardsim.verify import digests
+from hardsim.verify.__main__ import main
 from tests.cli.conftest import Cli, written
 from tests.cli.test_verify import altered
 from tests.support.external import hooked_folder
@@ -102,6 +103,26 @@ def test_certificates_of_other_kinds(hardsim: Cli, right: Path, since: Path) -> 
     hardsim("verify", right, "--model", "model.json").refused("not about a compiled model", code=1)
     hardsim("verify", right, "--model", "model.json", "--spec", "most.spec").refused("Name the network with --model")
     hardsim("verify", right, "--model", "most.spec", "--spec", "most.spec").refused("is a specification itself")
+
+
+def test_the_checker_alone_says_the_same(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(wrong)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"VALID  {wrong}")
+    assert '\n  wrong: {"word": [' in shown
+    assert '\n  specification: {"kind": "lines"' in shown
+    assert "\n  sha256 of network: " in shown
+    altered(wrong, lambda document: document["machine"]["moves"].reverse())
+    assert main([str(wrong)]) == 1
+    assert "INVALID" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+def test_a_certificate_that_is_too_large_is_not_written(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.proving.proof_files.LARGEST_FILE", 2**10)
+    found = hardsim("prove", "most.spec", "--max-n", "4", "--certificate", "most.json")
+    assert "the certificate would be larger than 0 MiB" in found.exits(3, "PROVED").err
+    assert not Path("most.json").exists()
 
 
 def test_python_writes_the_same_certificate(right: Path) -> None:
@@ -198,9 +219,55 @@ def test_published_networks(hardsim: Cli, tmp_path: Path, name: str) -> None:
     assert certificate.stat().st_size < 10**6
 
 
+def leaves(node: Any) -> Iterator[Any]:
+    """Yield the leaves of a tree."""
+    for half in ("low", "high") if "split" in node else ():
+        yield from leaves(node[half])
+    if "choice" in node:
+        yield node
+
+
+def divided(document: Any) -> Any:
+    """Return the first tree that begins with a division."""
+    return next(one["tree"]["tree"] for one in document["groups"] if "split" in one["tree"]["tree"])
+
+
+def directed(document: Any) -> Any:
+    """Return the first leaf that names a direction."""
+    return next(leaf for one in document["groups"] for leaf in leaves(one["tree"]["tree"]) if leaf["rows"])
+
+
+def turned(document: Any) -> None:
+    for direction, _ in directed(document)["rows"].values():
+        direction[:] = [-value for value in direction]
+
+
+def lowered(document: Any) -> None:
+    for _, bounds in directed(document)["rows"].values():
+        bounds[0] -= 1.0
+
+
+DIVIDED: dict[str, Callable[[Any], object]] = {
+    "a missing cell": lambda document: divided(document).update(low={}),
+    "one half for both": lambda document: divided(document).update(high=divided(document)["low"]),
+    "a division outside of the cell": lambda document: divided(document).update(split=[0, 10.0**6]),
+    "a division of no coordinate": lambda document: divided(document).update(split=[99, 0.0]),
+    "another direction": turned,
+    "a lower bound": lowered,
+    "no direction": lambda document: directed(document)["rows"].clear(),
+    "a row that is not there": lambda document: directed(document)["rows"].update({"7": [[], []]}),
+    "words within a cell": lambda document: divided(document).update(low={"words": True}),
+}
+
+
 def test_the_shipped_brackets(hardsim: Cli, tmp_path: Path) -> None:
     certificate = tmp_path / "here.json"
     hardsim("prove", FORMULAS / "dyck1_depth3.spec", "--certificate", certificate).exits(1)
     found = hardsim("verify", certificate, "--spec", FORMULAS / "dyck1_depth3.spec")
     found.clean("at most 50 symbols; wrong after one of 51 symbols, the shortest")
     hardsim("verify", certificate, "--model", FORMULAS / "majority").refused("differs from that of", code=1)
+    text = certificate.read_text(encoding="utf-8")
+    for what, change in DIVIDED.items():
+        certificate.write_text(text, encoding="utf-8")
+        altered(certificate, change)
+        assert "INVALID" in hardsim("verify", certificate).refused(code=1).err, what
