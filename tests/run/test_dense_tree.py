@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from math import inf
 from typing import Any
 
@@ -101,6 +101,23 @@ def test_only_as_many_words_are_kept_as_fit(monkeypatch: pytest.MonkeyPatch) -> 
     parts, off = shared(network, tokens)
     assert (np.abs(parts - mid) <= rad + off).all()
     np.testing.assert_allclose(off, rad, rtol=1e-6)
+
+
+@pytest.mark.parametrize("block", [1, 3, 8])
+def test_long_words_are_those_of_single_runs(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All words of 19 symbols with at most two ones: their keys are kept in several blocks and single ones."""
+    monkeypatch.setattr(dense_tree, "BLOCK", block)
+    monkeypatch.setattr(dense_tree, "CACHED", 999)
+    words = np.zeros((191, 19), dtype=np.int64)
+    for row, ones in enumerate([some for count in range(3) for some in combinations(range(19), count)]):
+        words[row, list(ones)] = 1
+    words = words[np.lexsort(words.T[::-1])]
+    network = made(layers=2)
+    mid, rad = shared(network, words)
+    own, off = DenseFloat(network).run(19, words, slice(None))
+    assert (np.abs(own - mid) <= rad + off).all()
+    assert (rad <= off * (1 + 1e-6)).all()
+    assert np.abs(own - mid).max() < 1e-9
 
 
 def test_outputs_that_are_not_known_have_infinite_radii() -> None:
