@@ -160,6 +160,13 @@ def test_formulas_that_make_no_sense_are_refused(nodes: list[Any], message: str)
         formula(nodes, 0, False)
 
 
+def test_formulas_must_know_all_symbols() -> None:
+    for alphabet, message in ((["a", "b", "a"], "differ"), (["a", "c"], "missing")):
+        data = {"alphabet": alphabet, "nodes": [A], "root": [0, False]}
+        with pytest.raises(Rejected, match=message):
+            FormulaReader(data, SYMBOLS, True, "here", quiet)
+
+
 PERIODIC = {
     "x % 6 == 2": 6,
     "(x - 1) % 3 == 0": 3,
@@ -288,6 +295,7 @@ def test_machines_with_numbers_that_do_not_exist_are_refused(change: Json) -> No
     [
         ({"moves": [[1, 2], [0, 1], [2, 3]]}, "a state for each symbol"),
         ({"moves": [[1, 2], [0, 1], [2]]}, "a state for each symbol"),
+        ({"moves": [], "accepting": []}, "has a state"),
         ({"accepting": [3]}, "should be states"),
         ({"symbols": ["a", "a"]}, "differ"),
         ({"symbols": ["a", "c"]}, "missing"),
