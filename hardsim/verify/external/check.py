@@ -245,7 +245,6 @@ class _ExternalCheck:
         numbers = {name: number for number, name in enumerate(self.network.alphabet)}
         require(all(name in numbers for name in names), "wrong.word: a symbol is not in the alphabet")
         require(self.last < len(names) <= LONGEST, f"wrong.word: it should have more than max_n symbols, to {LONGEST}")
-        require(len(names) >= self.first, "wrong.word: it has fewer than min_n symbols")
         word = [numbers[name] for name in names]
         required: Rows | None = self.specification.after(word)
         require(required is not None, "wrong.word: nothing is required there")
