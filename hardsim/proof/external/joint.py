@@ -86,10 +86,9 @@ class JointSupports:
         for move in (0.0, *MOVES):
             level = highs - move * np.maximum(highs.sum(axis=2) - best, 0.0)[:, :, None] * share
             passed = self._pass(classes, parts, weights, fixed, level, lows, highs, ranges)
-            total = level.sum(axis=2) + np.where(
-                passed > 0, passed / ranges.least[:, None], passed / ranges.most[:, None]
-            )
-            total = total + gamma(len(self.heads) + 8) * (np.abs(level).sum(axis=2) + np.abs(passed)) + ETA
+            gained = passed / np.where(passed > 0, ranges.least[:, None], ranges.most[:, None])
+            total = level.sum(axis=2) + gained
+            total = total + gamma(len(self.heads) + 8) * (np.abs(level).sum(axis=2) + np.abs(gained)) + ETA
             best = np.fmin(best, total)
         return np.asarray(best)
 
