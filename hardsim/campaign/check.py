@@ -40,6 +40,7 @@ from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
 from hardsim.errors import InputError
 from hardsim.lang.words import count_words
 from hardsim.options.table import Request
+from hardsim.run.enclosure import nearest_float
 from hardsim.targets.base import Target
 from hardsim.targets.result import AUTO, ENGINES, FLOAT64, MPMATH, Answer, Word, WordError, settled
 from hardsim.targets.subject import Subject
@@ -461,7 +462,11 @@ class _Campaign:
                 own = self.tallies.get(len(word))
                 least = None if own is None else own.extremes.get(MARGIN)
                 # What was tried at its own length has the same margin, but for the width of enclosures.
-                if len(word) in alone and least is not None and margin < float(least.bound) - WIDTH * abs(margin):
+                if (
+                    len(word) in alone
+                    and least is not None
+                    and margin < nearest_float(least.bound) - WIDTH * abs(margin)
+                ):
                     found.setdefault(len(word), {})[word] = None
         return [Shard(n, tuple(words), PASSED) for n, words in sorted(found.items())]
 
@@ -477,7 +482,7 @@ class _Campaign:
             known += (one for one in tally.searched if one[0])
             # A length that was tried in full has no list of searched words, only its extreme.
             if not tally.searched and least is not None and least.word:
-                known.append((least.word, float(least.bound)))
+                known.append((least.word, nearest_float(least.bound)))
         return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
 
     def _shards(self) -> Iterator[Shard]:

@@ -40,6 +40,7 @@ from hardsim.hard.exact import HardTrace
 from hardsim.network.dense import Token
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
+from hardsim.run.enclosure import nearest_float
 from hardsim.run.float_trust import FLOAT_DIGITS
 from hardsim.sharpening.measure import measure
 from hardsim.targets.expected import Ends, ExpectedOutputs, by_position, ended, unjudged
@@ -382,7 +383,7 @@ class NetworkJudge(Judge):
             tally.soft_mismatches += 1
             one = self._mismatch(word, raw, found, listed)
             tally.mismatch = first_of(tally.mismatch, one, self.subject.alphabet)
-        return float(low)
+        return low if isinstance(low, float) else nearest_float(low)
 
     def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -226,6 +227,12 @@ def rounded(value: RealNumber) -> tuple[float, float]:
     if near.as_integer_ratio() == (value.numerator, value.denominator) and not 0 < abs(near) < LEAST_NORMAL:
         return near, 0.0
     return near, U * abs(near) * GROW + ETA
+
+
+def nearest_float(value: Rational) -> float:
+    """Return the float nearest to a number; an infinity of its sign for a number beyond float64."""
+    near, off = rounded(value)
+    return near if off < inf else inf if value > 0 else -inf
 
 
 def floats(values: Sequence[RealNumber]) -> tuple[Floats, Floats]:

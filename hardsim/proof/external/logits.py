@@ -34,7 +34,9 @@ class Basis:
         """Return principal axes of some values (rows); `reach` bounds the length of any value."""
         width = values.shape[1]
         near = values - values.mean(axis=0) if len(values) else np.eye(width)
-        axes = np.linalg.eigh(near.T @ near)[1].T[::-1]
+        square = near.T @ near
+        # any axes serve: those of numbers that overflow are the coordinates
+        axes = np.linalg.eigh(square)[1].T[::-1] if np.isfinite(square).all() else np.eye(width)
         found = axes.T @ axes - np.eye(width)
         off = float(np.sqrt((found * found).sum())) * GROW + gamma(width + 8) * width * 2
         return cls(np.ascontiguousarray(axes), off * reach * GROW)

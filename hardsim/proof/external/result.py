@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
-from hardsim.records import Lower, Natural, Record, Upper, one_of
+from hardsim.records import Lower, Natural, Record, Upper, at_least, at_most, one_of
 
 STRUCTURE, EVERY_WORD = "structure", "every word"
 """The methods of a proof: from the weights, for all words of a class together, or by running every word."""
@@ -49,8 +49,8 @@ class OpenPrefixes(Record):
     def summary(self) -> str:
         """Length, last symbol, bound and the least margin that was found, on one line."""
         last = "" if self.symbol is None else f" that end with {self.symbol}"
-        bound = "no bound of their margins" if self.bound is None else f"margins are at least {float(self.bound):.3g}"
-        found = "" if self.sampled is None else f", the least found is {float(self.sampled):.3g}"
+        bound = "no bound of their margins" if self.bound is None else f"margins are at least {at_least(self.bound)}"
+        found = "" if self.sampled is None else f", the least found is {at_most(self.sampled)}"
         return f"prefixes of {symbols(self.length)}{last}: {bound}{found}"
 
 

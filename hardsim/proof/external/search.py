@@ -18,7 +18,7 @@ from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement
 from hardsim.proof.external.logits import Rest, RowForms
 from hardsim.proof.external.supports import HeadSupports, Paths, PositionMoves
 from hardsim.run.dense_float import DenseFloat
-from hardsim.run.enclosure import Floats, Integers
+from hardsim.run.enclosure import ETA, Floats, Integers, rounded
 
 STEPS = 6
 """Number of gradients that are followed from one point."""
@@ -64,7 +64,7 @@ class Search:
         weights = [head.weights(classes) for head in self.heads]
         totals = [one.high.sum(axis=(1, 2)) + one.fixed_high.sum(axis=1) for one in weights]
         small = np.maximum(radii * NEAR, 1e-9)
-        for _ in range(STEPS):
+        for number in range(STEPS):
             gradient = self._gradient(classes, points, small) / small
             free = np.zeros((count, int(classes.free.max(initial=0)), len(self.columns.symbols)))
             start = 0
@@ -79,7 +79,8 @@ class Search:
             words = self.best_paths(classes, free)
             points, totals = self.attended(classes, words, weights)
             value = self._values(classes, points, small)
-            for place in np.flatnonzero(value < least).tolist():
+            # the first path is kept whatever its value, so that each class has a prefix of its own
+            for place in np.flatnonzero((value < least) | (number == 0)).tolist():
                 least[place], best[place] = value[place], self.spelled(classes, words, place)
         return Found(best, *self.judged(classes, best))
 
@@ -198,10 +199,10 @@ class Search:
     def margin(self, required: Requirement, mid: Floats, rad: Floats) -> tuple[float, float]:
         """Return bounds of the margin from an enclosure of the outputs."""
         factors, levels, choices = required.rows(len(mid))
-        level = float(self.network.readout.level)
+        level, slip = rounded(self.network.readout.level)
         middle = mid @ factors + level * levels
         size = np.abs(mid) @ np.abs(factors) + abs(level) * np.abs(levels)
-        off = (rad @ np.abs(factors)) * (1 + 1e-9) + size * 1e-14
+        off = (rad @ np.abs(factors) + slip * np.abs(levels)) * (1 + 1e-9) + size * 1e-14 + ETA
         ends = [max(float((middle + side * off)[part].min(initial=np.inf)) for part in choices) for side in (-1, 1)]
         return ends[0], ends[1]
 
