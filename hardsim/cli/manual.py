@@ -93,7 +93,7 @@ Examples:
   hardsim check model.json
 """
 
-PROVE = """Prove from its weights that a compiled transformer is right on every word.
+PROVE = """Prove from its weights that a transformer is right on every word.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
 them, or a shipped name.
@@ -139,6 +139,7 @@ Examples:
   hardsim prove since
   hardsim prove since --all-n                     (every length)
   hardsim prove since --beta 1                    (refuted by a word)
+  hardsim prove networks/majority                 (a trained network, to the end of its table of positions)
   hardsim prove since --certificate since.cert.json
   hardsim prove dyck2 --all-n --certificate dyck2.cert.json
   hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)

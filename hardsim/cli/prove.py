@@ -14,12 +14,13 @@ from hardsim.cli.check import result_text
 from hardsim.cli.estimate import LONG, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
-from hardsim.errors import InputError
+from hardsim.errors import InputError, Undecided
 from hardsim.files import Sink
 from hardsim.options.table import WRITTEN, Request
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving
 from hardsim.proving.external import NetworkProof, prove_network
+from hardsim.proving.external_certificate import no_certificate
 from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.report.network_proof import print_network_proof, print_network_verdict
@@ -69,9 +70,11 @@ class _Work:
     def network(self, subject: External) -> None:
         """Prove an external network, prefix by prefix. Where no proof is attempted, try its words and say why."""
         current, alphabet = self.current, subject.alphabet
+        if self.targets and (reason := no_certificate(subject)) is not None:
+            raise Undecided(f"{subject.name}: {reason}; leave out --certificate")
         with uninterrupted():
             try:
-                with interruptible(), bar(subject.name, "steps", f"{subject.name}: steps of the proof") as shown:
+                with bar(subject.name, "steps", f"{subject.name}: steps of the proof") as shown:
                     result = prove_network(subject, current.request, shown.show)
             except NotProved as error:
                 self._tried(subject, error.reason)
@@ -88,10 +91,11 @@ class _Work:
                 alphabet=alphabet,
             )
             undecided, longest = result.verdict is Verdict.UNDECIDED, result.prefix_proof.longest
-            if longest < result.max_n:
+            left = f"the result of {result.input} is partial: it covers the lengths proved so far" * result.partial
+            if longest < result.max_n and undecided is False:
                 text = f"every prefix is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
                 current.remark(subject.name, None, text)
-            current.conclude(result.verdict is not Verdict.REFUTED, undecided, "", message)
+            current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message)
         if self.targets and not current.interrupted:
             self._certify(subject, result)
 

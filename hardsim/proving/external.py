@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
-from hardsim.campaign.interrupts import to_the_report
-from hardsim.campaign.result import Against, CheckResult, Mismatch, Reach, Verdict, verdict_summary
+from hardsim.campaign.interrupts import interruptible, to_the_report
+from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
 from hardsim.lang.automata.of_formula import NoAutomaton
@@ -67,6 +67,7 @@ class NetworkProof(SubjectRecord):
     none."""
     confirmed: Natural = 0
     """Number of short words that were run after the proof; each answer was as proved."""
+    partial: Partial = False
     against: Against = None
 
     @property
@@ -107,14 +108,17 @@ def prefix_proof(
     NotProved if no proof is attempted."""
     network, oracle = subject.network, asked_of(subject)
     try:
-        found = prove_external(network, oracle, max_n, report=report)
+        with interruptible():
+            found = prove_external(network, oracle, max_n, report=report)
     except NotProved as error:
-        run = prove_by_words(network, oracle, max_n, most, report)
-        if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None:
+        with interruptible():
+            run = prove_by_words(network, oracle, max_n, most, report)
+        if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None and not run.interrupted:
             run = replace(run, longest=run.proved)
         return _record(subject, run, EVERY_WORD, error.reason)
     if found.opened and found.wrong is None and _few(subject, found.proved + 1, most):
-        run = prove_by_words(network, oracle, max_n, most, report)
+        with interruptible():
+            run = prove_by_words(network, oracle, max_n, most, report)
         if run.wrong is not None or run.proved > found.proved:
             return _record(subject, run, EVERY_WORD, TRIED)
     return _record(subject, found, STRUCTURE)
@@ -142,7 +146,7 @@ def _record(subject: External, found: ExternalProof, proved_by: str, why: str = 
     """Return the prover's result as a record; `why` says why prefixes were run. Numbers that are not finite are left
     out."""
     wrong, reason = found.wrong, found.reason if found.proved < found.longest else None
-    if reason is not None and why:
+    if reason is not None and why and not found.interrupted:
         reason = f"{reason} ({why})"
     return PrefixProof(
         longest=found.longest,
@@ -157,7 +161,11 @@ def _record(subject: External, found: ExternalProof, proved_by: str, why: str = 
             OpenPrefixes(one.length, one.symbol, _exact(one.bound), _exact(one.sampled)) for one in found.opened
         ),
         reason=reason,
-        margins=tuple(ProvedMargin(n, _exact(one.low), _exact(one.high)) for n, one in sorted(found.margins.items())),
+        partial=found.interrupted,
+        margins=tuple(
+            ProvedMargin(n, _exact(one.low) if one.low > 0 else None, _exact(one.high))
+            for n, one in sorted(found.margins.items())
+        ),
     )
 
 
@@ -179,16 +187,18 @@ def prove_network(subject: External, request: Request, report: StepReport | None
     try:
         proof = prefix_proof(subject, max_n, report)
     except NotProved:
-        alone = words_proof(subject, max_n, report)
+        with interruptible():
+            alone = words_proof(subject, max_n, report)
         if alone is None:
             raise
         proof = alone
     mismatch, verdict = None, Verdict.PROVED if proof.complete else Verdict.UNDECIDED
     if proof.wrong is not None:
         verdict, mismatch = Verdict.REFUTED, wrong_word(subject, proof).mismatch
-    confirmed = _confirmed(subject, proof)
+    confirmed = 0 if proof.partial else _confirmed(subject, proof)
     reach = _reach(subject, proof)
-    return NetworkProof(subject, greatest, verdict, reach, proof, mismatch, confirmed, subject.against)
+    against = subject.against
+    return NetworkProof(subject, greatest, verdict, reach, proof, mismatch, confirmed, proof.partial, against)
 
 
 def _reach(subject: External, proof: PrefixProof) -> str:
@@ -247,9 +257,13 @@ def check_network(
 
     def ask() -> None:
         try:
-            known.append(prefix_proof(subject, options.max_n, most=max(options.exhaustive, EVERY)))
+            proof = prefix_proof(subject, options.max_n, most=max(options.exhaustive, EVERY))
         except NotProved as error:
             known.append(NoProof(error.reason))
+            return
+        known.append(proof)
+        if proof.partial:
+            raise KeyboardInterrupt  # no words are run either
 
     subject.require_lengths(options.max_n)
     result = to_the_report(
@@ -276,6 +290,8 @@ def _left(options: CheckOptions, known: list[PrefixProof | NoProof]) -> CheckOpt
 def _joined(subject: External, proof: PrefixProof, result: CheckResult) -> CheckResult:
     """Return the result of a proof together with the words that were run beside it."""
     require_as_proved(subject, proof, result)
+    if proof.proved_to is not None and not proof.prefixes and proof.wrong is None:
+        return replace(result, proof=proof.summary)
     max_n = max(result.max_n, proof.longest)
     result = replace(result, prefix_proof=proof, proof=proof.summary, max_n=max_n)
     tried = result.mismatch if result.mismatch is not None and result.mismatch.refutes else None

@@ -43,10 +43,16 @@ PARTS = 100
 """The number of steps of the writing, and of the checking, of a certificate."""
 
 
+def no_certificate(subject: External) -> str | None:
+    """Return the reason why no proof about an external network has a certificate; None if one may have."""
+    count = len(subject.network.layers)
+    return None if count == 1 else f"certificates are of networks of one layer, and this one has {count}"
+
+
 def external_certificate(subject: External, proof: PrefixProof, shown: Shown | None = None) -> dict[str, Any]:
     """Return the certificate of what is proved of an external network, and of its wrong prefix if there is one, after
     the checker has accepted it. Raises Undecided if nothing is proved, or the checker cannot follow the proof."""
-    if proof.proved_to is None and proof.wrong is None:
+    if not proof.prefixes and proof.wrong is None:
         raise Undecided(f"{subject.name}: nothing is proved, so there is no certificate")
     if proof.proved_by != STRUCTURE:
         message = "proved by running every word, and certificates are of proofs from the weights"

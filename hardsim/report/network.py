@@ -36,7 +36,7 @@ from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=on word")
 OUTPUT_COLUMNS = columns("position", "<token", "<answer", "<expected", "~outputs")
-MARGIN_COLUMNS = columns("length", "margin after\nevery prefix", "after the worst\nprefix found")
+MARGIN_COLUMNS = columns("length", "least margin,\nproved at least", "found\nat most")
 SETTING_COLUMNS = columns("<setting", "<value", "~from")
 MOST_OUTPUTS = 8
 """Largest number of outputs of a position that a table shows."""

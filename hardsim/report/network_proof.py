@@ -38,7 +38,7 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
         screen.line("  More about this word:")
         given = [] if result.against in (None, result.input) else ["--against", result.against]
         screen.raw(command_line("eval", [result.input], written_word(mismatch.word, alphabet), given))
-    elif result.verdict is Verdict.UNDECIDED:
+    elif result.verdict is Verdict.UNDECIDED and proof.open_text:
         for one in proof.open[1:4]:
             screen.line(f"  open: {one.summary}")
         screen.line("  Next: `hardsim check` runs and searches words of the lengths that are not proved.")

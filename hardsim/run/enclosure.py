@@ -229,8 +229,10 @@ def rounded(value: RealNumber) -> tuple[float, float]:
     return near, U * abs(near) * GROW + ETA
 
 
-def nearest_float(value: Rational) -> float:
+def nearest_float(value: Rational | float) -> float:
     """Return the float nearest to a number; an infinity of its sign for a number beyond float64."""
+    if isinstance(value, float):
+        return value
     near, off = rounded(value)
     return near if off < inf else inf if value > 0 else -inf
 

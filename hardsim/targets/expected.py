@@ -19,7 +19,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from math import inf, isfinite
+from math import inf, isfinite, isinf
 from numbers import Number, Rational, Real
 from typing import Any, TypeAlias, TypeGuard
 
@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Readout, Token
-from hardsim.records import rounded
-from hardsim.run.enclosure import Booleans, floats
+from hardsim.records import rounded, short
+from hardsim.run.enclosure import Booleans, floats, nearest_float
 from hardsim.targets.result import LONGEST_TOLD, Word
 
 Ends: TypeAlias = NDArray[Any]
@@ -487,7 +487,9 @@ def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
     or with six digits without `within`. Return "?" if an end is infinite."""
     if not (low > -inf and high < inf):
         return "?"
-    value = float((Fraction(low) + Fraction(high)) / 2)
+    value = nearest_float((Fraction(low) + Fraction(high)) / 2)
+    if isinf(value):
+        return short((Fraction(low) + Fraction(high)) / 2)
     if within is None:
         return f"{value:.{SHOWN_DIGITS}g}"
     digits = _decimals(Fraction(value)) - _decimals(within) + 3 if value and within else SHOWN_DIGITS if within else inf

@@ -57,6 +57,8 @@ Shown = Callable[[int, int], None]
 """A function that is called with the steps that are done, and their number."""
 LARGEST_FILE = 20 * 2**20
 """The most bytes of a certificate."""
+DEEPEST = 300
+"""The most levels of nested values in a certificate; a tree of cells has at most 100 splits."""
 MAKE_ONE = "Make a certificate with: hardsim prove FILE --certificate NAME.cert.json"
 """Advice for a file that is not a certificate, or is one of an old version."""
 
@@ -127,6 +129,22 @@ def of_network(document: Mapping[str, Any]) -> bool:
     return "network" in document
 
 
+def require_shallow(document: dict[str, Any]) -> None:
+    """Raise Rejected if values are nested deeper than in any certificate, which no function here could follow."""
+    layer: list[Any] = [document]
+    for _ in range(DEEPEST):
+        layer = [
+            part
+            for value in layer
+            if isinstance(value, dict | list)
+            for part in (value.values() if isinstance(value, dict) else value)
+            if isinstance(part, dict | list)
+        ]
+        if not layer:
+            return
+    require(False, f"too large: values are nested more than {DEEPEST} deep")
+
+
 def digests(document: dict[str, Any]) -> dict[str, str]:
     """Return the SHA-256 digest of each section, as JSON in ASCII without white space and with sorted keys."""
     texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in _kind(document).sections}
@@ -180,7 +198,8 @@ def accept(document: dict[str, Any], shown: Shown | None = None) -> FormulaCheck
     fine = type(version) is int and version in kind.versions
     require(fine, f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
     now = as_written_now(document) if of_program(document) else document
-    # From here on each value has the type that is expected of it, and nothing is nested deeper than a certificate is.
+    require_shallow(document)
+    # From here on each value has the type that is expected of it; sections of networks are read later.
     kind.form(now, "")
     for key, digest in digests(document).items():
         require(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")

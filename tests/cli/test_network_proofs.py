@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import json
 from math import comb
+from pathlib import Path
 
-from tests.cli.conftest import Cli
+import pytest
+
+from hardsim.reading.network_json import network_json
+from tests.cli.conftest import Cli, interrupt, written
+from tests.support.external import hooked_folder, mean_of_a
+
+TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it
 
 SHORTEST = "abaaabbbaabbaabaabbabbaaabbbaabbabaaabbaabbbaababba"
 """A shortest word after which the shipped network `dyck1_depth3` is wrong, of 51 symbols: it lets no bracket be opened
@@ -15,7 +22,7 @@ though the depth is 2."""
 def test_a_proof_ends_with_the_shortest_wrong_word(hardsim: Cli) -> None:
     found = hardsim("prove", "networks/dyck1_depth3.spec").exits(1, "REFUTED", "right after all 53,316,291,172 judged")
     found.prints("at most 50 symbols, from the weights; wrong after a prefix of 51 symbols, the shortest")
-    found.prints("The shortest wrong word, on a line of its own", "margin after", "after the worst")
+    found.prints("The shortest wrong word, on a line of its own", "proved at least", "found", "at most")
     (line,) = [line for line in found.out.splitlines() if set(line) == {"a", "b"}]
     assert len(line) == 51
     hardsim("eval", "networks/dyck1_depth3.spec", line).exits(1, "WRONG")
@@ -94,3 +101,64 @@ def test_every_word_that_is_tried_is_proved(hardsim: Cli) -> None:
         )
     hardsim("check", "networks/flipflop", "--max-n", "4", "--engine", "mpmath").exits(0, "OBSERVED")
     hardsim("check", "networks/flipflop", "--max-n", "20", "--samples", "5", "--no-tables").exits(0, "CERTIFIED")
+
+
+@pytest.fixture
+def ties(tmp_path: Path) -> Path:
+    """A network whose output is above its level if at least half of the symbols are a."""
+    return hooked_folder(tmp_path / "net", TIE, 12)
+
+
+@pytest.mark.parametrize("assumption", ["a & !a", "pos > 100", "#[a] >= 9"])
+def test_nothing_is_proved_where_nothing_is_judged(hardsim: Cli, ties: Path, tmp_path: Path, assumption: str) -> None:
+    spec = written(
+        tmp_path / "t.spec", f"network: net\nalphabet: a b\nat: each\nassume: {assumption}\noutput 0: #[a] >= #[b]\n"
+    )
+    hardsim("prove", spec, "--max-n", "4").exits(3, "UNDECIDED", "nothing is judged")
+    hardsim("check", spec, "--max-n", "4").exits(3, "UNDECIDED", "no word was judged")
+    hardsim("prove", spec, "--max-n", "4", "--certificate", tmp_path / "c.json").exits(3).says(
+        "there is no certificate"
+    )
+    assert not (tmp_path / "c.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("network", "place"),
+    [
+        ("networks/dyck1_depth3", "hardsim.proof.external.prove.ClassProver._prove"),
+        ("networks/flipflop", "hardsim.proof.external.every_word._Run._walk"),
+    ],
+)
+def test_an_interrupted_proof_keeps_the_lengths_proved(
+    hardsim: Cli, monkeypatch: pytest.MonkeyPatch, network: str, place: str
+) -> None:
+    interrupt(monkeypatch, place, after=int(network == "networks/flipflop"))
+    found = hardsim("prove", network, "--json", "-")
+    assert found.code == 130
+    result = found.result
+    proof = result["prefix_proof"]
+    assert (result["verdict"], result["partial"], proof["partial"]) == ("UNDECIDED", True, True)
+    assert proof["proved_to"] is None or [one["n"] for one in proof["margins"]][-1] == proof["proved_to"]
+    found.says("is partial: it covers the lengths proved so far")
+
+
+def test_a_certificate_of_several_layers_is_refused_at_once(hardsim: Cli, tmp_path: Path) -> None:
+    found = hardsim("prove", "networks/flipflop", "--certificate", tmp_path / "c.json").exits(3)
+    found.says("certificates are of networks of one layer, and this one has 2")
+    assert not found.out.startswith("PROVED")
+
+
+@pytest.mark.parametrize("size", ["1e+200", "1e+30"])
+@pytest.mark.parametrize("decide", ["above 0", "value within 100"])
+def test_numbers_beyond_float64_are_no_internal_error(
+    hardsim: Cli, ties: Path, tmp_path: Path, size: str, decide: str
+) -> None:
+    document = network_json(mean_of_a())
+    document["embedding"] = [[float(size), 0], [0, float(size)]]
+    document["unembedding"] = [[float(size)], [-float(size)]]
+    (tmp_path / "n.json").write_text(json.dumps(document))
+    line = "output share: a" if decide == "above 0" else "value share: 0"
+    text = f"network: n.json\nalphabet: a b\ntokens: a b\ndecide: {decide}\n{line}\n"
+    spec = written(tmp_path / "n.spec", text)
+    for command in ("prove", "check"):
+        assert hardsim(command, spec, "--max-n", "3").code in (0, 1, 3)

@@ -162,7 +162,7 @@ def test_a_word_that_contradicts_a_proof_is_an_internal_error(
     hardsim: Cli, net: Path, more: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     def proved(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
-        return PrefixProof(3, 3, 14, "words", "structure", None, None, False, (), None, ())
+        return PrefixProof(3, 3, 14, "words", "structure", None, None, False, (), None, False, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", proved)
     found = hardsim(command, net, "--against", more, "--max-n", "3").exits(4)
@@ -174,7 +174,7 @@ def test_a_wrong_word_that_is_right_is_an_internal_error(
     hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     def refuted(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
-        return PrefixProof(3, 1, 2, "words", "structure", ("a", "b"), Fraction(-1), True, (), None, ())
+        return PrefixProof(3, 1, 2, "words", "structure", ("a", "b"), Fraction(-1), True, (), None, False, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", refuted)
     hardsim(command, net, "--against", most, "--max-n", "3").exits(4).says("the prover found the word a b wrong, but")

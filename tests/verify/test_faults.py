@@ -242,3 +242,12 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert main([str(path)]) == 0
     monkeypatch.setattr("hardsim.verify.__main__.LARGEST_FILE", path.stat().st_size - 1)
     assert main([str(path)]) == 2
+
+
+def test_deep_values_are_refused_in_any_section(tmp_path: Path) -> None:
+    deep: object = []
+    for _ in range(5000):
+        deep = [deep]
+    for document in (formula(), program()):
+        document["labels"] = deep
+        assert "nested more than 300 deep" in str(verify(document))

@@ -185,18 +185,20 @@ def _reader(column: Column, symbols: tuple[str, ...], ending: bool) -> WordReade
     except NotOnline as error:
         if not ending:
             raise NotProved(f"what a formula requires at a position depends on later positions: {error}") from None
-        return AutomatonReader.of(_automaton(column), symbols)
+        return AutomatonReader.of(_automaton(column, str(error)), symbols)
     try:
         return AutomatonReader.of(automaton_of_formula(column.file.read_at("last")), symbols)
     except NoAutomaton:
         return online
 
 
-def _automaton(column: FormulaTruth) -> Any:
+def _automaton(column: FormulaTruth, why: str) -> Any:
+    """Return the automaton of a formula that is not read from left to right; `why` is the reason."""
     try:
         return automaton_of_formula(column.file.read_at("last"))
     except Undecided as error:
-        raise NotProved(f"a formula of the specification has no automaton: {error}") from None
+        message = f"a formula of the specification cannot be read from left to right ({why})"
+        raise NotProved(f"{message}, and has no automaton: {error}") from None
 
 
 def _allowed(oracle: NextSymbols) -> list[AbstractSet[str] | None]:

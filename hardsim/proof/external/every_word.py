@@ -171,11 +171,14 @@ class _Run:
     def run(self) -> ExternalProof:
         """Return the result."""
         done = 0
-        for start, stop in self._stages():
-            self._walk(start, stop)
-            done = stop
-            if any(facts.wrong is not None for facts in self.facts.values()) or self._settle(stop):
-                break
+        try:
+            for start, stop in self._stages():
+                self._walk(start, stop)
+                done = stop
+                if any(facts.wrong is not None for facts in self.facts.values()) or self._settle(stop):
+                    break
+        except KeyboardInterrupt:
+            return replace(self._result(done), opened=(), reason="it was interrupted", interrupted=True)
         return self._result(done)
 
     @property

@@ -17,7 +17,7 @@ shorter than n are proved and a prefix of length n is wrong, n is the least wron
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ class ExternalProof:
     cells: int
     reason: str | None = None
     """Reason why the proof ends before the lengths that were asked for, where nothing is wrong and no class is open."""
+    interrupted: bool = False
+    """True if a KeyboardInterrupt ended the proof; what is said here was proved before."""
 
     @property
     def shortest(self) -> bool:
@@ -209,16 +211,31 @@ class ClassProver:
     def run(self) -> ExternalProof:
         """Return the result: lengths are taken in order, until a wrong prefix is found or cells stay open."""
         lengths, start = self.classes.length, 0
-        while start < len(lengths) and not self.wrong and not self.open:
-            stop = min(start + TOGETHER, len(lengths))
-            stop = int(np.searchsorted(lengths, lengths[stop - 1], side="right"))
-            if self.work + self._cost(np.arange(start, stop), 2 * len(self.reach)) > self.limits.work:
-                stop = int(np.searchsorted(lengths, lengths[start], side="right"))
-            self._prove(np.arange(start, stop))
-            start = stop
-            if not self.wrong and not self.open:
-                self.report(int(lengths[stop - 1]), self.demands.longest)
+        try:
+            while start < len(lengths) and not self.wrong and not self.open:
+                start = self._batch_from(start)
+        except KeyboardInterrupt:
+            before = int(lengths[start]) - 1
+            found, reason = self._result(start), "it was interrupted"
+            proved = min(found.proved, before)
+            covered = sum(self.demands.words()[: proved + 1])
+            margins = {n: one for n, one in found.margins.items() if n <= proved}
+            return replace(
+                found, proved=proved, prefixes=covered, margins=margins, opened=(), reason=reason, interrupted=True
+            )
         return self._result(start)
+
+    def _batch_from(self, start: int) -> int:
+        """Take the classes of some lengths together, from one on, and return the first class after them."""
+        lengths = self.classes.length
+        stop = min(start + TOGETHER, len(lengths))
+        stop = int(np.searchsorted(lengths, lengths[stop - 1], side="right"))
+        if self.work + self._cost(np.arange(start, stop), 2 * len(self.reach)) > self.limits.work:
+            stop = int(np.searchsorted(lengths, lengths[start], side="right"))
+        self._prove(np.arange(start, stop))
+        if not self.wrong and not self.open:
+            self.report(int(lengths[stop - 1]), self.demands.longest)
+        return stop
 
     def _result(self, done: int) -> ExternalProof:
         lengths = self.classes.length

@@ -19,13 +19,14 @@ def symbols(count: int) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvedMargin(Record):
-    """Bounds of the least margin after all judged prefixes of one length that is proved. The margin after a prefix is
-    the distance of the judged outputs from a wrong answer."""
+    """Bounds of the least margin of all judged prefixes, or words, of one length that is proved. The margin after a
+    prefix is the distance of the judged outputs from a wrong answer; that of a word is the least at all positions where
+    the word is judged."""
 
     n: Natural
     """Length of the prefixes, in symbols."""
     low: Lower | None
-    """Lower bound of the least margin; null: only its sign is known, which is positive."""
+    """Lower bound of the least margin, which is positive; null: only the sign is known."""
     high: Upper | None
     """Upper bound of the margin after some prefix, and so of the least margin; null: no prefix was run."""
 
@@ -73,20 +74,22 @@ class PrefixProof(Record):
     wrong: tuple[str, ...] | None
     """A prefix after which the network is certainly wrong; null: none was found."""
     wrong_margin: Upper | None
-    """Upper bound of the margin there, which is negative; null: no such prefix."""
+    """Upper bound of the margin there, which is 0 or less; null: no such prefix."""
     shortest: bool
     """True if all shorter prefixes are proved, so that `wrong` is a shortest one."""
     open: tuple[OpenPrefixes, ...]
     """Classes of the least length that is not decided; none where every length is decided that was asked for."""
     reason: str | None
     """Reason why the proof ends before the lengths that were asked for, where no open class says so; null: none."""
+    partial: bool
+    """True if the proof was interrupted."""
     margins: tuple[ProvedMargin, ...]
     """Bounds of the least margin, for each proved length with judged prefixes."""
 
     @property
     def complete(self) -> bool:
-        """True if every length that was asked for is proved."""
-        return self.proved_to is not None and self.proved_to >= self.longest
+        """True if every length that was asked for is proved, and something is judged there."""
+        return self.proved_to is not None and self.proved_to >= self.longest and self.prefixes > 0
 
     @property
     def how(self) -> str:
@@ -136,4 +139,6 @@ class PrefixProof(Record):
     def summary(self) -> str:
         """One line: what is proved, what is wrong and what is open."""
         parts = self.proved_text, self.wrong_text, "" if self.wrong and self.shortest else self.open_text
-        return "; ".join(filter(None, parts))
+        return "; ".join(filter(None, parts)) or (
+            f"nothing is judged: the reference requires nothing of {self.judged} of at most {symbols(self.longest)}"
+        )

@@ -162,7 +162,9 @@ class _ExternalCheck:
             if progress is not None:
                 progress(done, whole)
         wrong = None if self.wrong is None else self._refuted(self.wrong["word"])
-        return ExternalFacts(self.first, self.last, self._prefixes(), len(groups), self.cells, self.words, wrong)
+        prefixes = self._prefixes()
+        require(prefixes > 0 or wrong is not None, "specification: nothing is judged, so there is no claim")
+        return ExternalFacts(self.first, self.last, prefixes, len(groups), self.cells, self.words, wrong)
 
     # ---- classes ----
 
