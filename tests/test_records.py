@@ -46,6 +46,9 @@ from hardsim.report.document import RANDOM, RESULTS, Document
 from hardsim.report.notices import InputRead, Note
 from hardsim.report.schema import described, docstrings_of, schema
 from hardsim.report.schema import text as schema_text
+from hardsim.targets.base import ModelOptions
+from hardsim.targets.external import External
+from hardsim.targets.opening import read_input
 from hardsim.visible import OBEYED
 from tests.support.check import Mismatch, Subject
 from tests.support.documents import SCHEMA, VALIDATOR, exact, valid
@@ -409,6 +412,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     NoneType: st.none(),
     float: st.floats(allow_nan=False),
     # The objects that results were made from are not part of the document.
+    External: st.just(read_input("networks/majority").network(ModelOptions())),
     Subject: st.sampled_from([shipped("since.ltl"), shipped("ties.ahat.json"), shipped("dyck1.srasp")]),
     NoProof: st.none(),
     Transformer: st.none(),

@@ -138,8 +138,8 @@ temperature 1/(C n^(k+1)) or at --tau.
 Examples:
   hardsim prove since
   hardsim prove since --all-n                     (every length)
+  hardsim prove networks/majority                 (a trained network)
   hardsim prove since --beta 1                    (refuted by a word)
-  hardsim prove networks/majority                 (a trained network, to the end of its table of positions)
   hardsim prove since --certificate since.cert.json
   hardsim prove dyck2 --all-n --certificate dyck2.cert.json
   hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)

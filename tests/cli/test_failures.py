@@ -86,7 +86,7 @@ def test_positions_that_a_specification_leaves_open_are_counted(hardsim: Cli, fo
     written(
         folder / "x.spec", "network: net\nalphabet: a b\nat: each\nassume: O (first & a)\noutput 0: #L[a] >= #L[b]\n"
     )
-    hardsim("check", "x.spec", "--max-n", "3").exits(0, "CERTIFIED", "17 positions, 17 left open by the reference")
+    hardsim("check", "x.spec", "--max-n", "3").exits(0, "PROVED", "17 positions, 17 left open by the reference")
     document = json.loads(hardsim("check", "x.spec", "--max-n", "3", "--json", "-").exits(0).out)
     (result,) = document["results"]
     assert (result["positions_judged"], result["positions_unjudged"]) == (17, 17)

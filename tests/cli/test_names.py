@@ -158,7 +158,7 @@ def test_huge_files_are_refused_before_they_are_read(
     with monkeypatch.context() as patch:
         patch.setattr(files, "open", Mock(side_effect=OSError("it is read")), raising=False)
         outcome = hardsim("verify" if "cert" in name else "show", path)
-    outcome.refused(f"{path}: larger than {16 if 'cert' in name else 64 if 'json' in name else 4} MiB")
+    outcome.refused(f"{path}: larger than {20 if 'cert' in name else 64 if 'json' in name else 4} MiB")
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,7 +253,7 @@ def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
         (("check", "turns.re", "--against", "turns.re"), ORACLE_ALONE),
         (("eval", "turns.re", "ab", "--against", "turns.re"), ORACLE_ALONE),
         (("check", "ab_plus.ltl", "--against", "turns.re", "--pin"), "turns.re may disagree"),
-        (("check", "ab_plus", "--against", "turns.re", "--require", "proved"), "nothing is proved about turns.re"),
+        (("check", "ab_plus", "--against", "turns.re", "--require", "proved"), "says nothing of turns.re"),
         (("check", "ab_plus", "--against", "turns.re", "--json", "turns.re"), "--json turns.re"),
         (("check", "ab_plus", "--against", "wrong.re"), "wrong.re:2:1: error: * repeats nothing"),
         (("equiv", "turns.re", "since"), "turns.re and since have different alphabets: a b; a b c"),

@@ -87,7 +87,7 @@ def test_positions_that_are_left_open_are_counted(function: Callable[[Word], Any
     positions.
     """
     found = labels().check(against=function, unjudged=unjudged, max_n=3)
-    assert (found.verdict, found.positions_judged, found.positions_unjudged, found.words) == ("CERTIFIED", 14, 20, 14)
+    assert (found.verdict, found.positions_judged, found.positions_unjudged, found.words) == ("PROVED", 14, 20, 14)
     assert [(one.positions_judged, one.positions_unjudged) for one in found.judged] == [(2, 0), (4, 4), (8, 16)]
     data = found.to_dict()
     assert (data["positions_judged"], data["positions_unjudged"]) == (14, 20)
@@ -111,7 +111,7 @@ def test_a_single_value_judges_one_of_the_positions_that_are_read() -> None:
     assert (each.positions_judged, each.positions_unjudged) == (6, 4)
     assert (last.positions_judged, last.positions_unjudged) == (6, 0)
     mixed = labels().check(against=lambda word: label(word) if word[0] == "a" else every(word), max_n=2)
-    assert (mixed.verdict, mixed.positions_judged, mixed.positions_unjudged) == ("CERTIFIED", 1 + 1 + 2 + 4, 2)
+    assert (mixed.verdict, mixed.positions_judged, mixed.positions_unjudged) == ("PROVED", 1 + 1 + 2 + 4, 2)
 
 
 @pytest.mark.parametrize("nothing", [None, [], {}])
@@ -129,7 +129,7 @@ def test_a_marker_is_compared_by_type() -> None:
     """The marker 0 does not match False, and the marker 1 does not match True."""
     model = model_of(mean_of_a(ABOVE))
     truth = model.check(against=lambda word: label(word) == 1, unjudged=0, max_n=3)
-    assert (truth.verdict, truth.words) == ("CERTIFIED", 14)
+    assert (truth.verdict, truth.words) == ("PROVED", 14)
     assert labels().check(against=every, unjudged="1", max_n=2).words == 6
     assert labels().check(against=every, unjudged=1, max_n=1).words == 1  # the answer 1, at a, matches the marker
 
@@ -201,7 +201,7 @@ def test_the_position_is_that_of_the_first_value_that_no_output_has() -> None:
 
 
 def test_a_set_is_judged_by_those_of_its_members_that_are_outputs() -> None:
-    assert labels().check(against=lambda word: [{one, 99} for one in every(word)], max_n=3).verdict == "CERTIFIED"
+    assert labels().check(against=lambda word: [{one, 99} for one in every(word)], max_n=3).verdict == "PROVED"
     assert labels().check(against=lambda word: [{1 - one, 99} for one in every(word)], max_n=3).verdict == "REFUTED"
 
 
@@ -215,13 +215,13 @@ def test_what_takes_no_part_in_the_argmax_is_never_an_answer() -> None:
 @pytest.mark.parametrize("kind", [str, float, np.int8, bool])
 def test_numbers_and_text_name_the_same_output_as_everywhere(kind: Callable[[int], Any]) -> None:
     found = labels().check(against=lambda word: list(map(kind, every(word))), max_n=2)
-    assert found.verdict is Verdict.CERTIFIED
+    assert found.verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("kind", [str, int, float, np.float32, np.int8, Fraction, Decimal])
 def test_a_number_names_an_output_that_is_text(kind: Callable[[int], Any]) -> None:
     found = labels(outputs=("0", "1")).check(against=lambda word: list(map(kind, every(word))), max_n=2)
-    assert found.verdict is Verdict.CERTIFIED
+    assert found.verdict is Verdict.PROVED
     ordered = hardsim.load("sort")
     assert ordered.check(against=lambda word: [kind(int(one)) for one in sorted(word)], max_n=3).verdict == "CERTIFIED"
 
@@ -256,7 +256,7 @@ def test_a_number_beyond_float64_names_its_word(value: Any) -> None:
 def test_a_decimal_is_a_number() -> None:
     model = model_of(mean_of_a(readout=Readout(decide="value", at="last", level=Fraction(1, 100))))
     half = Decimal("0.5")
-    assert model.check(against=lambda word: half if word == ("a",) else -half, max_n=1).verdict is Verdict.CERTIFIED
+    assert model.check(against=lambda word: half if word == ("a",) else -half, max_n=1).verdict is Verdict.PROVED
 
 
 def test_outputs_beyond_twenty_are_counted() -> None:

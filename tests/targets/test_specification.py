@@ -66,7 +66,7 @@ def test_a_specification_opens_its_network(folder: Path) -> None:
     assert (found.kind, found.alphabet, found.title) == ("network", ("b", "a"), "most are a")
     result = found.check(max_n=4)
     assert (result.verdict, result.words, result.against, result.input) == (
-        Verdict.CERTIFIED, 30, str(path), str(path)
+        Verdict.PROVED, 30, str(path), str(path)
     )  # fmt: skip
     wrong = hardsim.load(spec(folder, "network: net\nalphabet: a b\noutput 0: #L[a] > #L[b]\n")).check(max_n=4)
     assert wrong.mismatch is not None
@@ -127,7 +127,7 @@ def test_a_next_symbol_network_is_checked_from_the_empty_word_on(folder: Path) -
     (folder / "next.json").write_text(model_of(next_symbols()).to_json(), encoding="utf-8")
     lines = "network: next.json\nalphabet: a b\ninput: <bos> *\n"
     found = hardsim.load(spec(folder, f"{lines}next: /(a|b)*/\n")).check(max_n=3)
-    assert found.verdict is Verdict.CERTIFIED
+    assert found.verdict is Verdict.PROVED
     assert [(one.n, one.words) for one in found.judged] == [(0, 1), (1, 2), (2, 4), (3, 8)]
     wrong = hardsim.load(spec(folder, f"{lines}next: /(a|b)+/\n")).check(max_n=3)
     assert wrong.mismatch is not None
@@ -143,7 +143,7 @@ def test_tokens_are_renamed(folder: Path) -> None:
             f"network: bare\ntokens: x a b\nalphabet: x a\n{MOST.replace('L[a]', 'L[x]').replace('L[b]', 'L[a]')}",
         )
     )
-    assert found.check(max_n=3).verdict is Verdict.CERTIFIED
+    assert found.check(max_n=3).verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("output", ["most", "as"])
@@ -153,7 +153,7 @@ def test_programs_lie_beside_it(folder: Path, output: str) -> None:
     line = "output 0: most\n" if output == "as" else ""
     found = hardsim.load(spec(folder, f"network: net\nalphabet: a b\nprogram: p/most.srasp\n{line}"))
     assert (found.check(max_n=4).verdict, found._input.network(ModelOptions()).accepts) == (
-        Verdict.CERTIFIED, True
+        Verdict.PROVED, True
     )  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def test_another_network_is_checked_against_it(folder: Path) -> None:
     net = hardsim.load(folder / "net")
     for against in (path, str(path), hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}", "y.spec"))):
         result = net.check(against=against, max_n=3)
-        assert (result.verdict, result.words) == (Verdict.CERTIFIED, 14)
+        assert (result.verdict, result.words) == (Verdict.PROVED, 14)
         assert str(result.against).endswith(".spec")
     with pytest.raises(SourceError, match="the 3 tokens of the network have no names"):
         hardsim.load(folder / "bare").check(against=path)
@@ -211,9 +211,9 @@ def test_it_is_read_in_another_way(folder: Path) -> None:
     other = model.read_as(alphabet="b a", at="first")
     assert (other.alphabet, other.network.at if other.network else "") == (("b", "a"), "first")
     # The answer for the whole word aab is expected at its first symbol, an a.
-    assert other.check(max_n=3).verdict is Verdict.CERTIFIED
-    assert model.read_as(tokens="a b c").check(max_n=2).verdict is Verdict.CERTIFIED
-    assert model.check(max_n=2, at="first").verdict is Verdict.CERTIFIED
+    assert other.check(max_n=3).verdict is Verdict.PROVED
+    assert model.read_as(tokens="a b c").check(max_n=2).verdict is Verdict.PROVED
+    assert model.check(max_n=2, at="first").verdict is Verdict.PROVED
     with pytest.raises(SourceError, match="unknown symbol or name 'b'"):
         model.read_as(tokens="a x c", alphabet="a x")
     with pytest.raises(SourceError, match="does not fit decide: value, which compares numbers"):
@@ -266,7 +266,7 @@ def test_what_nobody_knows_is_undecided() -> None:
 def test_it_is_opened_with_additional_options(folder: Path) -> None:
     path = spec(folder, f"network: net\nalphabet: a b\n{MOST}")
     assert hardsim.load(path, alphabet="b a").alphabet == ("b", "a")
-    assert hardsim.load(path, at="first").check(max_n=2).verdict is Verdict.CERTIFIED
+    assert hardsim.load(path, at="first").check(max_n=2).verdict is Verdict.PROVED
     assert read_input(str(path), props="auto").alphabet == ("a", "b")
     with pytest.raises(InputError, match="--dialect is for formulas"):
         read_input(str(path), dialect="weak-next")
@@ -455,7 +455,7 @@ def test_names_of_outputs_may_have_colons(tmp_path: Path) -> None:
     two = replace(network, unembedding=np.array([[0.0, 0.0], [1.0, 1.0]]), unembedding_bias=np.array([TIE, -2.0]))
     (tmp_path / "n.json").write_text(model_of(two).to_json(), encoding="utf-8")
     path = spec(tmp_path, "network: n.json\ndecide: above 0\nat: last\noutput a:1: #L[a] >= #L[b]\noutput a:2: false\n")
-    assert hardsim.load(path).check(max_n=4).verdict is Verdict.CERTIFIED
+    assert hardsim.load(path).check(max_n=4).verdict is Verdict.PROVED
     (one,) = hardsim.load(path).eval("ab")
     assert one.places[-1].expected == "{a:1=True a:2=False}"
 

@@ -107,7 +107,7 @@ class ExternalProof:
     reason: str | None = None
     """Reason why the proof ends before the lengths that were asked for, where nothing is wrong and no class is open."""
     interrupted: bool = False
-    """True if a KeyboardInterrupt ended the proof; what is said here was proved before."""
+    """True if a KeyboardInterrupt ended the proof; these facts were proved before."""
 
     @property
     def shortest(self) -> bool:
