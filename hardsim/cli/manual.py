@@ -120,8 +120,9 @@ a program, if no integer can leave its range). Otherwise it runs exact hard atte
 
 An external network with a specification (.spec) or --against OTHER is proved right after every prefix of every word
 that is judged, to the end of its table of positions or to --max-n, or a shortest wrong prefix is printed (exit code 1).
-Causal networks of one layer are proved from their weights; the table brackets the least margin of each length. Where a
-class of prefixes stays open, the verdict is UNDECIDED, with the length and a bound.
+Networks of one layer that are causal, or read at the last position only, are proved from their weights; the table
+brackets the least margin of each length. Where a class of prefixes stays open, the verdict is UNDECIDED, with the
+length and a bound. Other networks are proved by running every word, where words are few.
 
 --min-n N proves the lengths from N on. With the same --max-n it proves a single length, which may be long: every length
 up to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
