@@ -148,12 +148,14 @@ def _mean_square_of(slopes: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Rooted:
-    """A function of S as `mid` + z `slopes` + [-off, off], with an upper bound of its value."""
+    """A function of S as `mid` + z `slopes` + [-off, off], with an upper bound of its value, and the slope of its
+    chord: `slopes` is that times the slopes of S."""
 
     mid: Floats
     slopes: Floats
     off: Floats
     high: Floats
+    slope: Floats
 
 
 def inverse_root(square: Square) -> Rooted:
@@ -172,7 +174,7 @@ def inverse_root(square: Square) -> Rooted:
     least = at_point - slope * (point - mid) - tilt
     wide = at_low + np.abs(slope) * (width + np.abs(low - mid) + np.abs(high - mid))
     off = (most - least) / 2 + np.abs(slope) * square.off + ROUND * wide
-    return Rooted((most + least) / 2, slope[:, None] * square.slopes, off * GROW, at_low * GROW)
+    return Rooted((most + least) / 2, slope[:, None] * square.slopes, off * GROW, at_low * GROW, slope)
 
 
 def root(square: Square) -> Rooted:
@@ -190,7 +192,7 @@ def root(square: Square) -> Rooted:
     most = at_point - slope * (point - mid) + tilt
     wide = at_high + np.abs(slope) * (width + np.abs(low - mid) + np.abs(high - mid))
     off = (most - least) / 2 + np.abs(slope) * square.off + ROUND * wide
-    return Rooted((most + least) / 2, slope[:, None] * square.slopes, off * GROW, at_high * GROW)
+    return Rooted((most + least) / 2, slope[:, None] * square.slopes, off * GROW, at_high * GROW, slope)
 
 
 class NormForm:
@@ -240,12 +242,16 @@ def values(activation: Activation, x: Floats) -> tuple[Floats, Floats]:
     return found.mid[..., 0], found.length[..., 0] * GROW + ETA
 
 
-def activated(activation: Activation, x: AffineForm) -> AffineForm:
-    """Return the enclosure of an activation. The line is the chord between the ends of a coordinate; the distance from
-    it is computed at SAMPLES points, and between neighbours it is off by at most CURVATURE / 8 times their squared
-    distance (relu: it is greatest at an end, and least at the kink or an end)."""
+def activated(
+    activation: Activation, x: AffineForm, least: Floats | float = -inf, most: Floats | float = inf
+) -> AffineForm:
+    """Return the enclosure of an activation, of values that are also between `least` and `most`. The line is the chord
+    between the ends of a coordinate; the distance from it is computed at SAMPLES points, and between neighbours it is
+    off by at most CURVATURE / 8 times their squared distance (relu: it is greatest at an end, and least at the kink or
+    an end)."""
     reach = (x.spread + x.e) * GROW
-    low, high = np.nextafter(x.c - reach, -inf), np.nextafter(x.c + reach, inf)
+    low = np.maximum(np.nextafter(x.c - reach, -inf), least)
+    high = np.maximum(np.minimum(np.nextafter(x.c + reach, inf), most), low)
     width = high - low
     shares = np.linspace(0, 1, SAMPLES if activation is not Activation.RELU else 2)[:, None, None]
     points = low + width * shares
@@ -278,8 +284,13 @@ class MlpForm:
         self.activation = mlp.activation
 
     def __call__(self, x: AffineForm) -> AffineForm:
-        """Return the enclosure of what the MLP adds, with a new coordinate for the remainder of each hidden unit."""
-        hidden = activated(self.activation, self.enter(x))
+        """Return the enclosure of what the MLP adds."""
+        return self.added(self.enter(x))
+
+    def added(self, entered: AffineForm, least: Floats | float = -inf, most: Floats | float = inf) -> AffineForm:
+        """Return the enclosure of what the MLP adds where the activation's arguments are also between `least` and
+        `most`, with a new coordinate for the remainder of each hidden unit."""
+        hidden = activated(self.activation, entered, least, most)
         found = self.leave(AffineForm(hidden.c, hidden.slopes, np.zeros_like(hidden.e)))
         more = AffineForm(found.c, found.slopes, (found.e + hidden.e @ self.leave.reach) * GROW)
         return more.beside(hidden.e[:, :, None] * self.leave.weight)

@@ -18,6 +18,7 @@ from hardsim.network.dense import Mlp, Network, Norm
 from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm, mean_square, root
 from hardsim.proof.external.columns import Columns, PrefixClasses
 from hardsim.proof.external.demands import Requirement
+from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
 from hardsim.run.dense_float import enclosed, lengths
 from hardsim.run.enclosure import ETA, GROW, Floats, gamma, rounded
 
@@ -78,17 +79,38 @@ class Wants:
         lost = np.broadcast_to(shift_off, shift.shape) @ (np.abs(weight) + weight_off) + np.abs(shift) @ weight_off
         self.off: Floats = (spread + lost + ROUND * (size + np.abs(constant))) * GROW + ETA
 
-    def __call__(self, x: AffineForm) -> RowForms:
-        """Return the enclosures of all rows."""
+    def __call__(self, x: AffineForm, count: int, below: bool = False) -> RowForms:
+        """Return the enclosures of all rows, with the first `count` coordinates of z; with `below` only lower bounds of
+        the rows, which may be greater."""
         if self.norm is None:
-            return RowForms(self.form(x), np.ones(len(x.c)))
+            return RowForms(self.form(x).first(count), np.ones(len(x.c)))
         y = self.norm.entering(x)
         form, sigma = self.form(y), root(mean_square(y, self.norm.epsilon))
         by, off = self.constant, sigma.off[:, None]
         size = (np.abs(sigma.mid) + np.abs(sigma.slopes).sum(axis=1) + sigma.off)[:, None]
         e = form.e + np.abs(by) * off + size * (self.off + ROUND * np.abs(by)) + ROUND * form.size
         slopes = form.slopes + sigma.slopes[:, :, None] * by
-        return RowForms(AffineForm(form.c + sigma.mid[:, None] * by, slopes, e * GROW), sigma.high)
+        found = AffineForm(form.c + sigma.mid[:, None] * by, slopes, e * GROW)
+        found = found.first(count)
+        return RowForms(self._below(y, form, found) if below else found, sigma.high)
+
+    def _below(self, y: AffineForm, form: AffineForm, found: AffineForm) -> AffineForm:
+        """Return lower bounds of rows `form + constant sigma`: the greater ones of those of `found` and, where the
+        constant is above 0, of those with w.y for sigma, for w along the middle of y with a length of 1 / sqrt(d) at
+        most. By the inequality of Cauchy and Schwarz `w.y <= sqrt(mean(y^2)) <= sigma`."""
+        d = y.c.shape[1]
+        w = y.c * ((1 - ROUND) / np.sqrt(np.maximum((y.c * y.c).sum(axis=1, keepdims=True) * d, ETA)))
+        by = np.maximum(self.constant - self.off, 0.0) * (1 - ROUND)
+        c, slopes = (w * y.c).sum(axis=1)[:, None], np.einsum("nd,nmd->nm", w, y.slopes)[:, :, None]
+        lost = (np.abs(w) * (y.e + 4 * ROUND * y.size)).sum(axis=1)[:, None] * GROW + ETA
+        e = (form.e + by * lost + ROUND * (form.size + by * np.abs(w * y.size).sum(axis=1)[:, None])) * GROW
+        tried = AffineForm(form.c + c * by, form.slopes + slopes * by, e).first(found.slopes.shape[1])
+        better = (by > 0) & ~(found.c - found.e >= tried.c - tried.e)
+        return AffineForm(
+            np.where(better, tried.c, found.c),
+            np.where(better[:, None], tried.slopes, found.slopes),
+            np.where(better, tried.e, found.e),
+        )
 
 
 def _lost(array: Floats, factors: Floats) -> Floats:
@@ -122,6 +144,10 @@ class Rest:
             for part in kept
         ]
         self.wants = [Wants(network, required, last) for required in kinds]
+        turned = [basis.axes @ out.weight for basis, out in zip(bases, self.out, strict=True)]
+        first = self.steps[0] if self.steps and bases else None
+        self.first_mlp = FirstMlp(*first, np.concatenate(turned)) if isinstance(first, tuple) else None
+        """The first step with the ranges of functions, where it is an MLP."""
 
     def entered(self, classes: PrefixClasses, middles: Floats, radii: Floats) -> AffineForm:
         """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
@@ -142,9 +168,9 @@ class Rest:
             total = total.plus(out(AffineForm(inner, slopes, (basis.lost + ROUND * size) * GROW)))
         return total
 
-    def after(self, x: AffineForm) -> AffineForm:
-        """Return the enclosure of the last vectors, before the last norm."""
-        for step in self.steps:
+    def after(self, x: AffineForm, start: int = 0) -> AffineForm:
+        """Return the enclosure of the last vectors, before the last norm: what the steps make of x from a step on."""
+        for step in self.steps[start:]:
             if isinstance(step, NormForm):
                 x = step(x)
             else:
@@ -152,11 +178,18 @@ class Rest:
                 x = x.plus(mlp(x if norm is None else norm(x)))
         return x
 
-    def rows(self, kind: int, classes: PrefixClasses, middles: Floats, radii: Floats) -> RowForms:
-        """Return the enclosures of the rows that are required of classes of one kind, over boxes."""
+    def rows(
+        self, kind: int, classes: PrefixClasses, middles: Floats, radii: Floats, ranges: FunctionRanges | None = None
+    ) -> RowForms:
+        """Return the enclosures of the rows that are required of classes of one kind, over boxes; with `ranges`, for
+        the outputs of heads at which the functions of `first_mlp` are in these ranges."""
         with np.errstate(all="ignore"):
-            found = self.wants[kind](self.after(self.entered(classes, middles, radii)))
-            return RowForms(found.form.first(middles.shape[1]), found.sigma)
+            x = self.entered(classes, middles, radii)
+            if ranges is None or self.first_mlp is None:
+                x = self.after(x)
+            else:
+                x = self.after(self.first_mlp(x, middles, radii, ranges), 1)
+            return self.wants[kind](x, middles.shape[1], ranges is not None)
 
 
 def longest_axis(bases: list[Basis]) -> Floats:

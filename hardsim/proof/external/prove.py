@@ -27,7 +27,8 @@ from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.joint import JointSupports
-from hardsim.proof.external.logits import Basis, Rest, longest_axis
+from hardsim.proof.external.logits import Basis, Rest, RowForms, longest_axis
+from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
 from hardsim.proof.external.search import Search, worst
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
@@ -189,6 +190,10 @@ class ClassProver:
         """A bound of the absolute value of each coordinate."""
         count = len(self.classes)
         self.joint = JointSupports(self.heads, self.paths, count)
+        self.ranges: FunctionRanges | None = None
+        """The ranges of the functions of `Rest.first_mlp` over some classes."""
+        self.ranged = np.full(count, -1)
+        """By class, the row of `ranges`; -1 where there is none."""
         self.low, self.sampled = np.full(count, np.inf), np.full(count, np.inf)
         self.bound: Floats = np.full(count, np.inf)
         """By class, the least lower bound of its open cells."""
@@ -288,6 +293,7 @@ class ClassProver:
             if self.open or any(self.classes.length[one] <= n for one in self.wrong):
                 return
             left, most = self._run(cells.at(lengths == n), self.limits.words), self.limits.more_words
+            left = self._with_ranges(left)
             some = np.array([self.search.count(self.classes, one) <= most for one in left.of.tolist()], dtype=np.bool_)
             self._run(self._divide(left.at(some), self.limits.cells // 32), most)
             self.open += np.unique(self._divide(left.at(~some), self.limits.cells).of).tolist()
@@ -356,14 +362,14 @@ class ClassProver:
 
     def _remainders(self, kind: int, cells: BoxCells, axes: Integers) -> Floats:
         """Return by cell and coordinate the remainder of the least row, if the cell were halved there."""
-        classes, at = self.classes.at(cells.of), np.arange(len(cells.of))
-        form = self.rest.rows(kind, classes, cells.middles, cells.radii).form
+        at = np.arange(len(cells.of))
+        form = self._rows(kind, cells, cells.radii).form
         _, row = worst(form.c - form.e, self.rest.wants[kind].choices)
         found = np.empty(axes.shape)
         for column, axis in enumerate(axes.T):
             radii = cells.radii.copy()
             radii[at, axis] /= 2
-            found[:, column] = self.rest.rows(kind, classes, cells.middles, radii).form.e[at, row]
+            found[:, column] = self._rows(kind, cells, radii).form.e[at, row]
         return np.where(np.isfinite(found), found, np.inf)
 
     def _known(self, cells: BoxCells) -> bool:
@@ -384,6 +390,54 @@ class ClassProver:
         middles = (lows + highs) / 2
         radii = np.maximum(np.maximum(highs - middles, middles - lows), 2.0**-34 * self.reach)
         return BoxCells(places, middles, radii * (1 + ROUND) + ROUND * np.abs(middles))
+
+    def _with_ranges(self, cells: BoxCells) -> BoxCells:
+        """Return the cells that are not proved with the ranges of the functions of the first MLP; each is the box of
+        its class. These ranges take the place of those that were known before."""
+        first, of = self.rest.first_mlp, cells.of
+        self.ranges, self.ranged[:] = None, -1
+        if first is None or not len(of):
+            return cells
+        cost = self._cost(of, 2 * (first.functions.shape[1] + 1) * (3 if len(self.heads) > 1 else 1))
+        if self.work + cost > self.limits.work:
+            return cells
+        self.work += cost
+        size = max(1, NUMBERS // (2 * first.functions.size))
+        some = [self._ranges(cells.at(slice(start, start + size)), first) for start in range(0, len(of), size)]
+        self.ranges, self.ranged[of] = FunctionRanges.joined(some), np.arange(len(of))
+        return self._opened_cells(cells, False)
+
+    def _ranges(self, cells: BoxCells, first: FirstMlp) -> FunctionRanges:
+        """Return the ranges of functions over the classes of some cells, each the box of its class."""
+        low, high = self._reached(cells.of, first.functions.T[None])
+        x = self.rest.entered(self.classes.at(cells.of), cells.middles, cells.radii)
+        tilt, tilted = first.tilted(x, cells.middles, cells.radii, low, high)
+        ends = self._reached(cells.of, tilted[:, None])
+        low, high = np.concatenate([low, ends[0]], axis=1), np.concatenate([high, ends[1]], axis=1)
+        return FunctionRanges(low, high, tilt, tilted)
+
+    def _reached(self, places: Integers, functions: Floats) -> tuple[Floats, Floats]:
+        """Return lower and upper bounds, (classes, functions), over the prefixes of classes, of functions of the
+        coordinates of the heads' outputs, (classes or 1, functions, coordinates)."""
+        classes = self.classes.at(places)
+        parts = [part @ basis.axes for part, basis in zip(self._by_head(functions), self.bases, strict=True)]
+        parts = [np.concatenate([part, -part], axis=1) for part in parts]
+        highs = np.stack([head.bounds(classes, part) for head, part in zip(self.heads, parts, strict=True)], axis=2)
+        found, half = highs.sum(axis=2), functions.shape[1]
+        if len(self.heads) > 1:
+            lows = -np.concatenate([highs[:, half:], highs[:, :half]], axis=1)
+            directions = np.concatenate(parts, axis=2)
+            directions = np.broadcast_to(directions, (len(places), *directions.shape[1:]))
+            found = np.fmin(found, self.joint.bounds(places, classes, directions, lows, highs))
+        # the directions are rounded, and so are the sums
+        lost = 4 * ROUND * (np.abs(functions) @ self.reach)
+        return -(found[:, half:] + lost), found[:, :half] + lost
+
+    def _rows(self, kind: int, cells: BoxCells, radii: Floats) -> RowForms:
+        """Return the enclosures of the rows of cells of classes of one kind, if they had these radii."""
+        rows = self.ranged[cells.of]
+        known = None if self.ranges is None or (rows < 0).any() else self.ranges.at(rows)
+        return self.rest.rows(kind, self.classes.at(cells.of), cells.middles, radii, known)
 
     def _opened_cells(self, cells: BoxCells, divided: bool) -> BoxCells:
         """Return the cells that are not proved; the bounds of the others go to their classes."""
@@ -408,7 +462,7 @@ class ClassProver:
 
     def _bounded(self, kind: int, cells: BoxCells, divided: bool) -> Floats:
         """Return lower bounds of the margins over cells of classes of one kind."""
-        rows = self.rest.rows(kind, self.classes.at(cells.of), cells.middles, cells.radii)
+        rows = self._rows(kind, cells, cells.radii)
         form, choices = rows.form, self.rest.wants[kind].choices
         low = (form.c - np.abs(form.slopes).sum(axis=1) * GROW - form.e) - ROUND * form.size
         found, _ = worst(low, choices)

@@ -24,7 +24,8 @@ from hardsim.proof.external.affine import (
 from hardsim.proof.external.columns import Columns, classes_of
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.joint import JointSupports
-from hardsim.proof.external.prove import BoxCells, prove_external
+from hardsim.proof.external.prove import BoxCells, ClassProver, WorkLimits, prove_external
+from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
 from tests.proof.external.test_prove import COUNTING, NEXT, SYMBOLS, network_of, oracle_of, prefixes
@@ -245,6 +246,84 @@ def test_a_norm_with_its_mlp_is_enclosed(kind: Any, radius: float) -> None:
     y = y / np.sqrt((y * y).mean(axis=2, keepdims=True) + 1 / 1000) * norm.weight + norm.bias
     hidden = affine.values(Activation.GELU, y @ mlp.w_in + mlp.b_in)[0]
     assert encloses(found, z, x + hidden @ mlp.w_out + mlp.b_out)
+
+
+@pytest.mark.parametrize("kept", [0.01, 0.3, 10.0])
+@pytest.mark.parametrize("kind", ["layer", "rms", None])
+@pytest.mark.parametrize("activation", list(Activation))
+def test_ranges_of_functions_narrow_an_mlp(activation: Activation, kind: Any, kept: float) -> None:
+    """Points near a line through a box: the functions' ranges are those of the points, and no more is enclosed."""
+    rng = np.random.default_rng(6)
+    norm = None if kind is None else Norm(kind, Fraction(1, 1000), rng.normal(size=6), rng.normal(size=6))
+    mlp = Mlp(activation, rng.normal(size=(6, 9)), rng.normal(size=(9, 6)), rng.normal(size=9), rng.normal(size=6))
+    turned, middles, radii = rng.normal(size=(4, 6)), rng.normal(size=(8, 4)), rng.random((8, 4)) * 0.3
+    line = rng.choice([-1.0, 1.0], size=(8, 4)) * rng.uniform(-1, 1, size=(300, 8, 1))
+    z = np.clip(line + rng.normal(size=(300, 8, 4)) * kept, -1, 1)
+    t = middles + radii * z
+    base, e = rng.normal(size=(8, 6)) * 3, np.full((8, 6), 1e-3)
+    x = AffineForm(base + middles @ turned, radii[:, :, None] * turned, e)
+    points = base + t @ turned + e * rng.choice([-1, 0, 1], size=(300, 8, 6))
+    plain, form = MlpForm(mlp), None if norm is None else NormForm(norm, 6)
+    first = FirstMlp(form, plain, turned)
+    tilt = rng.normal(size=(8, 6))
+    tilted = tilt @ first.functions[:, :6].T / 3
+    values = np.concatenate([t @ first.functions, (t * tilted).sum(axis=2, keepdims=True)], axis=2)
+    ranges = FunctionRanges(values.min(axis=0), values.max(axis=0), tilt, tilted)
+    with np.errstate(all="ignore"):
+        found = first(x, middles, radii, ranges)
+        infinite = first(x, middles, radii, replace(ranges, low=values[0] - np.inf, high=values[0] + np.inf))
+        box = x.plus(plain(x if form is None else form(x)))
+    y = points
+    if norm is not None:
+        y = points - points.mean(axis=2, keepdims=True) if kind == "layer" else points
+        y = y / np.sqrt((y * y).mean(axis=2, keepdims=True) + 1 / 1000) * norm.weight + norm.bias
+    true = points + affine.values(activation, y @ mlp.w_in + mlp.b_in)[0] @ mlp.w_out + mlp.b_out
+    assert encloses(found, z, true)
+    assert encloses(infinite, z, true)
+    if kept == 0.01:
+        assert found.first(4).e.mean() < 0.95 * box.first(4).e.mean()
+
+
+@pytest.mark.parametrize("post", [False, True])
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_ranges_of_functions_hold_for_all_prefixes(seed: int, heads: int, post: bool) -> None:
+    """Ranges and rows with them, against every prefix of each class."""
+    network = network_of(seed, 1, heads=heads, k=3, norm=None if post else "layer", post=post)
+    demands = demands_of(oracle_of(network, "output t0: t0 | t1"), network, 6)
+    prover = ClassProver(network, demands, WorkLimits())
+    first = prover.rest.first_mlp
+    assert first is not None
+    box = prover.boxes(np.arange(len(prover.classes)))
+    prover.widest = dict(enumerate(box.radii))
+    with np.errstate(all="ignore"):
+        plain = prover._rows(0, box, box.radii).form
+        prover._with_ranges(box)
+        rows, found = prover._rows(0, box, box.radii).form, prover.ranges
+    assert found is not None
+    narrowed = 0
+    for row in range(len(prover.classes)):
+        some = prover.classes.at(np.array([row]))
+        parts = zip(prover.heads, prover.bases, strict=True)
+        t = np.concatenate([np.array(mean(head, demands, some, basis.axes)) for head, basis in parts], axis=1)
+        values = np.concatenate([t @ first.functions, (t @ found.tilted[row])[:, None]], axis=1)
+        assert (values.max(axis=0) <= found.high[row] + 1e-12).all()
+        assert (values.min(axis=0) >= found.low[row] - 1e-12).all()
+        if heads == 1:
+            assert (values.max(axis=0) >= found.high[row] - 1e-8).all()
+        z = (t - box.middles[row]) / box.radii[row]
+        exact = replace_box(box.at(np.full(len(t), row)), t)
+        with np.errstate(all="ignore"):
+            true = prover.rest.rows(0, prover.classes.at(exact.of), exact.middles, exact.radii).form.c
+        assert (true >= rows.c[row] + z @ rows.slopes[row] - rows.e[row] - 1e-7).all()
+        narrowed += bool((rows.e[row] < plain.e[row]).all())
+    if heads == 2:
+        assert narrowed > len(prover.classes) / 2
+
+
+def replace_box(cells: BoxCells, middles: Any) -> BoxCells:
+    """Return cells so small that they are points, with these middles."""
+    return BoxCells(cells.of, middles, np.full_like(middles, 1e-9))
 
 
 def test_second_derivatives_are_bounded() -> None:
