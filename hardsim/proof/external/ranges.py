@@ -1,4 +1,4 @@
-"""The first norm and MLP of a layer, with the ranges of linear functions of the heads' outputs over a class of prefixes.
+"""The first norm and MLP of a layer, with ranges of linear functions of the heads' outputs over a class of prefixes.
 
 A box of the heads' outputs loses how they hang together: the sums of slopes along its coordinates are often several
 times the true ranges of the norm's coordinates and of the hidden units. With functions of the coordinates t of the
@@ -109,7 +109,9 @@ class FirstMlp:
         v = self._narrowed(self.inner(y), radii, slice(d, self.functions.shape[1]), low, high)
         if self.norm is None:
             one = np.ones(len(y.c))
-            return x.plus(self._added(v, Scale(one, 0 * one, np.zeros(y.slopes.shape[:2]), 0 * one, 0 * one, one, one)))
+            return x.plus(
+                self._added(v, NormScale(one, 0 * one, np.zeros(y.slopes.shape[:2]), 0 * one, 0 * one, one, one))
+            )
         tilt = Tilt(ranges.tilt, radii * ranges.tilted, low[:, -1], high[:, -1])
         return x.plus(self._added(v, scale_of(self._narrowed(y, radii, slice(d), low, high), self.norm.epsilon, tilt)))
 
@@ -143,7 +145,7 @@ class FirstMlp:
         middle = (below + above) / 2
         return Narrowed(form, middle, (np.maximum(above - middle, middle - below) + ROUND * np.abs(middle)) * GROW)
 
-    def _added(self, v: Narrowed, r: Scale) -> AffineForm:
+    def _added(self, v: Narrowed, r: NormScale) -> AffineForm:
         """Return the enclosure of what the MLP adds, for u = r V + constant."""
         form, middle = v.form, v.middle
         centre, shift, turn, off = (one[:, None] for one in (r.centre, r.shift, r.turn, r.off))
@@ -162,7 +164,7 @@ class FirstMlp:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class NormScale:
     """The inverse root r = `centre` + (z `slopes` - `shift`) + `off` theta, where the second term is at most `turn` in
     size, with bounds of r."""
 
@@ -186,7 +188,7 @@ class Tilt:
     high: Floats
 
 
-def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> Scale:
+def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> NormScale:
     """Return the inverse root of `mean(y^2) + epsilon`; `epsilon` is a float and a bound of its error.
 
     S is enclosed around the middle m of the ranges, or as by `mean_square` around c where that bounds the part of
@@ -211,7 +213,7 @@ def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> Scale:
     shift, size = r.slope * (least + most) / 2, np.abs(linear).sum(axis=1) + np.abs(mid)
     turn = np.abs(r.slope) * ((most - least) / 2 + ROUND * size) * GROW
     off = (r.off + ROUND * (np.abs(r.mid) + np.abs(shift))) * GROW
-    return Scale(r.mid + shift, shift, r.slopes, turn, off, (1 - ROUND) / np.sqrt(high), r.high)
+    return NormScale(r.mid + shift, shift, r.slopes, turn, off, (1 - ROUND) / np.sqrt(high), r.high)
 
 
 def _of_lambda(y: Narrowed, at: Floats, linear: Floats, tilt: Tilt, lost: Floats) -> tuple[Floats, Floats]:
