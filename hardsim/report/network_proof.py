@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from hardsim.campaign.explanation import command_line
 from hardsim.campaign.result import Mismatch, Verdict, answers_summary
@@ -14,6 +15,9 @@ from hardsim.report.check import STYLES, model_line, print_headline, titles
 from hardsim.report.network import print_brackets
 from hardsim.report.screen import Screen
 from hardsim.targets.result import plural
+
+TIE = Fraction(1, 10**6)
+"""Margins below this are called close to 0."""
 
 
 def print_network_proof(screen: Screen, result: NetworkProof, alphabet: Sequence[str], tables: bool) -> None:
@@ -41,6 +45,10 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
     elif result.verdict is Verdict.UNDECIDED and proof.open_text:
         for one in proof.open[1:4]:
             screen.line(f"  open: {one.summary}")
+        if any(one.sampled is not None and abs(one.sampled) < TIE for one in proof.open):
+            screen.line(
+                "  A margin so close to 0 may be a tie, where no answer is certain: `assume:` leaves such words open."
+            )
         screen.line("  Next: `hardsim check` runs and searches words of the lengths that are not proved.")
 
 
