@@ -116,10 +116,11 @@ def prefix_proof(
         if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None and not run.interrupted:
             run = replace(run, longest=run.proved)
         return _record(subject, run, EVERY_WORD, error.reason)
-    if found.opened and found.wrong is None and _few(subject, found.proved + 1, most):
+    if found.opened and not found.shortest and _few(subject, found.proved + 1, most):
+        greatest = max_n if found.wrong is None else len(found.wrong.word)
         with interruptible():
-            run = prove_by_words(network, oracle, max_n, most, report)
-        if run.wrong is not None or run.proved > found.proved:
+            run = replace(prove_by_words(network, oracle, greatest, most, report), longest=found.longest)
+        if run.shortest or (found.wrong is None and run.proved > found.proved):
             return _record(subject, run, EVERY_WORD, TRIED)
     return _record(subject, found, STRUCTURE)
 

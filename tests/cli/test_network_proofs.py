@@ -162,3 +162,13 @@ def test_numbers_beyond_float64_are_no_internal_error(
     spec = written(tmp_path / "n.spec", text)
     for command in ("prove", "check"):
         assert hardsim(command, spec, "--max-n", "3").code in (0, 1, 3)
+
+
+def test_a_wrong_word_on_the_level_is_the_shortest(hardsim: Cli, tmp_path: Path) -> None:
+    """With half of the symbols a the output is exactly the level, which is not above it: ba is wrong already."""
+    hooked_folder(tmp_path / "net", -0.5, 12)
+    language = written(tmp_path / "ends.re", "alphabet: a b\n(a|b)*a\n")
+    found = hardsim("prove", tmp_path / "net", "--against", language).exits(
+        1, "wrong on a word of 2 symbols, the shortest"
+    )
+    assert {"ba", "ab"} & set(found.out.split())

@@ -175,7 +175,9 @@ class _Run:
             for start, stop in self._stages():
                 self._walk(start, stop)
                 done = stop
-                if any(facts.wrong is not None for facts in self.facts.values()) or self._settle(stop):
+                wrong = self._shortest_wrong
+                # shorter prefixes that float64 leaves open may be wrong, too
+                if self._settle(stop if wrong is None else wrong) or wrong is not None:
                     break
         except KeyboardInterrupt:
             return replace(self._result(done), opened=(), reason="it was interrupted", interrupted=True)
