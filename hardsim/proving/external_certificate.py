@@ -52,7 +52,7 @@ def no_certificate(subject: External) -> str | None:
 def external_certificate(subject: External, proof: PrefixProof, shown: Shown | None = None) -> dict[str, Any]:
     """Return the certificate of what is proved of an external network, and of its wrong prefix if there is one, after
     the checker has accepted it. Raises Undecided if nothing is proved, or the checker cannot follow the proof."""
-    if not proof.prefixes and proof.wrong is None:
+    if proof.wrong is None and (proof.proved_to is None or not proof.prefixes):
         raise Undecided(f"{subject.name}: nothing is proved, so there is no certificate")
     if proof.proved_by != STRUCTURE:
         message = "proved by running every word, and certificates are of proofs from the weights"

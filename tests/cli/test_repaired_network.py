@@ -114,6 +114,7 @@ def test_without_training_the_proof_is_that_of_the_first_weights(capsys: pytest.
     assert "wrong prefixes, the shortest of 51 symbols" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_shortest_wrong_word_of_a_proof_is_trained_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,1 +1,1 @@
-"""Proofs about external networks of one layer: what they answer on every word of every length."""
+"""Proofs about external networks: what they answer on every word up to some length."""

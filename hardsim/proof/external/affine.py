@@ -1,4 +1,4 @@
-"""AffineForm enclosures of vectors, batched, and their way through the parts of a layer after attention.
+"""Affine enclosures of vectors, batched, and their way through the parts of a layer after attention.
 
 An `AffineForm` stands for all vectors `c + z L + r` with z in [-1, 1]^m and |r| <= e in each coordinate. Each operation
 returns a form that encloses the true (real) result of every vector of its argument, for the same z. What is not affine

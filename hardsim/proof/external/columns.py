@@ -26,12 +26,12 @@ from hardsim.run.dense_float import FloatHead, FloatLayer, Vectors, enclosed, le
 from hardsim.run.enclosure import ETA, EXP_ERROR, GROW, Floats, Integers, U, gamma, growth
 
 FLOOR = -300.0
-"""Distances from the greatest score below this are replaced by it."""
+"""Differences `score - greatest score` below this are replaced by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixClasses:
-    """PrefixClasses of prefixes, one in each row of all arrays."""
+    """Classes of prefixes, one in each row of all arrays."""
 
     length: Integers
     """The number of symbols of the prefix."""

@@ -69,7 +69,7 @@ class PrefixDemands:
     """By state, the index in `kinds`; -1 where nothing is judged."""
     kinds: tuple[Requirement, ...]
     shortest: int
-    """Length of the shortest prefixes that are judged, 0 or 1."""
+    """0 if the empty prefix may be judged, else 1."""
     longest: int
 
     def reached(self) -> Booleans:

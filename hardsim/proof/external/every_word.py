@@ -72,7 +72,7 @@ def prove_by_words(
     if (reason := distrust()) is not None:
         raise NotProved(reason)
     if not shares_prefixes(network, network.readout.at == "last"):
-        raise NotProved("the network is not causal, so its answers within a word depend on what follows")
+        raise NotProved("the network is not causal, so its prefixes cannot be run alone")
     run = _Run(network, short_demands(oracle, network, greatest), most, report or (lambda done, total: None))
     found = run.run()
     if found.longest == greatest:

@@ -49,7 +49,7 @@ SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, -1.0, -4.0])
 
 @dataclass(frozen=True, slots=True)
 class WorkLimits:
-    """WorkLimits of the work for one proof."""
+    """Limits of the work for one proof."""
 
     rounds: int = 24
     """Greatest number of times that a cell is divided."""
@@ -65,7 +65,7 @@ class WorkLimits:
 
 @dataclass(frozen=True, slots=True)
 class WrongPrefix:
-    """A prefix on which the network is certainly wrong, with an upper bound of its margin, which is negative."""
+    """A prefix on which the network is certainly wrong, with an upper bound of its margin, which is 0 or less."""
 
     word: tuple[str, ...]
     margin: float

@@ -44,7 +44,7 @@ class OpenPrefixes(Record):
     bound: Lower | None
     """Lower bound of their margins, 0 or less; null: there is none."""
     sampled: Upper | None
-    """Upper bound of the least margin after a prefix that was found; null: no prefix was run."""
+    """Least upper bound of the margin after a prefix that was run; null: none was run."""
 
     @property
     def summary(self) -> str:
@@ -63,8 +63,8 @@ class PrefixProof(Record):
     longest: Natural
     """Length of the longest prefixes that were asked for, in symbols."""
     proved_to: Natural | None
-    """Length up to which the answer is proved to be right after every judged prefix; null: not even after the shortest
-    ones."""
+    """Length up to which the answer is proved to be right after every judged prefix, of which there may be none; null:
+    not even after the empty one."""
     prefixes: Natural
     """Number of judged prefixes up to that length."""
     judged: Annotated[str, one_of("prefixes", "words")]

@@ -3,7 +3,7 @@
 A head's output is a mean a of its values. With the rows b_k of its axes and coordinates z_k = b_k.a, a = sum_k z_k b_k
 + r, where |r| is at most a given remainder in each coordinate. A cell of a class is a box low_k <= z_k <= high_k over
 the coordinates of all heads. With m_k its middle and t_k half its width (rounded up), z_k = m_k + t_k zeta_k, |zeta_k|
-<= 1. An `CellForm`
+<= 1. A `CellForm`
 
     x_j = c_j + sum_k zeta_k s_kj + v_j + sum_u g_u M_uj,   |v_j| <= e_j, |g_u| <= h_u
 
