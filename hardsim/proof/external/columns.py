@@ -131,27 +131,12 @@ class Columns:
         mid, off = scaled(network.embedding, network.embedding_scale)
         x = np.repeat(mid[self.tokens][:, None], size, axis=1)
         rad = np.zeros_like(x) if off is None else np.repeat(off[self.tokens][:, None], size, axis=1)
-        positions = self._positions(size)
+        positions = steady_positions(network, self.longest, size)
         if positions is not None:
             near, slip = positions
             x = x + near
             rad = rad + U * np.abs(x) * GROW + ETA + (0.0 if slip is None else slip)
         return Vectors(x, lengths(rad))
-
-    def _positions(self, size: int) -> tuple[Floats, Floats | None] | None:
-        """Return the encodings of all positions. Raises NotProved if they depend on the length of the word."""
-        network = self.network
-        if isinstance(network.positions, np.ndarray):
-            return enclosed(network.positions[:size])
-        if not network.positions:
-            return None
-        whole = network.encoding(self.longest)
-        assert whole is not None
-        for n in range(1, self.longest):
-            part = network.encoding(n)
-            if part is None or not bool((part == whole[: len(part)]).all()):
-                raise NotProved("the position encoding depends on the length of the word")
-        return enclosed(whole[:size])
 
     def _head(self, part: FloatHead, y: Vectors) -> HeadColumns:
         size = lengths(y.mid)
@@ -233,3 +218,19 @@ def require_one_layer(network: Network, most: int) -> None:
         width = [*width, layer.mlp.w_in.shape[1]]
     if sum(width) > most:
         raise NotProved(f"the network is wider than {most:,}")
+
+
+def steady_positions(network: Network, longest: int, size: int) -> tuple[Floats, Floats | None] | None:
+    """Return midpoints and radii of the encodings of the first `size` positions; None if there are none. Raises
+    NotProved if those of words of at most `longest` symbols depend on the length of the word."""
+    if isinstance(network.positions, np.ndarray):
+        return enclosed(network.positions[:size])
+    if not network.positions:
+        return None
+    whole = network.encoding(max(longest, 0))
+    assert whole is not None
+    for n in range(1, longest):
+        part = network.encoding(n)
+        if part is None or not bool((part == whole[: len(part)]).all()):
+            raise NotProved("the position encoding depends on the length of the word")
+    return enclosed(whole[:size])

@@ -14,7 +14,7 @@ that may win, with a row for each that may not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
@@ -81,11 +81,11 @@ class PrefixDemands:
             found[n + 1, targets[targets != NOWHERE]] = True
         return found
 
-    def words(self) -> list[int]:
-        """Return the number of judged prefixes of each length, from 0 on."""
+    def _counts(self) -> Iterator[dict[int, int]]:
+        """Yield, for each length from 0 on, the number of prefixes by the state that they lead to."""
         counts = {0: 1}
-        found = [int(self.shortest == 0 and self.required[0] >= 0)]
         rows: list[list[int]] = self.moves.tolist()
+        yield counts
         for _ in range(self.longest):
             after: dict[int, int] = {}
             for state, count in counts.items():
@@ -93,7 +93,18 @@ class PrefixDemands:
                     if target != NOWHERE:
                         after[target] = after.get(target, 0) + count
             counts = after
-            found.append(sum(count for state, count in counts.items() if self.required[state] >= 0))
+            yield counts
+
+    def live(self) -> list[int]:
+        """Return the number of prefixes of each length, from 0 on, with which some judged prefix begins."""
+        return [sum(counts.values()) for counts in self._counts()]
+
+    def words(self) -> list[int]:
+        """Return the number of judged prefixes of each length, from 0 on."""
+        found = [
+            sum(count for state, count in counts.items() if self.required[state] >= 0) for counts in self._counts()
+        ]
+        found[0] *= self.shortest == 0
         return found
 
 

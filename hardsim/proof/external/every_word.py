@@ -23,12 +23,13 @@ import numpy as np
 
 from hardsim.errors import Undecided
 from hardsim.network.dense import Network
+from hardsim.proof.external.columns import steady_positions
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, demands_of
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix
 from hardsim.proof.external.result import symbols
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_exact import DenseBalls
-from hardsim.run.dense_float import DenseFloat, enclosed
+from hardsim.run.dense_float import DenseFloat
 from hardsim.run.dense_tree import Prefixes, PrefixTree, shares_prefixes
 from hardsim.run.enclosure import Floats, Integers, rounded
 from hardsim.run.float_trust import distrust
@@ -130,7 +131,7 @@ class _Run:
         self.after = [network.ids[str(token)] for token in readout.after] if readout.at == "last" else []
         self.symbols = np.array([network.ids[symbol] for symbol in network.symbols], dtype=np.int64)
         self.floats = DenseFloat(network)
-        self.counts = live_prefixes(demands)
+        self.counts = demands.live()
         self.last = self._affordable(most)
         size = len(self.before) + max(self.last, 0) + len(self.after)
         self.tree = PrefixTree(self.floats, steady_positions(network, self.last, size))
@@ -406,34 +407,3 @@ def work_on(network: Network, tokens: int) -> float:
     columns = sum(int(head.w_k.shape[1] + head.w_v.shape[1]) for head in network.heads)
     parts = OF_LAYER * (1 + len(network.layers)) + OF_HEAD * len(network.heads)
     return parts + OF_PARAMETER * network.parameters + OF_KEY * columns * tokens
-
-
-def live_prefixes(demands: PrefixDemands) -> list[int]:
-    """Return the number of prefixes of each length, from 0 on, with which some judged prefix begins."""
-    counts, rows = {0: 1}, demands.moves.tolist()
-    found = [1]
-    for _ in range(demands.longest):
-        after: dict[int, int] = {}
-        for state, count in counts.items():
-            for target in rows[state]:
-                if target != NOWHERE:
-                    after[target] = after.get(target, 0) + count
-        counts = after
-        found.append(sum(counts.values()))
-    return found
-
-
-def steady_positions(network: Network, longest: int, size: int) -> tuple[Floats, Floats | None] | None:
-    """Return midpoints and radii of the encodings of the first `size` positions; None if there are none. Raises
-    NotProved if those of words of at most `longest` symbols depend on the length of the word."""
-    if isinstance(network.positions, np.ndarray):
-        return enclosed(network.positions[:size])
-    if not network.positions:
-        return None
-    whole = network.encoding(max(longest, 0))
-    assert whole is not None
-    for n in range(1, longest):
-        part = network.encoding(n)
-        if part is None or not bool((part == whole[: len(part)]).all()):
-            raise NotProved("the position encoding depends on the length of the word")
-    return enclosed(whole[:size])

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.lang.spec.layout import read_spec
-from hardsim.lang.spec.meaning import Question
 from hardsim.network.dense import Activation, Network, Readout
 from hardsim.proof.external import every_word
 from hardsim.proof.external.every_word import prove_by_words
@@ -22,6 +20,7 @@ from hardsim.run.dense_float import DenseFloat
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.expected import ExpectedOutputs, Rule, ended
 from hardsim.targets.opening import read_input
+from tests.proof.external.test_prove import oracle_of
 from tests.support.dense_networks import made
 from tests.support.model import Mask
 
@@ -41,15 +40,6 @@ def network_of(seed: int, outputs: int = 4, template: str = "before", **shape: A
     after = ("t3", "t2") if "after" in template else ()
     readout = Readout(before=before, after=after, at="last" if after else "each", alphabet=SYMBOLS)
     return replace(found, readout=readout, outputs=("t0", "t1", "<eos>", "other")[:outputs])
-
-
-def oracle_of(network: Network, text: str) -> Any:
-    """Return the oracle of a specification of a network."""
-    readout, names = network.readout, tuple(map(str, network.outputs))
-    layout = read_spec(text, "here.spec")
-    causal = readout.at == "each"
-    question = Question(layout, None, SYMBOLS, readout.at, readout.decide, names, bool(readout.before), causal)
-    return question.demands().oracle
 
 
 @dataclass(frozen=True)
