@@ -155,7 +155,7 @@ the numerical steps as queries to an SMT solver such as z3, which must answer un
 
 VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.
 
-FILE is a certificate; there may be several.
+FILE is a certificate; there may be several. (With --rocq, it is one compiled model.)
 
 The checker is small and shares no code with the compiler or the prover. It has exact rational arithmetic, its own
 bounds of the exponential function, and its own evaluation of the position encodings. From the weights in the
@@ -179,12 +179,19 @@ valid only if it is about the formula of that file, and with --model only if it 
 version, the name and digest of the source, the regime and beta in a certificate are labels: they are neither checked
 nor printed.
 
+With --rocq DIR, FILE is a compiled model, and nothing is proved: the Rocq instance in DIR is read and compared with it.
+VALID means: its network is that of the model, number by number; its formula, with the definitions, is that of the
+model's text; its statement is the theorem, and it has no other sentence; and the library's files in DIR are those that
+hardsim has, byte for byte. INVALID names the first difference. A text that no instance has is bad input, with the place
+(exit code 2). The Makefile and compiled files are not read. `make -C DIR` then checks the proof.
+
 \b
 Examples:
   hardsim prove since --certificate since.cert.json
   hardsim verify since.cert.json
   hardsim verify since.cert.json --formula since --model since.model.json
   hardsim verify D2.cert.json --model D2/ --spec D2.spec
+  hardsim verify since.model.json --rocq DIR      (the Rocq instance in DIR)
 """
 
 EVAL = """Print the answers of formula, hard attention and softmax on words.

@@ -7,11 +7,13 @@ from functools import partial
 from time import perf_counter
 
 from hardsim.cli.estimate import bar
-from hardsim.cli.session import ResultText, check_source, session
+from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.options.table import Request
+from hardsim.proving.rocq_comparison import compare_folder
 from hardsim.proving.verify import CertifiedTarget, VerifyResult, verified
+from hardsim.report.rocq_comparison import compared_reach, print_compared, print_compared_verdict
 from hardsim.report.verify import print_verified, print_verified_verdict, reach
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_expression, read_input
@@ -20,6 +22,9 @@ from hardsim.targets.opening import read_expression, read_input
 def command(request: Request) -> None:
     """Run `hardsim verify` as requested, and print its results."""
     with session("verify", request) as current:
+        if request.rocq is not None:
+            _compare(request, request.rocq, current)
+            return
         for name in (*request.certificates, request.formula, request.model, request.specification):
             if name is not None:
                 current.spare(name)
@@ -35,6 +40,28 @@ def command(request: Request) -> None:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
                 current.conclude(result.valid, undecided=False, shown=_result_text(result))
+
+
+def _compare(request: Request, folder: str, current: Session) -> None:
+    """Compare the Rocq instance in a folder with the compiled model that is named."""
+    unread = "formula model specification expression at alphabet props dialect"
+    if others := request.given(unread, "verify"):
+        message = f"{others} and --rocq do not go together"
+        raise InputError(message, "--rocq compares with the formula and the network of MODEL.json.")
+    if len(request.certificates) != 1:
+        message = "--rocq needs one compiled model"
+        raise InputError(message, "Write: hardsim verify MODEL.json --rocq DIR")
+    (name,) = request.certificates
+    current.spare(name)
+    current.expand([name], lambda path: [path])
+    with current.guard(name):
+        result = compare_folder(name, folder)
+        if not result.valid:
+            say(f"{name}: INVALID: {result.reason}")
+        full, brief = (partial(print_compared, result=result, all_of_it=whole) for whole in (True, False))
+        verdict = partial(print_compared_verdict, result=result)
+        shown = ResultText(result, full, brief, reach=compared_reach(result), details=verdict)
+        current.conclude(result.valid, undecided=False, shown=shown)
 
 
 def _result_text(result: VerifyResult) -> ResultText:

@@ -351,6 +351,9 @@ class Request:
     specification: str | None = console("--spec FILE", brief="verify")("""
         The specification that it must be about. It is for external networks: anything that --against takes. A .spec
         names its network itself, unless --model does.""")
+    rocq: str | None = console("--rocq DIR", brief="verify")("""
+        Compare the Rocq instance in DIR with MODEL.json. FILE is then a compiled model. The proof is not checked:
+        `make -C DIR` does that.""")
     included: bool = option("--included", brief="equiv")(
         "Compare by inclusion. The other files should accept every word that the first one accepts."
     )

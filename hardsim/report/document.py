@@ -17,6 +17,7 @@ from hardsim.measuring.trace import TraceResult
 from hardsim.precision.safe_lengths import PrecisionResult
 from hardsim.proving.external import NetworkProof
 from hardsim.proving.prove import ProofResult
+from hardsim.proving.rocq_comparison import RocqResult
 from hardsim.proving.verify import VerifyResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport, WrittenAutomaton
@@ -33,6 +34,7 @@ Result: TypeAlias = (
     | ProofResult
     | NetworkProof
     | VerifyResult
+    | RocqResult
     | EvalResult
     | OracleResult
     | WordsResult
@@ -55,7 +57,7 @@ Result: TypeAlias = (
 RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
     "prove": (ProofResult, NetworkProof, CheckResult),
-    "verify": (VerifyResult,),
+    "verify": (VerifyResult, RocqResult),
     "eval": (EvalResult, OracleResult),
     "words": (WordsResult,),
     "equiv": (EquivResult,),

@@ -1,0 +1,48 @@
+"""Print the result of comparing a Rocq instance with a compiled model."""
+
+from __future__ import annotations
+
+from hardsim.proving.rocq_comparison import RocqResult
+from hardsim.report.check import print_headline
+from hardsim.report.screen import Screen
+from hardsim.targets.result import plural
+from hardsim.verify.sections import printable
+
+LONGEST_FORMULA = 200
+"""Most characters of a formula that are printed."""
+
+
+def compared_reach(result: RocqResult) -> str:
+    """Return what a valid instance states, or the first difference of an invalid one."""
+    return result.reason or "the Rocq instance states this network and this formula"
+
+
+def print_compared_verdict(screen: Screen, result: RocqResult) -> None:
+    """Print the verdict on an instance."""
+    style = "bold green" if result.valid else "bold red"
+    print_headline(screen, result.verdict, style, result.input, compared_reach(result))
+
+
+def print_compared(screen: Screen, result: RocqResult, all_of_it: bool) -> None:
+    """Print the verdict on a valid instance, or all of the result. Print nothing of an invalid one."""
+    if result.valid:
+        print_compared_verdict(screen, result)
+    for line in _lines(result) if result.valid and all_of_it else ():
+        screen.line(printable(line))
+
+
+def _lines(result: RocqResult) -> list[str]:
+    """Return lines that say what was compared, and how the proof is checked."""
+    formula = result.formula or ""
+    if len(formula) > LONGEST_FORMULA:
+        formula = f"{formula[:LONGEST_FORMULA]}..."
+    definitions = f", with {plural(result.definitions, 'definition')}" if result.definitions else ""
+    parts = ((result.layers, "layer"), (result.heads, "head"), (result.atoms, "atom"), (result.numbers, "number"))
+    return [
+        f"  instance  {result.instance}, sha256 {result.digests[result.instance]}",
+        f"  theorem   {result.theorem}.",
+        f"  formula   F is {formula}{definitions}",
+        f"  network   N is that of the model: {', '.join(plural(count or 0, name) for count, name in parts)}",
+        f"  library   {plural(len(result.digests) - 1, 'file')}, byte for byte those that hardsim has",
+        f"  not checked here: the proof, the Makefile and compiled files; to check the proof: {result.command}",
+    ]
