@@ -28,7 +28,7 @@ condition."""
 
 
 @dataclass(frozen=True, slots=True)
-class PowerProduct:
+class EncodingPowers:
     """The function (-1)^i (or 1) times a power of i and a power of n."""
 
     alternates: bool
@@ -72,10 +72,10 @@ class NetworkNumbers:
     atoms: int
     over_letters: bool
     embedding: Entries
-    encodings: tuple[tuple[int, PowerProduct | int], ...]
+    encodings: tuple[tuple[int, EncodingPowers | int], ...]
     layers: tuple[LayerNumbers, ...]
     output: int
-    temperature: PowerProduct
+    temperature: EncodingPowers
 
 
 # ---- from an instance ----
@@ -119,12 +119,12 @@ def _matrix(tree: RocqTree) -> Entries:
     return {place: value for place, value in found.items() if value}
 
 
-def _monomial(tree: RocqTree) -> PowerProduct:
+def _monomial(tree: RocqTree) -> EncodingPowers:
     alternates, of_i, of_n = _arguments(tree, "Monomial", 3)
-    return PowerProduct(literal(alternates, "bool"), literal(of_i, "Z"), literal(of_n, "Z"))
+    return EncodingPowers(literal(alternates, "bool"), literal(of_i, "Z"), literal(of_n, "Z"))
 
 
-def _encoding(tree: RocqTree, table: Meanings) -> tuple[int, PowerProduct | int]:
+def _encoding(tree: RocqTree, table: Meanings) -> tuple[int, EncodingPowers | int]:
     column, value = _members(tree, "tuple", 2)
     name = constructor(value, ["Number", "Indicator"], "encoding")
     (argument,) = _arguments(value, name, 1)
@@ -201,7 +201,7 @@ def _written_layer(layer: Mapping[str, Any]) -> LayerNumbers:
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(((?:\s*[0-9]+\s*,)*)(.*)\)\s*", re.DOTALL)
 
 
-def _written_encoding(text: Any, table: Meanings, predicates: Predicates) -> PowerProduct | int:
+def _written_encoding(text: Any, table: Meanings, predicates: Predicates) -> EncodingPowers | int:
     call = _CALL.fullmatch(text) if isinstance(text, str) else None
     if call is None or len(text) > LONGEST:
         return _power_product(text, "encoding")
@@ -247,14 +247,14 @@ def _linear(tree: ast.expr, text: str) -> tuple[int, int, int]:
     raise NotStated(f"the argument of {text}")
 
 
-def _power_product(text: Any, what: str) -> PowerProduct:
+def _power_product(text: Any, what: str) -> EncodingPowers:
     """Return the function that an expression in i and n denotes, if it is a product of powers."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise NotStated(f"this {what}: {str(text)[:80]}")
     number, sign, of_i, of_n = _powers(_parsed(text, text), f"the {what} {text}")
     if number != 1 or max(abs(of_i), abs(of_n)) > HIGHEST:
         raise NotStated(f"the {what} {text}")
-    return PowerProduct(bool(sign % 2), of_i, of_n)
+    return EncodingPowers(bool(sign % 2), of_i, of_n)
 
 
 def _powers(tree: ast.expr, what: str) -> tuple[Fraction, int, int, int]:
@@ -318,8 +318,8 @@ def _pairs(found: NetworkNumbers, expected: NetworkNumbers, model: Mapping[str, 
     yield "temperature", str(found.temperature), str(expected.temperature)
 
 
-def _shown(encoding: PowerProduct | int, whose: str = "") -> str:
-    return str(encoding) if isinstance(encoding, PowerProduct) else f"the condition{whose}"
+def _shown(encoding: EncodingPowers | int, whose: str = "") -> str:
+    return str(encoding) if isinstance(encoding, EncodingPowers) else f"the condition{whose}"
 
 
 def _layer_pairs(place: str, found: LayerNumbers, expected: LayerNumbers, names: Sequence[str]) -> _Pairs:

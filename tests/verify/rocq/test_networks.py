@@ -8,7 +8,7 @@ import pytest
 from hardsim.errors import InputError
 from hardsim.proving.rocq_comparison import compare_text
 from hardsim.verify.rocq.meanings import Meanings, NotStated
-from hardsim.verify.rocq.networks import PowerProduct, of_instance, of_model
+from hardsim.verify.rocq.networks import EncodingPowers, of_instance, of_model
 from hardsim.verify.rocq.text import BadRocq
 from tests.support.check import read_input
 from tests.support.mistakes import raised
@@ -37,7 +37,7 @@ def test_a_network_is_read() -> None:
     found = of_instance(tree_of(NETWORK), Meanings())
     assert (found.atoms, found.over_letters, found.output) == (2, False, 1)
     assert found.embedding == {(0, 0): 1, (2, 1): Fraction(-3, 2)}
-    assert found.encodings[0] == (1, PowerProduct(True, 0, -1))
+    assert found.encodings[0] == (1, EncodingPowers(True, 0, -1))
     (layer,) = found.layers
     assert layer.b_1 == (Fraction(-1, 2),)
     assert layer.b_2 == (Fraction(0), Fraction(1))
@@ -45,7 +45,7 @@ def test_a_network_is_read() -> None:
     (head,) = layer.heads
     assert (head.mask, head.rows) == ("past", 1)
     assert [head.w_q, head.w_k, head.w_v] == [{(0, 1): 4}, {}, {(1, 0): Fraction(1, 3)}]
-    assert found.temperature == PowerProduct(False, 0, -1)
+    assert found.temperature == EncodingPowers(False, 0, -1)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def one(encoding: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("1", PowerProduct(False, 0, 0)), ("(-1)^i", PowerProduct(True, 0, 0)), ("i/n", PowerProduct(False, 1, -1)),
-        ("1/i^2", PowerProduct(False, -2, 0)), ("i^2*n", PowerProduct(False, 2, 1)), ("n", PowerProduct(False, 0, 1)),
-        ("(-1)^i*i^2", PowerProduct(True, 2, 0)), ("(-1)^i * (-1)^i", PowerProduct(False, 0, 0)),
-        ("i^-1", PowerProduct(False, -1, 0)), ("1/(1/n)", PowerProduct(False, 0, 1)),
-        ("-(-1)*i", PowerProduct(False, 1, 0)), ("(i*n)^2/n", PowerProduct(False, 2, 1)),
+        ("1", EncodingPowers(False, 0, 0)), ("(-1)^i", EncodingPowers(True, 0, 0)), ("i/n", EncodingPowers(False, 1, -1)),
+        ("1/i^2", EncodingPowers(False, -2, 0)), ("i^2*n", EncodingPowers(False, 2, 1)), ("n", EncodingPowers(False, 0, 1)),
+        ("(-1)^i*i^2", EncodingPowers(True, 2, 0)), ("(-1)^i * (-1)^i", EncodingPowers(False, 0, 0)),
+        ("i^-1", EncodingPowers(False, -1, 0)), ("1/(1/n)", EncodingPowers(False, 0, 1)),
+        ("-(-1)*i", EncodingPowers(False, 1, 0)), ("(i*n)^2/n", EncodingPowers(False, 2, 1)),
     ],
 )  # fmt: skip
-def test_encodings_of_models(text: str, found: PowerProduct) -> None:
+def test_encodings_of_models(text: str, found: EncodingPowers) -> None:
     assert of_model(one(text), Meanings(), {}).encodings == ((4, found),)
     values = [(-1 if found.alternates and i % 2 else 1) * Fraction(i) ** found.of_i * Fraction(n) ** found.of_n
               for n in (1, 2, 3) for i in range(1, n + 1)]  # fmt: skip
