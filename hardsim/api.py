@@ -103,6 +103,8 @@ from hardsim.proving.external import NetworkProof, prove_network
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import ProofResult
+from hardsim.proving.rocq.coqc import find_prover
+from hardsim.proving.rocq.theorem import TheoremPlan, plan_theorem
 from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
@@ -244,8 +246,9 @@ def _answering(method: Callable[P, T]) -> Callable[P, T]:
             except _Failed as failed:
                 error: BaseException = failed.error
             else:
-                # A proof is partial if the words after it are.
-                if not getattr(getattr(result, "confirmed", None) or result, "partial", False):
+                # A proof is partial if the words after it are, or the check of its Rocq theorem.
+                parts = getattr(result, "confirmed", None) or result, getattr(result, "rocq", None)
+                if not any(getattr(one, "partial", False) for one in parts):
                     return result
                 error = Interrupted(result)  # so that loops around the call end, too
         raise error
@@ -453,8 +456,11 @@ class Model:
                 _require_apart(targets, located(self.name))
                 subject = call.subject()
                 plan = proving.plan_proof(subject, request)
+                theorem = None if request.rocq is None else plan_theorem(subject, request.rocq, "rocq")
                 call.remark(plan.remark)
                 result = proving.confirmed(plan.prove(_passing(progress)))
+                if theorem is not None and result.verdict is Verdict.PROVED:
+                    result = _with_theorem(result, theorem)
                 for option, target in targets.items():
                     if result.verdict is Verdict.PROVED:
                         target.write(written_down(option, subject, request, result)[0])
@@ -1341,6 +1347,15 @@ def _sink(path: str, option: str, otherwise: str) -> Sink:
     if path == STDOUT:
         raise InputError(f"{option} {path}: not a file name", otherwise)
     return Sink(path, option)
+
+
+def _with_theorem(result: ProofResult, theorem: TheoremPlan) -> ProofResult:
+    """Write the Rocq theorem about a proved formula, run Rocq if it is there, and return the result with it."""
+    files = theorem.files(result.all_n)
+    written, prover = theorem.written(files), find_prover()
+    if prover is not None:
+        written = theorem.checked(written, files, prover, lambda done, total: None)
+    return replace(result, rocq=written)
 
 
 def _require_apart(targets: Mapping[str, Sink], read: str) -> None:

@@ -62,6 +62,7 @@ class ProveKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     workers: int | None
     certificate: str | os.PathLike[str] | None
     smt: str | os.PathLike[str] | None
+    rocq: str | os.PathLike[str] | None
 
 
 class EvalKeywords(ModelKeywords, ArithmeticKeywords, total=False):

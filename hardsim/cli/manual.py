@@ -144,6 +144,7 @@ Examples:
   hardsim prove since --certificate since.cert.json
   hardsim prove dyck2 --all-n --certificate dyck2.cert.json
   hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)
+  hardsim prove since --all-n --rocq since_rocq   (then: make -C since_rocq)
   hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
   hardsim prove formulas/ --regime all --all-n
   hardsim prove model.json --heads-only           (claims nothing about a formula)
@@ -151,6 +152,10 @@ Examples:
 --certificate writes the proof for `hardsim verify`, which checks it again with code that shares nothing with this
 command's; the certificate covers every length wherever that code follows the argument. --all-n --smt PATH writes
 the numerical steps as queries to an SMT solver such as z3, which must answer unsat to each.
+
+--all-n --rocq DIR writes a theorem for Rocq (Coq) into the folder DIR: a library, a file with the formula and the
+matrices of the network, and a Makefile. `make -C DIR` checks it and prints the axioms that it rests on. If coqc or rocq
+is on the path, it is run at once; if Rocq rejects the theorem, the exit code is 3, although the proof stands.
 """
 
 VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.

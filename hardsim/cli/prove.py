@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hardsim.campaign.check import check_options_of, check_subject
@@ -14,7 +14,8 @@ from hardsim.cli.check import result_text
 from hardsim.cli.estimate import LONG, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
-from hardsim.errors import InputError, Undecided
+from hardsim.cli.streams import note
+from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.files import Sink
 from hardsim.options.table import WRITTEN, Request
 from hardsim.proof.shared.result import NotProved
@@ -23,17 +24,24 @@ from hardsim.proving.external import NetworkProof, prove_network
 from hardsim.proving.external_certificate import no_certificate
 from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
+from hardsim.proving.rocq.coqc import find_prover
+from hardsim.proving.rocq.folder import require_free
+from hardsim.proving.rocq.theorem import RocqCheck, TheoremPlan, plan_theorem
 from hardsim.report.network_proof import print_network_proof, print_network_verdict
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made
 from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 
+ROCQ = "--rocq"
+
 
 def command(request: Request) -> None:
     """Run `hardsim prove` as requested, and print its results."""
     require_provable(request)
     require_pinnable(request)
+    if request.rocq is not None:
+        require_free(request.rocq, ROCQ)
     with ExitStack() as stack:
         named = {name: getattr(request, name) for name in WRITTEN}
         targets = {
@@ -46,10 +54,9 @@ def command(request: Request) -> None:
         current.without(*UNUSED)
         require_placed(request, given)
         # A certificate or SMT file has room for one proof.
-        if current.several(given) and targets:
-            raise InputError(
-                f"{WRITTEN[next(iter(targets))]} is about one input, but there are several", "Give one of them."
-            )
+        made = [WRITTEN[name] for name in targets] + ["one Rocq theorem"] * (request.rocq is not None)
+        if current.several(given) and made:
+            raise InputError(f"{made[0]} is about one input, but there are several", "Give one of them.")
         if request.against is not None and not given:
             return  # the error has been reported
         work = _Work(current, current.tables(given), targets)
@@ -59,6 +66,13 @@ def command(request: Request) -> None:
         pin(current, given)
 
 
+def rejection_text(found: RocqCheck | None) -> str:
+    """Return the text that a Rocq theorem was rejected; empty if none was."""
+    if found is None or found.verdict != "rejected":
+        return ""
+    return f"Rocq {found.coqc} rejects the theorem in {found.folder} ({found.reason}); the proof by hardsim stands"
+
+
 @dataclass
 class _Work:
     """Proves subjects one after the other, and prints each result as soon as it is known."""
@@ -66,6 +80,8 @@ class _Work:
     current: Session
     tables: bool
     targets: Mapping[str, Sink]
+    failure: HardsimError | None = None
+    """The reason why no Rocq theorem was written about a proved subject."""
 
     def network(self, subject: External) -> None:
         """Prove an external network, prefix by prefix. Where no proof is attempted, try its words and say why."""
@@ -129,16 +145,19 @@ class _Work:
             raise InputError(message, "Leave out --against; `hardsim check --against` compares word by word.")
         plan = plan_proof(subject, request)
         self.current.remark(plan.subject.name, None, plan.remark)
+        theorem = None if request.rocq is None else plan_theorem(subject, request.rocq, ROCQ)
         if plan.by_heads:
             regime = subject.regime
-        result = self._settled(plan, regime)
+        result = self._settled(plan, regime, theorem)
         if result is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             for name, target in self.targets.items():
                 self._write(name, target, subject, result)
         if self.current.lost is not None:
             raise self.current.lost
+        if self.failure is not None:
+            raise self.failure
 
-    def _settled(self, plan: ProofPlan, regime: str | None) -> ProofResult | None:
+    def _settled(self, plan: ProofPlan, regime: str | None, theorem: TheoremPlan | None) -> ProofResult | None:
         """Run a proof and the search for wrong words after it, print the result and note its exit code. Return the
         result, or None if the proof was interrupted: then nothing is claimed."""
         current, subject, unit = self.current, plan.subject, plan.unit
@@ -152,6 +171,8 @@ class _Work:
                 return None
             with interruptible():
                 result = proving.confirmed(result)
+            if theorem is not None and result.verdict is Verdict.PROVED:
+                result = self._with_theorem(theorem, result)
             message = ResultText(
                 result=result,
                 regime=regime,
@@ -162,11 +183,33 @@ class _Work:
             )
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words that follow a proof were run" if partly else ""
+            if result.rocq is not None and result.rocq.partial:
+                left = f"{result.input} was proved and its Rocq theorem written, but Rocq has not checked it"
             with current.printing():
-                current.conclude(
-                    result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, message
-                )
+                agreed, undecided = result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED
+                current.conclude(agreed, undecided, left, message, weaker=rejection_text(result.rocq))
         return result
+
+    def _with_theorem(self, theorem: TheoremPlan, result: ProofResult) -> ProofResult:
+        """Write the Rocq theorem about a proved subject, run Rocq if it is there, and return the result with it. Keep
+        the reason if there is no theorem: the proof is printed first."""
+        name = result.input
+        try:
+            files = theorem.files(result.all_n)
+            written, prover = theorem.written(files), find_prover()
+        except HardsimError as error:
+            self.failure = error
+            return result
+        if prover is None or (result.confirmed is not None and result.confirmed.partial):
+            return replace(result, rocq=written)
+        note(f"{name}: Rocq {prover.version} ({prover.command[0]}) checks the theorem and its library. Ctrl-C ends it.")
+        with bar(name, "files", f"{name}: Rocq") as shown:
+            try:
+                with interruptible():
+                    written = theorem.checked(written, files, prover, shown.show)
+            except KeyboardInterrupt:  # it came before Rocq started
+                written = written.interrupted(prover)
+        return replace(result, rocq=written)
 
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:
         """Write the certificate, or the SMT queries, of a subject that was proved. Raises Undecided if the certificate

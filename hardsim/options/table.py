@@ -325,6 +325,9 @@ class Request:
     smt: str | None = option("--smt PATH", also="prove", kind=kinds.PATH)("""
         Write the steps of --all-n for an SMT solver. Each query denies one of them, so every answer must be unsat.
         Needs --all-n. '-' is standard output.""")
+    rocq: str | None = option("--rocq DIR", also="prove", kind=kinds.PATH)("""
+        Write a theorem for Rocq (Coq) about a formula's network into a folder. Needs --all-n. `make -C DIR` checks it;
+        if coqc or rocq is on the path, it is run at once.""")
     dtype: str | None = option(
         "--dtype NAME",
         brief="precision",

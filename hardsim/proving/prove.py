@@ -52,6 +52,7 @@ from hardsim.proof.formulas.network import Report, prove
 from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, SecondProof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
+from hardsim.proving.rocq.theorem import RocqCheck, require_theorem
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
@@ -157,6 +158,8 @@ class ProofResult(SubjectRecord):
     hard_undecided: FirstUndecided = None
     ties: tuple[Tie, ...] = ()
     """One tie for each head of a model that ties on the words that were run."""
+    rocq: RocqCheck | None = None
+    """The Rocq theorem about a formula, if it was asked for and every length is proved."""
 
     @property
     def word(self) -> Word | None:
@@ -248,6 +251,7 @@ def require_provable(request: Request) -> None:
             raise InputError(message, "Add --all-n, or leave out --smt.")
     if request.certificate is not None:
         require_one_regime(request, "one certificate is about one network")
+    require_theorem(request)
 
 
 def bounded(request: Request) -> bool:

@@ -14,6 +14,7 @@ from hardsim.proof.programs.every_length import HeadDecay, ProgramArgument
 from hardsim.proof.shared.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation
 from hardsim.proving.prove import LengthProof, ProofResult
+from hardsim.proving.rocq.theorem import RocqCheck
 from hardsim.records import NOTHING, at_least, at_most, short
 from hardsim.report.check import (
     STYLES,
@@ -87,8 +88,12 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
     """Print the verdict with its reach; for a failure, also the word, the answers and the next step."""
     subject = result.subject
     name = named(result.input, subject.facts.regime)
-    print_headline(screen, result.verdict.value, STYLES[result.verdict], name, result.reach)
+    verdict = result.verdict.value
+    if result.rocq is not None and result.rocq.verdict == "checked":
+        verdict = f"{verdict}, checked by Rocq {result.rocq.coqc}"
+    print_headline(screen, verdict, STYLES[result.verdict], name, result.reach)
     print_confirmation(screen, result.confirmed, result.min_n)
+    print_theorem(screen, result.rocq)
     mismatch = result.mismatch
     if mismatch is not None:
         what = "The word" if result.proof is None else "The shortest refuting word found"
@@ -147,6 +152,26 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
     if found.partial:
         text += " (interrupted: not all planned words were run)"
     screen.line(f"  {text}")
+
+
+def print_theorem(screen: Screen, theorem: RocqCheck | None) -> None:
+    """Print where a Rocq theorem is, and what Rocq said of it."""
+    if theorem is None:
+        return
+    screen.line(f"  Rocq theorem {theorem.instance} in {theorem.folder}: {theorem_text(theorem)}")
+    if theorem.axioms:
+        screen.line(f"    axioms: {', '.join(theorem.axioms)}")
+
+
+def theorem_text(theorem: RocqCheck) -> str:
+    """Return the state of a Rocq theorem in words."""
+    if theorem.verdict == "checked":
+        return f"checked in {short(theorem.seconds)} seconds; `make` there checks it again"
+    if theorem.verdict == "rejected":
+        return f"rejected by Rocq {theorem.coqc}: {theorem.reason}. The proof by hardsim stands"
+    if theorem.coqc is None:
+        return "not checked, as neither coqc nor rocq is on the path; `make` there checks it"
+    return "not checked, as Rocq was interrupted; `make` there checks it"
 
 
 def head_row(head: HeadProof) -> list[str]:

@@ -121,6 +121,9 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
 
 def require_file_made(request: Request, one: Input) -> None:
     """Refuse to write a proof file for an input that cannot be proved. Raises InputError naming the option."""
+    if one.is_network and request.rocq is not None:
+        message = f"{one.name} is an external network, and --rocq is for formulas alone"
+        raise InputError(message, "Leave out --rocq. --certificate writes a proof that `hardsim verify` checks.")
     if one.is_network and request.smt is not None:
         message = f"{one.name} is an external network: there are no queries of its proof for --smt"
         raise InputError(message, "Leave out --smt. --certificate writes a proof that `hardsim verify` checks.")
