@@ -325,9 +325,10 @@ class Request:
     smt: str | None = option("--smt PATH", also="prove", kind=kinds.PATH)("""
         Write the steps of --all-n for an SMT solver. Each query denies one of them, so every answer must be unsat.
         Needs --all-n. '-' is standard output.""")
-    rocq: str | None = option("--rocq DIR", also="prove", kind=kinds.PATH)("""
-        Write a theorem for Rocq (Coq) about a formula's network into a folder. Needs --all-n. `make -C DIR` checks it;
-        if coqc or rocq is on the path, it is run at once.""")
+    rocq: str | None = option("--rocq DIR", brief="verify", also="prove", kind=kinds.PATH, keyword="prove")("""
+        The folder of a theorem for Rocq (Coq). `prove` writes it, about a formula's network; this needs --all-n, and if
+        coqc or rocq is on the path, it is run at once. `verify` compares the theorem with MODEL.json, a compiled model
+        in place of FILE. `make -C DIR` checks the proof.""")
     dtype: str | None = option(
         "--dtype NAME",
         brief="precision",
@@ -354,9 +355,6 @@ class Request:
     specification: str | None = console("--spec FILE", brief="verify")("""
         The specification that it must be about. It is for external networks: anything that --against takes. A .spec
         names its network itself, unless --model does.""")
-    rocq: str | None = console("--rocq DIR", brief="verify")("""
-        Compare the Rocq instance in DIR with MODEL.json. FILE is then a compiled model. The proof is not checked:
-        `make -C DIR` does that.""")
     included: bool = option("--included", brief="equiv")(
         "Compare by inclusion. The other files should accept every word that the first one accepts."
     )
