@@ -1,4 +1,4 @@
-"""Whether Rocq is installed, for tests that run it."""
+"""A mark for tests that run Rocq, where it is installed."""
 
 import pytest
 

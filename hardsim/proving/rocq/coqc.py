@@ -46,7 +46,7 @@ class Prover:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What Rocq said: the axioms of the theorem, and the reason why it was rejected (None: it was accepted)."""
+    """The answer of Rocq: the axioms of the theorem, and the reason why it was rejected (None: it was accepted)."""
 
     axioms: tuple[str, ...]
     reason: str | None = None

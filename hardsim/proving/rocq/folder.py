@@ -37,7 +37,7 @@ clean:
 """
 RULE = "{name}.vo: {needs}\n\t$(COQC) $(FLAGS) $<\n"
 BUILT = ("*.vo", "*.vok", "*.vos", "*.glob", ".*.aux", "*.axioms", "*.axioms.partial")
-"""What coqc and make leave in the folder."""
+"""The files that coqc and make leave in the folder."""
 
 
 @cache
