@@ -55,8 +55,8 @@ def rounded_up(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The content of a coordinate: the text of the value, the nodes by which cases about it are distinguished, and the node
-    (first or last) that a clip of it gives, if the name of the coordinate does not say more."""
+    """The content of a coordinate: the text of the value, the nodes by which cases about it are distinguished, and the
+    node (first or last) that a clip of it gives, if the name of the coordinate does not say more."""
 
     text: str
     cases: tuple[int, ...] = ()
