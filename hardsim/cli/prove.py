@@ -67,9 +67,11 @@ def command(request: Request) -> None:
 
 
 def rejection_text(found: RocqCheck | None) -> str:
-    """Return the text that a Rocq theorem was rejected; empty if none was."""
-    if found is None or found.verdict != "rejected":
+    """Return the text that a Rocq theorem was rejected, or that Rocq did not answer; empty otherwise."""
+    if found is None or found.reason is None:
         return ""
+    if found.verdict != "rejected":
+        return f"Rocq {found.coqc} did not check the theorem in {found.folder} ({found.reason})"
     return f"Rocq {found.coqc} rejects the theorem in {found.folder} ({found.reason}); the proof by hardsim stands"
 
 

@@ -171,6 +171,8 @@ def theorem_text(theorem: RocqCheck) -> str:
         return f"rejected by Rocq {theorem.coqc}: {theorem.reason}. The proof by hardsim stands"
     if theorem.coqc is None:
         return "not checked, as neither coqc nor rocq is on the path; `make` there checks it"
+    if theorem.reason is not None:
+        return f"not checked by Rocq {theorem.coqc}: {theorem.reason}"
     return "not checked, as Rocq was interrupted; `make` there checks it"
 
 

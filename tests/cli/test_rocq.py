@@ -1,8 +1,11 @@
 """Tests of `hardsim prove --rocq`: what is printed and written, and exit codes. A stand-in answers for Rocq."""
 
 import json
+import os
+import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ import pytest
 import hardsim
 from hardsim.proving.rocq.coqc import AXIOMS
 from hardsim.proving.rocq.folder import folder_files, library
-from tests.cli.conftest import Cli
+from tests.cli.conftest import COMMAND, Cli, unfolded
+from tests.support.clusters import PATIENCE
 from tests.support.rocq import needs_rocq
 
 ACCEPTS = "\n".join(f"echo '{line}'" for line in ("Axioms:", *(f"{name} : P" for name in AXIOMS)))
@@ -79,6 +83,30 @@ def test_rocq_rejects(hardsim: Cli, since: Path, tmp_path: Path, path: Path) -> 
     )
     assert outcome.out.startswith(f"PROVED  {since}\n")
     outcome.says("Rocq 8.16.1 rejects the theorem in", "the proof by hardsim stands")
+    assert (tmp_path / "th" / "Since.v").exists()
+
+
+def test_rocq_does_not_answer(hardsim: Cli, since: Path, tmp_path: Path, path: Path) -> None:
+    answering(path, "kill -9 $$")
+    outcome = hardsim("prove", since, *SHORT, "--rocq", tmp_path / "th")
+    outcome.exits(3, "not checked by Rocq 8.16.1: Definitions.v: signal 9 ended Rocq")
+    outcome.says("Rocq 8.16.1 did not check the theorem in")
+
+
+def test_an_interruption_is_no_rejection(since: Path, tmp_path: Path, path: Path) -> None:
+    answering(path, f"echo $$ > {tmp_path}/pid; exec /bin/sleep 600")
+    command = [*COMMAND, "prove", str(since), *SHORT, "--rocq", str(tmp_path / "th")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        while not (tmp_path / "pid").exists() and run.poll() is None:
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+        out, err = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 130, err
+    assert out.startswith(f"PROVED  {since}\n")
+    assert "not checked, as Rocq was interrupted" in unfolded(out)
+    assert "Rocq has not checked it" in err
     assert (tmp_path / "th" / "Since.v").exists()
 
 

@@ -50,6 +50,8 @@ class Checked:
 
     axioms: tuple[str, ...]
     reason: str | None = None
+    ended: bool = False
+    """True if a signal ended Rocq, for example when memory ran out: then it did not answer."""
 
 
 def find_prover() -> Prover | None:
@@ -80,6 +82,8 @@ def run_prover(prover: Prover, files: Mapping[str, str], shown: Ticking) -> Chec
         output = ""
         for number, name in enumerate(files):
             code, output, error = _compile(prover, place, name, partial(shown, number, len(files)))
+            if code < 0:
+                return Checked((), f"{name}: signal {-code} ended Rocq", ended=True)
             if code:
                 return Checked((), f"{name}: {_brief(error) or f'exit code {code}'}")
         shown(len(files), len(files))
@@ -97,7 +101,13 @@ def _compile(prover: Prover, place: str, name: str, tick: Callable[[], None]) ->
         open(Path(place, "out"), "w+b") as out,
         open(Path(place, "err"), "w+b") as err,
         subprocess.Popen(
-            [*prover.command, *FLAGS, name], cwd=place, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            # In a session of its own: Ctrl-C reaches hardsim alone, so an end of the prover is its own.
+            [*prover.command, *FLAGS, name],
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
         ) as process,
     ):
         try:

@@ -77,6 +77,9 @@ class Hints:
         self.coordinates: Mapping[str, Any] = meaning["coordinates"]
         self.kinds: Mapping[str, Any] = meaning["heads"]
         self.scale = SCALES[regime]
+        # What the first clip of a coordinate writes; with one head a layer it may be in a later layer.
+        units = [unit for layer in model.layers for unit in layer.ffn.units]
+        self.readers = {place: out for unit in reversed(units) for place, _ in unit.form for out, _ in unit.outs[:1]}
         self.state = [self._first(place, name) for place, name in enumerate(self.names)]
         for place, function in model.encodings:
             self.state[place] = self._encoded(function)
@@ -116,8 +119,7 @@ class Hints:
 
     def _layer(self, heads: Sequence[AttentionHead], ffn: FeedForward) -> str:
         """Return the hints of a layer. All its heads read the state before it; its units read what they write too."""
-        readers = {place: out for unit in reversed(ffn.units) for place, _ in unit.form for out, _ in unit.outs[:1]}
-        made = [self._head(head, readers) for head in heads]
+        made = [self._head(head) for head in heads]
         for place, held, _ in made:
             self.state[place] = held
         rows: dict[int, list[int]] = {out: [] for out, _ in ffn.biases}
@@ -167,9 +169,8 @@ class Hints:
 
     # ---- heads ----
 
-    def _head(self, head: AttentionHead, readers: Mapping[int, int]) -> tuple[int, Holding, str]:
-        """Return the hint for a head: the coordinate that it writes, what that then holds, and the text. `readers` are
-        the coordinates that the first clip of each coordinate writes."""
+    def _head(self, head: AttentionHead) -> tuple[int, Holding, str]:
+        """Return the hint for a head: the coordinate that it writes, what that then holds, and the text."""
         if len(head.values) != 1:
             raise no_instance(f"head {head.name} writes {len(head.values)} coordinates")
         ((out, row),) = head.values
@@ -178,12 +179,12 @@ class Hints:
         if kind is None or kind["kind"] == "mean":
             purpose, held = self._mean(head, out, row, kind)
         elif kind["kind"] == "nearest":
-            purpose, held, more = self._nearest(head, self._decided(out, readers), kind)
+            purpose, held, more = self._nearest(head, self._decided(out), kind)
             # The parity of a step decides first: it leaves few cases of the rest.
             parity = [self.table.even] if purpose.startswith("Step") else []
             cases = distinct(parity, cases, more)
         elif kind["kind"] in ("number", "table"):
-            purpose, held = self._look_up(head, out, readers, kind)
+            purpose, held = self._look_up(head, out, kind)
         else:
             purpose, held = self._sign(head, kind["what"][0])
         return out, held, f"Hint {out} ({purpose}) {self._listed(cases)}"
@@ -204,9 +205,9 @@ class Hints:
         edge = self.table.first if side == "Before" else self.table.last
         return f"Mark {negative}", Holding(f"VMark {side} {negative}", (edge, self.table.even), edge)
 
-    def _decided(self, out: int, readers: Mapping[int, int]) -> int:
+    def _decided(self, out: int) -> int:
         """Return the node that the first clip of a coordinate decides."""
-        reader = self.names[readers[out]] if out in readers else ""
+        reader = self.names[self.readers[out]] if out in self.readers else ""
         if reader not in self.coordinates:
             raise no_instance(f"what is read from coordinate {self.names[out]} is not known")
         return int(self.coordinates[reader][0])
@@ -245,9 +246,7 @@ class Hints:
         single = edges.get(side, (self.table.first, self.table.last))
         return f"SignTest {node} {rational(beta)} {error}", Holding(f"VSign {side} {node} {error}", (*single, node))
 
-    def _look_up(
-        self, head: AttentionHead, out: int, readers: Mapping[int, int], kind: Mapping[str, Any]
-    ) -> tuple[str, Holding]:
+    def _look_up(self, head: AttentionHead, out: int, kind: Mapping[str, Any]) -> tuple[str, Holding]:
         """Return the purpose of a head that attends to the position whose number is a count, and what it writes: that
         number, or the truth of a predicate there."""
         ((lit,), ((_, side),)) = kind["count"]
@@ -260,7 +259,7 @@ class Hints:
             error = rational(rounded_up(growth / (growth - 1) ** 2))
             return f"LookupCount {count} {rational(beta)} {error}", Holding(f"VCount {count} {error}", (some,))
         error = rational(rounded_up(2 / (growth - 1)))
-        node = self._decided(out, readers)
+        node = self._decided(out)
         held = Holding(f"VTable ({node}, false) {count} {error}", (some, node))
         return f"LookupTruth {count} {node} {rational(beta)} {error}", held
 

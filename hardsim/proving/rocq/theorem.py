@@ -31,11 +31,11 @@ class RocqCheck(Record):
     instance: str
     """The file with the theorem."""
     verdict: Annotated[str, one_of("checked", "rejected", "interrupted", "not checked")]
-    """The verdict of Rocq; `not checked` if it is not installed."""
+    """The verdict of Rocq; `not checked` if it is not installed, or did not answer."""
     coqc: str | None = None
     """The version of Rocq as it prints it; null: none was found."""
     reason: str | None = None
-    """The reason why Rocq rejects the theorem; null if it does not."""
+    """The reason why Rocq rejects the theorem, or did not answer; null otherwise."""
     axioms: tuple[str, ...] = ()
     """The axioms on which the theorem rests, as Rocq prints them."""
     seconds: Measured | None = None
@@ -85,7 +85,7 @@ class TheoremPlan:
         except KeyboardInterrupt:
             return written.interrupted(prover)
         seconds = Fraction(round(1000 * (monotonic() - started)), 1000)
-        verdict = "checked" if found.reason is None else "rejected"
+        verdict = "not checked" if found.ended else "checked" if found.reason is None else "rejected"
         return replace(
             written, verdict=verdict, coqc=prover.version, reason=found.reason, axioms=found.axioms, seconds=seconds
         )

@@ -67,6 +67,7 @@ def test_answers(tmp_path: Path) -> None:
     failing = "case $5 in B.v) echo 'File \"B.v\", line 1:' >&2; echo 'Error: no' >&2; echo ' way' >&2; exit 1;; esac"
     assert answer(failing) == ((), "B.v: Error: no way")
     assert answer("exit 3") == ((), "A.v: exit code 3")
+    assert answer("kill -9 $$") == ((), "A.v: signal 9 ended Rocq")
 
 
 def test_an_interruption_ends_the_prover(tmp_path: Path) -> None:
