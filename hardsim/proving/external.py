@@ -24,6 +24,7 @@ from hardsim.options.table import Request
 from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof, prove_external
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
+from hardsim.proof.external.two_layers import LayerLimits, prove_layers
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.proving.external_words import affordable_length, run_every_word
 from hardsim.proving.prove import bounded
@@ -109,19 +110,36 @@ def prefix_proof(
     network, oracle = subject.network, asked_of(subject)
     try:
         with interruptible():
-            found = prove_external(network, oracle, max_n, report=report)
+            if len(network.layers) > 1:
+                limits = LayerLimits() if most is None else LayerLimits(few=most, more=False)
+                found = prove_layers(network, oracle, max_n, limits, report)
+            else:
+                found = prove_external(network, oracle, max_n, report=report)
     except NotProved as error:
         with interruptible():
             run = prove_by_words(network, oracle, max_n, most, report)
         if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None and not run.interrupted:
             run = replace(run, longest=run.proved)
         return _record(subject, run, EVERY_WORD, error.reason)
+    if len(network.layers) > 1:
+        return _of_layers(subject, found, max_n)
     if found.opened and not found.shortest and _few(subject, found.proved + 1, most):
         greatest = max_n if found.wrong is None else len(found.wrong.word)
         with interruptible():
             run = replace(prove_by_words(network, oracle, greatest, most, report), longest=found.longest)
         if run.shortest or (found.wrong is None and run.proved > found.proved):
             return _record(subject, run, EVERY_WORD, TRIED)
+    return _record(subject, found, STRUCTURE)
+
+
+def _of_layers(subject: External, found: ExternalProof, max_n: int | None) -> PrefixProof:
+    """Return the record of a proof of several layers. Where the weights prove no more than the words that were run, and
+    no length was given, the claim is about these words."""
+    splits = found.splits
+    if splits is None:
+        return _record(subject, found, EVERY_WORD)
+    if max_n is None and found.opened and found.proved == splits.run_to:
+        return _record(subject, replace(found, longest=found.proved, opened=(), splits=None), EVERY_WORD)
     return _record(subject, found, STRUCTURE)
 
 
@@ -167,6 +185,7 @@ def _record(subject: External, found: ExternalProof, proved_by: str, why: str = 
             ProvedMargin(n, _exact(one.low) if one.low > 0 else None, _exact(one.high))
             for n, one in sorted(found.margins.items())
         ),
+        splits=found.splits,
     )
 
 

@@ -25,14 +25,13 @@ from hardsim.errors import Undecided
 from hardsim.network.dense import Network
 from hardsim.proof.external.columns import steady_positions
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, demands_of
-from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix
+from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix, greatest_length
 from hardsim.proof.external.result import symbols
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.dense_float import DenseFloat
 from hardsim.run.dense_tree import Prefixes, PrefixTree, shares_prefixes
 from hardsim.run.enclosure import Floats, Integers, rounded
-from hardsim.run.float_trust import distrust
 from hardsim.run.soft import bounds
 
 WORK = 3 * 10**10
@@ -64,14 +63,7 @@ def prove_by_words(
     called with the number of prefixes that were run, and of those that will be. Lengths that are not run are neither
     proved nor open in the result. Raises NotProved if the answers after a prefix depend on more than the prefix, or if
     the oracle does not say what is required after each."""
-    room = network.longest
-    if room is None and longest is None:
-        raise NotProved("the network has no table of positions, so no greatest length: give one")
-    greatest = min(one for one in (room, longest) if one is not None)
-    if greatest < 0:
-        raise NotProved("the table of positions has no room for words")
-    if (reason := distrust()) is not None:
-        raise NotProved(reason)
+    greatest = greatest_length(network, longest)
     if not shares_prefixes(network, network.readout.at == "last"):
         raise NotProved("the network is not causal, so its prefixes cannot be run alone")
     run = _Run(network, short_demands(oracle, network, greatest), most, report or (lambda done, total: None))
@@ -80,6 +72,11 @@ def prove_by_words(
         return found
     cut = None if found.wrong or found.opened else found.reason or f"{TOO_MANY} beyond {symbols(found.longest)}"
     return replace(found, longest=greatest, reason=cut)
+
+
+def words_reach(network: Network, demands: PrefixDemands) -> int:
+    """Return the greatest length up to which all prefixes are run where no number of prefixes is given."""
+    return _Run(network, demands, None, lambda done, total: None).last
 
 
 def short_demands(oracle: Any, network: Network, longest: int) -> PrefixDemands:

@@ -118,12 +118,14 @@ def _lost(array: Floats, factors: Floats) -> Floats:
     return np.asarray(ROUND * (np.abs(array) @ np.abs(factors)) + ETA)
 
 
-class Rest:
-    """A one-layer network after its heads."""
+class LayerRest:
+    """A layer after its heads, with what follows it: all of the rest of a network whose only layer it is."""
 
-    def __init__(self, columns: Columns, bases: list[Basis], kinds: tuple[Requirement, ...]) -> None:
-        network = columns.network
-        self.columns, self.bases = columns, bases
+    def __init__(
+        self, network: Network, bases: list[Basis], kinds: tuple[Requirement, ...], divided: bool = False
+    ) -> None:
+        """`divided`: the last norm is divided out, since another layer follows."""
+        self.bases = bases
         (layer,) = network.layers
         d = network.dimension
         self.out = [LinearPart.of(head.w_o, None) for head in layer.heads]
@@ -135,7 +137,7 @@ class Rest:
         elif layer.mlp is not None:
             parts += [(layer.norm_2, layer.mlp)]
         kept = [part for part in (*parts, network.final) if part is not None]
-        last = kept.pop() if kept and isinstance(kept[-1], Norm) else None
+        last = kept.pop() if kept and isinstance(kept[-1], Norm) and not divided else None
         assert not isinstance(last, tuple)
         self.steps = [
             NormForm(part, d)
@@ -144,25 +146,18 @@ class Rest:
             for part in kept
         ]
         self.wants = [Wants(network, required, last) for required in kinds]
-        turned = [basis.axes @ out.weight for basis, out in zip(bases, self.out, strict=True)]
-        first = self.steps[0] if self.steps and bases else None
-        self.first_mlp = FirstMlp(*first, np.concatenate(turned)) if isinstance(first, tuple) else None
-        """The first step with the ranges of functions, where it is an MLP."""
 
-    def entered(self, classes: PrefixClasses, middles: Floats, radii: Floats) -> AffineForm:
-        """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
-        coordinates of all heads)."""
-        rows, places = self.columns.query(classes)
-        x = self.columns.x
-        c, e = x.mid[rows, places] + self.bias, np.repeat(x.length[rows, places], len(self.bias), axis=1)
-        e = e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
-        total = AffineForm(c, np.zeros((len(c), middles.shape[1], c.shape[1])), e)
-        start = 0
+    def attended(self, x: AffineForm, middles: Floats, radii: Floats, start: int = 0) -> AffineForm:
+        """Return the enclosure of x and what attention adds, for boxes of the heads' outputs (N, coordinates of all
+        heads); these are coordinates of z from `start` on."""
+        c = x.c + self.bias
+        e = x.e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
+        total, place = AffineForm(c, x.slopes, e), 0
         for basis, out in zip(self.bases, self.out, strict=True):
-            here = slice(start, start + len(basis.axes))
-            start = here.stop
-            slopes = np.zeros((len(c), middles.shape[1], len(basis.axes)))
-            slopes[:, here] = radii[:, here, None] * basis.axes
+            here = slice(place, place + len(basis.axes))
+            place = here.stop
+            slopes = np.zeros((len(c), start + middles.shape[1], len(basis.axes)))
+            slopes[:, start + here.start : start + here.stop] = radii[:, here, None] * basis.axes
             inner = middles[:, here] @ basis.axes
             size = (np.abs(middles[:, here]) + radii[:, here]) @ np.abs(basis.axes)
             total = total.plus(out(AffineForm(inner, slopes, (basis.lost + ROUND * size) * GROW)))
@@ -177,6 +172,29 @@ class Rest:
                 norm, mlp = step
                 x = x.plus(mlp(x if norm is None else norm(x)))
         return x
+
+
+class Rest(LayerRest):
+    """A one-layer network after its heads."""
+
+    def __init__(
+        self, columns: Columns, bases: list[Basis], kinds: tuple[Requirement, ...], divided: bool = False
+    ) -> None:
+        super().__init__(columns.network, bases, kinds, divided)
+        self.columns = columns
+        turned = [basis.axes @ out.weight for basis, out in zip(bases, self.out, strict=True)]
+        first = self.steps[0] if self.steps and bases else None
+        self.first_mlp = FirstMlp(*first, np.concatenate(turned)) if isinstance(first, tuple) else None
+        """The first step with the ranges of functions, where it is an MLP."""
+
+    def entered(self, classes: PrefixClasses, middles: Floats, radii: Floats) -> AffineForm:
+        """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
+        coordinates of all heads)."""
+        rows, places = self.columns.query(classes)
+        x, d = self.columns.x, len(self.bias)
+        slopes = np.zeros((len(rows), middles.shape[1], d))
+        base = AffineForm(x.mid[rows, places], slopes, np.repeat(x.length[rows, places], d, axis=1))
+        return self.attended(base, middles, radii)
 
     def rows(
         self, kind: int, classes: PrefixClasses, middles: Floats, radii: Floats, ranges: FunctionRanges | None = None

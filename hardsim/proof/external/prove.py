@@ -26,9 +26,11 @@ from hardsim.network.dense import Network
 from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
 from hardsim.proof.external.demands import PrefixDemands, demands_of
+from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.joint import JointSupports
 from hardsim.proof.external.logits import Basis, Rest, RowForms, longest_axis
 from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
+from hardsim.proof.external.result import LayerSplits
 from hardsim.proof.external.search import Search, worst
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
@@ -109,6 +111,8 @@ class ExternalProof:
     """Reason why the proof ends before the lengths that were asked for, where nothing is wrong and no class is open."""
     interrupted: bool = False
     """True if a KeyboardInterrupt ended the proof; these facts were proved before."""
+    splits: LayerSplits | None = None
+    """The divisions in a proof of two layers."""
 
     @property
     def shortest(self) -> bool:
@@ -126,6 +130,15 @@ def prove_external(
     """Return what can be proved of a network whose specification has this oracle, for words of at most `longest`
     symbols (None: of as many as the table of positions has room for). `report` is called with a length that is proved
     and the greatest one. Raises NotProved if no proof is attempted."""
+    most = greatest_length(network, longest)
+    require_one_layer(network, DEEPEST)
+    with np.errstate(all="ignore"):
+        return ClassProver(network, demands_of(oracle, network, most), limits or WorkLimits(), report).run()
+
+
+def greatest_length(network: Network, longest: int | None) -> int:
+    """Return the greatest length of words that fit in the table of positions, and are not longer than `longest`. Raises
+    NotProved if there is none, or if float64 is not trusted here."""
     room = network.longest
     if room is None and longest is None:
         raise NotProved("the network has no table of positions, so no greatest length: give one")
@@ -134,32 +147,7 @@ def prove_external(
         raise NotProved("the table of positions has no room for words")
     if (reason := distrust()) is not None:
         raise NotProved(reason)
-    require_one_layer(network, DEEPEST)
-    with np.errstate(all="ignore"):
-        return ClassProver(network, demands_of(oracle, network, most), limits or WorkLimits(), report).run()
-
-
-@dataclass(slots=True)
-class BoxCells:
-    """Cells of the boxes of classes: the number of the class, middles and radii of coordinates, by cell."""
-
-    of: Integers
-    middles: Floats
-    radii: Floats
-
-    def at(self, index: Any) -> BoxCells:
-        """Return some of the cells."""
-        return BoxCells(self.of[index], self.middles[index], self.radii[index])
-
-    def halves(self, axis: Integers) -> BoxCells:
-        """Return the cells divided along a coordinate each; the halves overlap by more than their rounding."""
-        at = np.arange(len(self.of))
-        half = self.radii[at, axis] / 2
-        radii, low, high = self.radii.copy(), self.middles.copy(), self.middles.copy()
-        radii[at, axis] = half * (1 + 2.0**-40) + 2.0**-45 * np.abs(self.middles[at, axis])
-        low[at, axis] -= half
-        high[at, axis] += half
-        return BoxCells(np.tile(self.of, 2), np.concatenate([low, high]), np.concatenate([radii, radii]))
+    return most
 
 
 class ClassProver:

@@ -23,8 +23,9 @@ import numpy as np
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import ROUND
 from hardsim.proof.external.demands import PrefixDemands
+from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.logits import RowForms
-from hardsim.proof.external.prove import SHARES, BoxCells, ClassProver, WorkLimits
+from hardsim.proof.external.prove import SHARES, ClassProver, WorkLimits
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_float import lengths
 from hardsim.run.enclosure import GROW, Floats, Integers

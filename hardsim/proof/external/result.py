@@ -56,6 +56,48 @@ class OpenPrefixes(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Checkpoint(Record):
+    """A position inside words, with a state of the machine of the specification there."""
+
+    position: Natural
+    """The number of symbols before the state."""
+    word: tuple[str, ...]
+    """A shortest word that leads to the state."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WordsPart(Record):
+    """A part of the words that was proved by itself: those that pass through the states of its checkpoints."""
+
+    checkpoints: tuple[Checkpoint, ...]
+    """The checkpoints; none: all words."""
+    first: Natural
+    """Least length of prefixes that were proved for the whole part."""
+    last: Natural
+    """Greatest length of these prefixes."""
+    classes: Natural
+    """Number of classes of prefixes that were proved."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LayerSplits(Record):
+    """Divisions in the proof of a network of two layers. Prefixes are divided by checkpoints where a class stayed open
+    without them."""
+
+    run_to: Natural | None
+    """Length up to which every prefix was run; longer ones are proved from the weights. null: none was run."""
+    classes: Natural
+    """Number of classes of prefixes at all positions: length, state before the last symbol, and that symbol."""
+    cells: Natural
+    """Number of cells of the first layer, which are so fine that the second layer's scores and values vary little."""
+    boxes: Natural
+    """Number of boxes of the second layer's heads that were bounded: more than one for a cell where the first bound
+    left it open."""
+    parts: tuple[WordsPart, ...]
+    """The parts of the words, in the order of their proofs."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class PrefixProof(Record):
     """Proof about an external network after all prefixes of all words that the reference judges. A network that
     is read at the last position is judged after the whole word, which is its own longest prefix."""
@@ -85,6 +127,8 @@ class PrefixProof(Record):
     """True if the proof was interrupted."""
     margins: tuple[ProvedMargin, ...]
     """Bounds of the least margin, for each proved length with judged prefixes."""
+    splits: LayerSplits | None = None
+    """Divisions in a proof from the weights of two layers; null: another proof."""
 
     @property
     def complete(self) -> bool:

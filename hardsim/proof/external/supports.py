@@ -63,7 +63,7 @@ class Paths:
     def _layer(self, demands: PrefixDemands, n: int, states: Integers) -> PositionMoves:
         before = np.flatnonzero(self.place[n - 1] >= 0)
         targets = demands.moves[before]
-        source, symbol = np.nonzero(targets != NOWHERE)
+        source, symbol = np.nonzero((targets != NOWHERE) & (self.place[n][targets] >= 0))
         row = self.place[n][targets[source, symbol]]
         order = np.argsort(row, kind="stable")
         source, symbol, row = source[order], symbol[order], row[order]

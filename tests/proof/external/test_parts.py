@@ -23,8 +23,9 @@ from hardsim.proof.external.affine import (
 )
 from hardsim.proof.external.columns import Columns, classes_of
 from hardsim.proof.external.demands import PrefixDemands, demands_of
+from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.joint import JointSupports
-from hardsim.proof.external.prove import BoxCells, ClassProver, WorkLimits, prove_external
+from hardsim.proof.external.prove import ClassProver, WorkLimits, prove_external
 from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved

@@ -1,0 +1,307 @@
+"""The second of two layers: upper bounds of a head's outputs over the prefixes of a class, from cells of the first.
+
+The key and the value at a position depend on the prefix that ends there, through the first layer. For each class of the
+position (`first_layer`) they lie in the enclosures of its cells. A query is given by a cell, too; with it the score of
+a key is between bounds, and so its weight, `low` and `high`. For a direction c and a number L let
+
+    V(L) = the maximum over paths of the machine of the sum over positions j of the greatest gain of the move at j,
+
+where the gain of a move is the greatest over its cells of the greatest w (c.v - L) for w in [low, high] and v in the
+enclosure of the values. The keys and values of every prefix of the query's class are in some cells along its path, so
+V(L) is at least the true sum of the w_j (c.v_j - L), and `c.a <= L` for all prefixes if V(L) <= 0. Histories of
+different positions are chosen by themselves, which is what this bound loses; paths of fewer words lose less.
+
+Adding the same vector to all keys changes no weight, so keys are taken relative to their mean: what is unknown of the
+query moves scores by less.
+
+Rigour is as in `supports`: passes are rounded upward, and a pass that ends at or below 0 makes L a bound. Scores and
+values are affine enclosures with their rounding; weights are e^(score - M), with M the greatest bound of a score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardsim.network.dense import Network, NetworkHead
+from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, NormForm
+from hardsim.proof.external.columns import FLOOR, PrefixClasses
+from hardsim.proof.external.supports import DOWN, UP, Paths
+from hardsim.run.dense_float import scale_of
+from hardsim.run.enclosure import ETA, GROW, Floats, Integers, gamma
+
+NUMBERS = 2**19
+"""The count of numbers in an array of a batch of queries."""
+STEPS = 14
+"""Greatest number of passes for one bound."""
+CLOSE = 2e-6
+"""Relative distance from the root at which the search for L stops."""
+EXP_OFF = 2.0**-40
+"""A bound of the relative errors of exp for numbers from FLOOR to 0, with those of the differences (at most 600 u) and
+of two operations that follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadForms:
+    """Enclosures of the queries, keys and values of one head, by cell; scores are products of queries and keys."""
+
+    queries: AffineForm
+    keys: AffineForm
+    values: AffineForm
+
+    def at(self, index: Integers) -> HeadForms:
+        """Return those of some cells."""
+        parts = (AffineForm(one.c[index], one.slopes[index], one.e[index]) for one in self._parts)
+        return HeadForms(*parts)
+
+    @property
+    def _parts(self) -> tuple[AffineForm, AffineForm, AffineForm]:
+        return self.queries, self.keys, self.values
+
+    @classmethod
+    def joined(cls, parts: list[HeadForms]) -> HeadForms:
+        """Return the rows of several, one after the other."""
+        every = zip(*(one._parts for one in parts), strict=True)
+        return cls(*(_joined(list(column)) for column in every))
+
+
+def _joined(forms: list[AffineForm]) -> AffineForm:
+    fields = ([one.c, one.slopes, one.e] for one in forms)
+    return AffineForm(*(np.concatenate(column) for column in zip(*fields, strict=True)))
+
+
+def kept_coordinates(form: AffineForm, kept: Integers) -> AffineForm:
+    """Return the form with these coordinates of z alone: what the others add is in e."""
+    rest = np.abs(form.slopes).sum(axis=1) - np.abs(form.slopes[:, kept]).sum(axis=1)
+    lost = ROUND * np.abs(form.slopes).sum(axis=1)
+    return AffineForm(form.c, form.slopes[:, kept], (form.e + np.maximum(rest, 0.0) + lost) * GROW)
+
+
+class HeadEntry:
+    """What enters one head of the second layer, from the residual stream."""
+
+    def __init__(self, head: NetworkHead) -> None:
+        self.q, self.k = LinearPart.of(head.w_q, head.b_q), LinearPart.of(head.w_k, head.b_k)
+        self.v = LinearPart.of(head.w_v, head.b_v)
+        self.scale, self.off = scale_of(head.scale)
+
+    def __call__(self, y: AffineForm, kept: Integers) -> HeadForms:
+        """Return the queries, keys and values of vectors after the norm, with the coordinates `kept` of z."""
+        q, k, v = (kept_coordinates(part(y), kept) for part in (self.q, self.k, self.v))
+        near = abs(self.scale)
+        e = (q.e * near + q.size * near * (self.off + ROUND) + ETA) * GROW
+        return HeadForms(AffineForm(q.c * self.scale, q.slopes * self.scale, e), k, v)
+
+
+class SecondEntry:
+    """The norm before the second layer's attention, and its heads."""
+
+    def __init__(self, network: Network) -> None:
+        layer = network.layers[1]
+        before = layer.norm_1 is not None and not layer.post
+        self.norm = NormForm(layer.norm_1, network.dimension) if before and layer.norm_1 is not None else None
+        self.heads = [HeadEntry(head) for head in layer.heads]
+
+    def __call__(self, stream: AffineForm, kept: Integers) -> list[HeadForms]:
+        """Return the queries, keys and values of each head."""
+        y = stream if self.norm is None else self.norm(stream)
+        return [head(y, kept) for head in self.heads]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreEnds:
+    """Bounds of the scores of queries and keys, (keys, queries)."""
+
+    low: Floats
+    high: Floats
+
+
+def _reach(form: AffineForm) -> Floats:
+    found: Floats = (np.abs(form.slopes).sum(axis=1) + form.e) * GROW
+    return found
+
+
+def scores_of(queries: AffineForm, keys: AffineForm, centre: Floats) -> ScoreEnds:
+    """Return bounds of the products of queries and of keys less `centre`."""
+    kc = keys.c - centre
+    q_reach, k_reach = _reach(queries), _reach(keys)
+    near = kc @ queries.c.T
+    off = _projected(keys.slopes, queries.c) + _projected(queries.slopes, kc).T
+    q_size, k_size = np.abs(queries.c) + q_reach, np.abs(kc) + k_reach
+    off = off + keys.e @ np.abs(queries.c).T + np.abs(kc) @ queries.e.T + k_reach @ q_reach.T
+    off = (off + ROUND * ((k_size + np.abs(centre)) @ q_size.T)) * GROW + ETA
+    return ScoreEnds(near - off, near + off)
+
+
+def _projected(slopes: Floats, vectors: Floats) -> Floats:
+    """Return the sums over coordinates of the sizes of slopes times vectors, (rows of slopes, vectors)."""
+    total = np.zeros((len(slopes), len(vectors)))
+    for coordinate in range(slopes.shape[1]):
+        total += np.abs(slopes[:, coordinate] @ vectors.T)
+    return total
+
+
+def own_scores(forms: HeadForms, centre: Floats) -> ScoreEnds:
+    """Return bounds of the scores of queries and the keys of the same cells, (cells,)."""
+    queries, keys = forms.queries, forms.keys
+    kc = keys.c - centre
+    q_reach, k_reach = _reach(queries), _reach(keys)
+    slopes = np.einsum("nmk,nk->nm", keys.slopes, queries.c) + np.einsum("nmk,nk->nm", queries.slopes, kc)
+    off = np.abs(slopes).sum(axis=1) + (keys.e * np.abs(queries.c) + np.abs(kc) * queries.e).sum(axis=1)
+    size = (np.abs(queries.c) + q_reach) * (np.abs(kc) + k_reach + np.abs(centre))
+    off = (off + (q_reach * k_reach).sum(axis=1) + ROUND * size.sum(axis=1)) * GROW + ETA
+    near = (queries.c * kc).sum(axis=1)
+    return ScoreEnds(near - off, near + off)
+
+
+def greatest_values(values: AffineForm, directions: Floats) -> Floats:
+    """Return upper bounds of c.v for each cell and direction: (cells, directions) for directions (directions, v), and
+    (cells, queries, directions) for (queries, directions, v)."""
+    flat = directions.reshape(-1, directions.shape[-1])
+    near = values.c @ flat.T
+    off = _projected(values.slopes, flat) + values.e @ np.abs(flat).T
+    size = (np.abs(values.c) + _reach(values)) @ np.abs(flat).T
+    found = near + (off + ROUND * size) * GROW + ETA
+    return found.reshape(len(found), *directions.shape[:-1])
+
+
+def own_values(values: AffineForm, directions: Floats) -> Floats:
+    """Return upper bounds of c.v for each cell in its own directions, (cells, directions)."""
+    directions = np.broadcast_to(directions, (len(values.c), *directions.shape[-2:]))
+    near = np.einsum("nkv,nv->nk", directions, values.c)
+    off = np.abs(np.einsum("nkv,nmv->nmk", directions, values.slopes)).sum(axis=1)
+    size = np.einsum("nkv,nv->nk", np.abs(directions), np.abs(values.c) + _reach(values))
+    off = off + np.einsum("nkv,nv->nk", np.abs(directions), values.e)
+    return np.asarray(near + (off + ROUND * size) * GROW + ETA)
+
+
+class HeadBounds:
+    """The bounds of one head of the second layer, over the classes of a machine."""
+
+    def __init__(self, classes: PrefixClasses, paths: Paths, of: Integers, keys: HeadForms, fixed: HeadForms) -> None:
+        """`of` are the classes of the cells whose keys and values are given, in order; `fixed` are those of the tokens
+        before the word."""
+        self.paths, self.keys, self.fixed = paths, keys, fixed
+        self.centre: Floats = keys.keys.c.mean(axis=0) if len(of) else np.zeros(keys.keys.c.shape[1])
+        starts = np.searchsorted(of, np.arange(len(classes)))
+        self.starts: Integers = starts
+        """The first cell of each class."""
+        self.lengths = classes.length
+        self.ends = np.searchsorted(classes.length, np.arange(len(paths.layers) + 2))
+        """The first class of each length, from 0 on."""
+        place = np.full((len(paths.layers), paths.place.shape[1], int(classes.symbol.max(initial=0)) + 1), -1)
+        place[classes.free, classes.state, classes.symbol] = np.arange(len(classes))
+        self.number = place
+        self.work = 0.0
+
+    def bounds(self, length: int, states: Integers, queries: HeadForms, directions: Floats) -> Floats:
+        """Return upper bounds of the greatest c.a, (queries, directions), at the end of prefixes of this length:
+        `states` are those before the last symbol, `queries` the forms of the last positions' cells. Directions have the
+        shape (directions, v), or (queries, directions, v)."""
+        count = len(states)
+        found = np.empty((count, directions.shape[-2]))
+        keys = int(self.starts[self.ends[length]]) if self.ends[length] < len(self.starts) else len(self.keys.keys.c)
+        size = max(1, NUMBERS // max(1, keys * directions.shape[-2]))
+        shared = directions.ndim == 2
+        known = greatest_values(_part(self.keys.values, slice(0, keys)), directions) if shared else None
+        for start in range(0, count, size):
+            some = np.arange(start, min(start + size, count))
+            part = directions if shared else directions[some]
+            found[some] = self._some(length, keys, states[some], queries.at(some), part, known)
+        return found
+
+    def _some(
+        self, length: int, keys: int, states: Integers, queries: HeadForms, directions: Floats, known: Floats | None
+    ) -> Floats:
+        count, width = len(states), directions.shape[-2]
+        seen = _part(self.keys.keys, slice(0, keys))
+        ends = [
+            scores_of(queries.queries, seen, self.centre),
+            scores_of(queries.queries, self.fixed.keys, self.centre),
+        ]
+        own = own_scores(queries, self.centre)
+        most = np.maximum(own.high, ends[0].high.max(axis=0, initial=-np.inf))
+        most = np.maximum(most, ends[1].high.max(axis=0, initial=-np.inf))
+        low, high = _weights(ends[0], most)
+        fixed_low, fixed_high = _weights(ends[1], most)
+        own_low, own_high = _weights(own, most)
+        if known is None:
+            known = greatest_values(_part(self.keys.values, slice(0, keys)), directions)
+        values = known if known.ndim == 3 else known[:, None, :]
+        fixed = greatest_values(self.fixed.values, directions)
+        fixed = fixed if fixed.ndim == 3 else fixed[:, None, :]
+        theirs = own_values(queries.values, directions)
+        plain = theirs
+        for one in (values, fixed):
+            plain = np.maximum(plain, one.max(axis=0, initial=-np.inf))
+        middle = (low + high) / 2
+        total = middle.sum(axis=0) + fixed_high.sum(axis=0) + own_high
+        level = (middle[:, :, None] * values).sum(axis=0) if values.shape[1] > 1 else middle.T @ values[:, 0]
+        level = level + (fixed_high[:, :, None] * fixed).sum(axis=0) + own_high[:, None] * theirs
+        level = np.minimum(level / total[:, None], plain)
+        scale = np.abs(plain) + np.abs(level) + ETA
+        bound, open_ = np.array(plain), np.ones((count, width), dtype=np.bool_)
+        for _ in range(STEPS):
+            lowered = np.nextafter(level, -np.inf)
+            value, weight = self._pass(length, states, values - lowered, low, high)
+            self.work += float(low.size * width)
+            for x, least, top in ((fixed - lowered, fixed_low, fixed_high),):
+                gains = np.maximum(x * top[:, :, None], x * least[:, :, None])
+                size = np.abs(gains).sum(axis=0)
+                value = value + gains.sum(axis=0) + gamma(len(gains) + 8) * (size + np.abs(value)) + ETA
+                weight = weight + np.where(x > 0, top[:, :, None], least[:, :, None]).sum(axis=0)
+            x = theirs - lowered
+            gains = np.maximum(x * own_high[:, None], x * own_low[:, None])
+            value = value + gains + gamma(8) * (np.abs(value) + np.abs(gains)) + ETA
+            weight = weight + np.where(x > 0, own_high[:, None], own_low[:, None])
+            held = value <= 0
+            bound = np.where(held, np.minimum(bound, level), bound)
+            step = value / np.maximum(weight, ETA)
+            open_ &= ~(held & (step >= -CLOSE * scale)) & np.isfinite(step)
+            if not open_.any():
+                break
+            after = level + step + np.where(np.abs(step) < 1e-2 * scale, CLOSE / 4 * scale, 0.0)
+            level = np.where(open_, after, level)
+        return bound
+
+    def _pass(self, length: int, states: Integers, x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the greatest sums of gains over the paths to some states, (queries, directions), with the weights of
+        such paths; x are the values less L, (cells, queries, directions)."""
+        count, width = x.shape[1], x.shape[2]
+        value, weight = np.zeros((1, count, width)), np.zeros((1, count, width))
+        classes = int(self.ends[length])
+        if classes:
+            weights = np.where(x > 0, high[:, :, None], low[:, :, None])
+            gains = x * weights
+            starts = self.starts[:classes]
+            best = np.maximum.reduceat(gains, starts, axis=0)
+            sizes = np.diff(np.append(starts, len(gains)))
+            weights[gains < np.repeat(best, sizes, axis=0)] = 0.0
+            beside = np.maximum.reduceat(weights, starts, axis=0)
+        for j in range(length - 1):
+            layer = self.paths.layers[j]
+            before = np.flatnonzero(self.paths.place[j] >= 0)
+            made: Floats = np.full((len(layer.states), count, width), -np.inf)
+            along = np.zeros_like(made)
+            for rows, sources, symbols in layer.moves:
+                at = self.number[j, before[sources], symbols]
+                found = value[sources] + best[at]
+                better = found > made[rows]
+                along[rows] = np.where(better, weight[sources] + beside[at], along[rows])
+                made[rows] = np.maximum(made[rows], found)
+            value, weight = np.maximum(made * UP, made * DOWN) + ETA, along
+        at, rows = self.paths.place[length - 1, states], np.arange(count)
+        return value[at, rows], weight[at, rows]
+
+
+def _part(form: AffineForm, index: slice) -> AffineForm:
+    return AffineForm(form.c[index], form.slopes[index], form.e[index])
+
+
+def _weights(ends: ScoreEnds, most: Floats) -> tuple[Floats, Floats]:
+    """Return bounds of the weights from bounds of the scores, relative to the greatest score."""
+    high = np.exp(np.maximum(ends.high - most, FLOOR)) * (1 + EXP_OFF)
+    apart = ends.low - most
+    low = np.where(apart >= FLOOR, np.exp(np.maximum(apart, FLOOR)) * (1 - EXP_OFF), 0.0)
+    return low, high
