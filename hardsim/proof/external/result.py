@@ -56,7 +56,7 @@ class OpenPrefixes(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Checkpoint(Record):
+class PassedState(Record):
     """A position inside words, with a state of the machine of the specification there."""
 
     position: Natural
@@ -69,7 +69,7 @@ class Checkpoint(Record):
 class WordsPart(Record):
     """A part of the words that was proved by itself: those that pass through the states of its checkpoints."""
 
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[PassedState, ...]
     """The checkpoints; none: all words."""
     first: Natural
     """Least length of prefixes that were proved for the whole part."""

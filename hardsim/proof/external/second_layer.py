@@ -79,7 +79,7 @@ def kept_coordinates(form: AffineForm, kept: Integers) -> AffineForm:
 
 
 class HeadEntry:
-    """What enters one head of the second layer, from the residual stream."""
+    """The maps from the residual stream to the queries, keys and values of one head of the second layer."""
 
     def __init__(self, head: NetworkHead) -> None:
         self.q, self.k = LinearPart.of(head.w_q, head.b_q), LinearPart.of(head.w_k, head.b_k)
@@ -176,7 +176,7 @@ def own_values(values: AffineForm, directions: Floats) -> Floats:
     return np.asarray(near + (off + ROUND * size) * GROW + ETA)
 
 
-class HeadBounds:
+class RelaxedSupports:
     """The bounds of one head of the second layer, over the classes of a machine."""
 
     def __init__(self, classes: PrefixClasses, paths: Paths, of: Integers, keys: HeadForms, fixed: HeadForms) -> None:

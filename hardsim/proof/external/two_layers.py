@@ -33,9 +33,9 @@ from hardsim.proof.external.every_word import prove_by_words, words_reach
 from hardsim.proof.external.first_layer import BoxCells, FirstLayer, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, greatest_length
-from hardsim.proof.external.result import Checkpoint, LayerSplits, WordsPart
+from hardsim.proof.external.result import LayerSplits, PassedState, WordsPart
 from hardsim.proof.external.search import worst
-from hardsim.proof.external.second_layer import HeadBounds, HeadForms, SecondEntry
+from hardsim.proof.external.second_layer import HeadForms, RelaxedSupports, SecondEntry
 from hardsim.proof.external.supports import Paths
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_float import lengths
@@ -151,7 +151,7 @@ class PartDemands(PrefixDemands):
         return found
 
 
-def part_of(demands: PrefixDemands, checkpoints: dict[int, int], longest: int) -> PartDemands:
+def demands_of_part(demands: PrefixDemands, checkpoints: dict[int, int], longest: int) -> PartDemands:
     """Return the machine on words of at most `longest` symbols that are in the states `checkpoints` after so many
     symbols."""
     allowed = np.ones((longest + 1, len(demands.moves)), dtype=np.bool_)
@@ -204,7 +204,7 @@ class TwoLayers:
         self.coordinates = len(self.first.reach)
         self.kept: Integers = np.arange(self.coordinates)
         self.fixed = self._fixed()
-        everything = part_of(demands, {}, demands.longest)
+        everything = demands_of_part(demands, {}, demands.longest)
         paths = Paths(everything)
         classes = moves_of(everything, everything.reached())
         boxes = self.first.boxes(classes, paths)
@@ -221,7 +221,7 @@ class TwoLayers:
         self.rest = LayerRest(second, self.bases, demands.kinds)
         counts = [len(one.axes) for one in self.bases]
         self.reach: Floats = np.repeat(np.array(reach), counts) * longest_axis(self.bases)
-        self.tables = Tables(self, everything, paths, classes, boxes, cells, forms)
+        self.tables = CellTables(self, everything, paths, classes, boxes, cells, forms)
         self.cells = 0
         """The number of cells and boxes that were bounded."""
 
@@ -293,7 +293,7 @@ class TwoLayers:
         return [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
 
 
-class Tables:
+class CellTables:
     """The cells of all classes of a part of the words."""
 
     def __init__(
@@ -308,12 +308,13 @@ class Tables:
     ) -> None:
         self.layers, self.demands, self.classes, self.boxes, self.cells = layers, demands, classes, boxes, cells
         self.heads = [
-            HeadBounds(classes, paths, cells.of, one, fixed) for one, fixed in zip(forms, layers.fixed, strict=True)
+            RelaxedSupports(classes, paths, cells.of, one, fixed)
+            for one, fixed in zip(forms, layers.fixed, strict=True)
         ]
         self.starts = np.searchsorted(cells.of, np.arange(len(classes) + 1))
 
     @classmethod
-    def made(cls, layers: TwoLayers, demands: PrefixDemands) -> Tables:
+    def made(cls, layers: TwoLayers, demands: PrefixDemands) -> CellTables:
         """Return the tables of a part."""
         paths = Paths(demands)
         classes = moves_of(demands, demands.reached())
@@ -463,7 +464,7 @@ class Tables:
 
 
 @dataclass(slots=True)
-class Part:
+class WordsCase:
     """The words that are in some states at the checkpoints, and the classes of them that are to be proved: state before
     the last symbol and symbol, by length; None: all."""
 
@@ -495,7 +496,7 @@ class LayerProver:
         if start == 0 and self.demands.shortest == 0 and self.demands.required[0] >= 0:
             self._opened(0, [None], [-np.inf])
         pending: dict[int, set[tuple[int, int]] | None] = dict.fromkeys(range(max(start, 1), self.end + 1))
-        self._part(Part({}, pending, -np.inf), self.layers.tables)
+        self._part(WordsCase({}, pending, -np.inf), self.layers.tables)
 
     def result(self, start: int, margins: dict[int, LengthMargins], interrupted: bool) -> ExternalProof:
         """Return the result; the prefixes of less than `start` symbols were run, with these margins."""
@@ -513,14 +514,14 @@ class LayerProver:
             splits,
         )  # fmt: skip
 
-    def _part(self, part: Part, tables: Tables | None = None) -> None:
+    def _part(self, part: WordsCase, tables: CellTables | None = None) -> None:
         """Prove the classes of a part, by dividing it where needed."""
         lengths_here = [n for n in part.pending if n <= self.end]
         if not lengths_here:
             return
         if tables is None:
             self.work += OF_PART * self.demands.longest
-            tables = Tables.made(self.layers, part_of(self.demands, part.checkpoints, max(lengths_here)))
+            tables = CellTables.made(self.layers, demands_of_part(self.demands, part.checkpoints, max(lengths_here)))
         left, done, count, least = dict[int, set[tuple[int, int]] | None](), list[int](), 0, np.inf
         for n in lengths_here:
             if n > self.end:
@@ -552,16 +553,16 @@ class LayerProver:
         if place is None:
             return
         for state in np.flatnonzero(tables.demands.reached()[place]).tolist():
-            self._part(Part({**part.checkpoints, place: state}, left, least))
+            self._part(WordsCase({**part.checkpoints, place: state}, left, least))
 
-    def _promising(self, part: Part, length: int, least: float) -> bool:
+    def _promising(self, part: WordsCase, length: int, least: float) -> bool:
         """Return True if a part with an open class is divided: its bound is better than before the last division, or
         not far from 0."""
         deep = len(part.checkpoints) >= self.limits.depth or self.work > self.limits.work
         gained = not part.checkpoints or least > part.bound + GAIN * abs(part.bound)
         return not deep and least > HOPELESS and gained and self._place(part, length) is not None
 
-    def _proved(self, tables: Tables, n: int, rows: Integers) -> tuple[Integers, Floats]:
+    def _proved(self, tables: CellTables, n: int, rows: Integers) -> tuple[Integers, Floats]:
         """Return the rows that stay open, and lower bounds of all; all rows where too much work was done."""
         if not len(rows) or self.work > self.limits.work:
             return rows, np.full(len(rows), -np.inf)
@@ -570,7 +571,7 @@ class LayerProver:
         self.work += tables.work - before
         return found
 
-    def _rows(self, tables: Tables, n: int, keys: set[tuple[int, int]] | None) -> Integers:
+    def _rows(self, tables: CellTables, n: int, keys: set[tuple[int, int]] | None) -> Integers:
         classes = tables.classes
         rows = np.flatnonzero((classes.length == n) & (classes.kind >= 0))
         if keys is None:
@@ -578,7 +579,7 @@ class LayerProver:
         chosen = [(int(classes.state[row]), int(classes.symbol[row])) in keys for row in rows]
         return rows[np.array(chosen, dtype=np.bool_)] if len(rows) else rows
 
-    def _place(self, part: Part, length: int) -> int | None:
+    def _place(self, part: WordsCase, length: int) -> int | None:
         """Return the position of the next checkpoint, for prefixes of at least this length: the middle of the longest
         stretch without one; None if there is none."""
         ends = [0, *sorted(part.checkpoints), length - 1]
@@ -591,10 +592,10 @@ class LayerProver:
         some = [OpenClass(n, symbol, bound, np.inf) for symbol, bound in zip(symbols, bounds, strict=True)]
         self.open.setdefault(n, []).extend(some)
 
-    def _shown(self, part: Part) -> tuple[Checkpoint, ...]:
+    def _shown(self, part: WordsCase) -> tuple[PassedState, ...]:
         names = self.network.symbols
         return tuple(
-            Checkpoint(place, tuple(names[one] for one in self.examples[state]))
+            PassedState(place, tuple(names[one] for one in self.examples[state]))
             for place, state in sorted(part.checkpoints.items())
         )
 

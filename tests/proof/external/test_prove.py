@@ -85,7 +85,7 @@ def truth_of(network: Network, demands: PrefixDemands, longest: int) -> Truth:
     judged = list(prefixes(demands, longest))
     for n in sorted({len(word) for word, _ in judged}):
         some = [(word, kind) for word, kind in judged if len(word) == n]
-        tokens = np.array([[*before, *(ids[SYMBOLS[one]] for one in word), *after] for word, _ in some])
+        tokens = np.array([[*before, *(ids[network.symbols[one]] for one in word), *after] for word, _ in some])
         mid, rad = engine.run(n, tokens, [tokens.shape[1] - 1])
         margins = [margin_of(demands.kinds[kind], mid[row, 0], level) for row, (_, kind) in enumerate(some)]
         found.low[n], found.high[n] = min(margins) - 2 * float(rad.max()), min(margins) + 2 * float(rad.max())

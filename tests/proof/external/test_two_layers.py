@@ -1,9 +1,10 @@
 """Proofs of two-layer networks, compared with every word of small lengths."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import product
 from math import erf, pi, sqrt
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,9 +14,9 @@ import pytest
 from hardsim.network.dense import Activation, Network, NetworkLayer, Readout
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.prove import ExternalProof
-from hardsim.proof.external.two_layers import LayerLimits, Tables, TwoLayers, part_of, prove_layers
+from hardsim.proof.external.two_layers import CellTables, LayerLimits, TwoLayers, demands_of_part, prove_layers
 from hardsim.proof.shared.result import NotProved
-from tests.proof.external.test_prove import SYMBOLS, oracle_of, truth_of
+from tests.proof.external.test_prove import SHARED, SYMBOLS, of_spec, oracle_of, truth_of
 from tests.proof.external.test_sweep import expression
 from tests.support.dense_networks import made
 
@@ -182,7 +183,7 @@ def test_cells_and_bounds_of_the_second_layer_contain_every_word(seed: int, chec
     tables = layers.tables
     if checkpoint:
         state = int(np.flatnonzero(demands.reached()[2])[-1])
-        tables = Tables.made(layers, part_of(demands, {2: state}, longest))
+        tables = CellTables.made(layers, demands_of_part(demands, {2: state}, longest))
     rng, ids = np.random.default_rng(seed), network.ids
     before = [ids[str(token)] for token in network.readout.before]
     for n in range(3, longest + 1):
@@ -246,3 +247,57 @@ def test_networks_that_are_not_proved_from_the_weights() -> None:
     three = network_of(1, 1, layers=3, d=4, k=2, heads=1)
     with pytest.raises(NotProved, match="3 layers"):
         prove_layers(three, oracle_of(three, "output t0: t0 | t1"), 4)
+
+
+def damaged(network: Network, rng: np.random.Generator) -> Network:
+    """Return a copy with one changed weight of one layer."""
+    number = int(rng.integers(2))
+    layer = network.layers[number]
+    places = [
+        (owner, one.name)
+        for owner in (*layer.heads, layer.mlp, layer.norm_1, layer.norm_2)
+        if owner is not None
+        for one in fields(owner)
+        if isinstance(getattr(owner, one.name), np.ndarray)
+    ]
+    owner: Any
+    owner, name = places[int(rng.integers(len(places)))]
+    changed = np.array(getattr(owner, name), dtype=np.float64)
+    place = tuple(int(rng.integers(0, size)) for size in changed.shape)
+    changed[place] += float(rng.choice([-1, 1]) * np.exp(rng.uniform(-2, 2)) * (np.abs(changed).mean() + 0.1))
+    new = replace(owner, **{name: changed})
+    parts = {one: new if getattr(layer, one) is owner else getattr(layer, one) for one in ("mlp", "norm_1", "norm_2")}
+    heads = tuple(new if one is owner else one for one in layer.heads)
+    layers = list(network.layers)
+    layers[number] = replace(layer, heads=heads, **parts)
+    return replace(network, layers=tuple(layers))
+
+
+def planted(network: Network, oracle: Any, count: int, longest: int, seed: int) -> int:
+    """Compare proofs of copies with a wrong weight with every word; return how many are wrong somewhere."""
+    rng, wrong = np.random.default_rng(seed), 0
+    for _ in range(count):
+        copy = damaged(network, rng)
+        compare(copy, oracle, longest, ONE)
+        truth = truth_of(copy, demands_of(oracle, copy, longest), longest)
+        wrong += any(margin < 0 for margin in truth.high.values())
+    return wrong
+
+
+def test_planted_faults_are_never_proved() -> None:
+    assert sum(planted(*random_case(seed), 8, 6, 1) for seed in (1, 112)) >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the trained networks are not here")
+def test_tomita7(tmp_path: Path) -> None:
+    lines = f"network: {SHARED / 'tomita7'}\nalphabet: 0 1\ntokens: 0 1 <bos> <sep> <eos> <pad>\ninput: <bos> *\n"
+    place = tmp_path / "tomita7.spec"
+    place.write_text(f"{lines}next: /0*1*0*1*/\n", "utf-8")
+    external = of_spec(place)
+    proof = prove_layers(external.network, external.oracle)
+    assert proof.proved == proof.longest == 151
+    assert proof.prefixes == 21_959_478
+    assert proof.splits is not None
+    assert proof.splits.run_to == 29
+    assert planted(external.network, external.oracle, 30, 10, 2) >= 5
