@@ -56,18 +56,9 @@ def certificate(
     claim = subject.prover()
     assert isinstance(claim, HeadsClaim)
     file = claim.formula
-    core = desugar(file)
-
-    def proved() -> Mapping[str, Lit]:
-        users = own_predicates(file)
-        if max_n is None:
-            facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
-        else:
-            facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
-        return account_of(facts, subject.program, core).literals()
 
     def made() -> dict[str, Any]:
-        claims = _Claims(claim, core, proved() if literals is None else literals)
+        formula, meaning, users = _formula_and_meaning(claim, max_n, min_n, literals)
         return {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
@@ -82,13 +73,43 @@ def certificate(
                 "regime": subject.regime or "",
                 "beta": str(subject.budget.beta),
             },
-            "formula": claims.formula,
-            "model": network_json(subject.model, claims.users),
-            "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
+            "formula": formula,
+            "model": network_json(subject.model, users),
+            "meaning": meaning,
         }
 
     # The checker's bounds become part of the certificate.
     return accepted(subject, made, lambda document: document.update(bounds=checker_of(document)(document).bounds))
+
+
+def formula_and_meaning(subject: Subject, literals: Mapping[str, Lit] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the parts `formula` and `meaning` of the certificate of a subject that was proved for every length, as
+    hints for another checker: the certificate's own one has not accepted them. Raises Undecided if they cannot be
+    written down."""
+    claim = subject.prover()
+    assert isinstance(claim, HeadsClaim)
+    try:
+        formula, meaning, _ = _formula_and_meaning(claim, None, 1, literals)
+    except (Rejected, NotProved, TooLarge) as error:
+        raise Undecided(f"{subject.name}: proved, but the proof cannot be written down ({error})") from None
+    return {"formula": formula, "meaning": meaning}
+
+
+def _formula_and_meaning(
+    claim: HeadsClaim, max_n: int | None, min_n: int, literals: Mapping[str, Lit] | None
+) -> tuple[dict[str, Any], dict[str, Any], Mapping[str, UserPredicate]]:
+    """Return the formula's nodes and the meaning of coordinates and heads in JSON, and the user's predicates."""
+    file, subject = claim.formula, claim.target
+    core = desugar(file)
+    if literals is None:
+        users = own_predicates(file)
+        if max_n is None:
+            facts: Facts = GeneralFacts(Classes(), core.alphabet, users)
+        else:
+            facts = Facts(sites_up_to(subject.model, subject.program, max_n, core, min_n)[0], core.alphabet, users)
+        literals = account_of(facts, subject.program, core).literals()
+    claims = _Claims(claim, core, literals)
+    return claims.formula, {"coordinates": claims.coordinates, "heads": claims.heads}, claims.users
 
 
 def accepted(

@@ -149,6 +149,10 @@ class Hints:
         if name in self.coordinates:
             node, negated = self.coordinates[name]
             return node, negated
+        if name == "single":  # the only position: first and last
+            edges = [self.table.first, self.table.last]
+            both = Entry.of("NAnd", listed(literal(edge, False) for edge in edges), operands=edges)
+            return self.table.number(both), False
         edge = next((held.edge for held in (self.state[place] for place in read) if held.edge is not None), None)
         if edge is None:
             raise no_instance(f"the meaning of coordinate {name} is not known")

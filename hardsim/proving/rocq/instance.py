@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hardsim.errors import InputError, Undecided
+from hardsim.errors import InputError
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.pretty import format_file
 from hardsim.lang.valuations import Valuations
 from hardsim.proof.shared.result import Proof
-from hardsim.proving.formula_certificate import certificate
+from hardsim.proving.formula_certificate import formula_and_meaning
 from hardsim.proving.rocq.hints import SCALES, Hints
 from hardsim.proving.rocq.network import network_text
 from hardsim.proving.rocq.nodes import NodeTable
@@ -80,10 +80,7 @@ def instance_text(subject: Subject, statement: TheoremText, modules: Collection[
     library. Raises Undecided, with the reason, if the proof cannot be written as hints."""
     file = formula_of(subject)
     literals = None if proof.meaning is None else proof.meaning.literals
-    try:
-        document = certificate(subject, None, literals=literals)
-    except Undecided as error:
-        raise Undecided(str(error).replace("no certificate", "no Rocq instance")) from None
+    document = formula_and_meaning(subject, literals)
     reading = "AtFirst" if file.at == "first" else "AtLast"
     parts = [
         _heading(subject, file),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,14 +10,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Annotated
 
-from hardsim.errors import InputError, Undecided
+from hardsim.errors import Contradiction, InputError, SourceError, Undecided
 from hardsim.options.table import Request, require_one_regime
 from hardsim.proof.shared.result import Proof
 from hardsim.proving.rocq.coqc import Prover, Ticking, run_prover
 from hardsim.proving.rocq.folder import SUFFIX, folder_files, modules, require_free, write_folder
 from hardsim.proving.rocq.instance import TheoremText, instance_text, statement_of
 from hardsim.proving.rocq.syntax import not_covered
+from hardsim.proving.rocq_comparison import compare_text, shipped_library
 from hardsim.records import Measured, Record, one_of
+from hardsim.targets.formula import FormulaTarget
+from hardsim.targets.stored import store_text
 from hardsim.targets.subject import Subject
 
 
@@ -68,7 +72,21 @@ class TheoremPlan:
         if proof is None or not proof.proved:
             raise Undecided(f"{self.subject.name}: not proved for every length, so there is no Rocq theorem")
         text = instance_text(self.subject, self.statement, modules(), proof)
+        self._read_back(text)
         return folder_files(self.statement.module, text)
+
+    def _read_back(self, text: str) -> None:
+        """Compare an instance with the subject's model, as `hardsim verify --rocq` does. Raises Contradiction if it
+        states another network or formula."""
+        if not isinstance(self.subject, FormulaTarget):
+            return
+        name = f"{self.statement.module}{SUFFIX}"
+        try:
+            reason, _ = compare_text(text, json.loads(store_text(self.subject)), name, shipped_library())
+        except SourceError as error:
+            reason = str(error)
+        if reason is not None:
+            raise Contradiction(f"{self.subject.name}: {name} does not state the network and its formula: {reason}")
 
     def written(self, files: Mapping[str, str]) -> RocqCheck:
         """Write the files, and return them as a theorem that was not checked. Raises InputError if that fails."""
