@@ -41,7 +41,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test coverage lint slow sweep-external bench bench-docs planted critical precision networks docs schema format clean
+.PHONY: help check bound test coverage lint slow sweep-external bench bench-docs planted critical rocq precision networks docs schema format clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -81,6 +81,9 @@ bench-docs: $(TORCH) ## measure everything; write benchmarks/results.json and do
 
 critical: $(DEV) ## find the critical beta of every operator; write benchmarks/critical.json and docs/critical.md, a quarter of an hour
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.critical
+
+rocq: $(DEV) ## check the Rocq theorem of every shipped formula, with coqc; write benchmarks/rocq.json and docs/rocq.md, a quarter of an hour
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.rocq
 
 precision: $(DEV) ## find the lengths to which shipped formulas are right in number formats; write docs/precision.md, hours
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.precision --processes $(JOBS)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import commands, critical, page, planted, precision, prover
+from benchmarks import commands, critical, page, planted, precision, prover, rocq
 from benchmarks.page import END, Page, amount, grid
 from benchmarks.runner import HARDSIM, ROOT, Case, FailedError, Figure, Results, Target, describe, memory, run, turns
 from hardsim import version
@@ -200,6 +200,7 @@ def test_the_documentation_shows_what_was_found() -> None:
         (critical.PAGE, critical.render(critical.PAGE.read(critical.CriticalRow))),
         (planted.PAGE, planted.render(planted.PAGE.read(planted.Outcome))),
         (precision.PAGE, precision.render(precision.PAGE.read(precision.InFormat))),
+        (rocq.PAGE, rocq.render(rocq.PAGE.read(rocq.RocqTime))),
     ):
         assert shown.parts()[1] == rendered.strip(), f"{shown.page} is not rendered from {shown.results}"
 
