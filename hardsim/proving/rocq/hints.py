@@ -11,7 +11,7 @@ function: the sum of the first terms of its series.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,8 @@ SCALES: Mapping[str, str] = {
     "causal-position": "ByPosition",
 }  # fmt: skip
 """The form of the scores by which a head looks for the nearest position, in each regime."""
+REACHED = ("NSince", "NUntil", "NPrev", "NNext", "NAtLeast")
+"""The operators that a head computes which reads the nearest position; of NAtLeast those that say "some position"."""
 MOST_CASES = 40
 """Largest number of operands that are added to the nodes for cases."""
 MASK_SIDES: Mapping[Mask, str] = {Mask.FUTURE: "Before", Mask.PAST: "After", Mask.NONE: "Everywhere"}
@@ -140,8 +142,7 @@ class Hints:
         that it becomes, and the text."""
         node, negated = self._becomes(out, read)
         cases = distinct(*(self.state[place].cases for place in read))
-        if self.table.entries[node].constructor == "NAtLeast":
-            cases = distinct(cases, [node])
+        cases = distinct(cases, [node])
         return out, (node, negated), f"Unit {out} {literal(node, negated)} {self._listed(cases)}"
 
     def _becomes(self, out: int, read: Sequence[int]) -> tuple[int, bool]:
@@ -183,7 +184,11 @@ class Hints:
         if kind is None or kind["kind"] == "mean":
             purpose, held = self._mean(head, out, row, kind)
         elif kind["kind"] == "nearest":
-            purpose, held, more = self._nearest(head, self._decided(out), kind)
+            node = self._decided(out)
+            reached = self._reached(head, node, kind)
+            purpose, held, more = self._nearest(head, reached, kind)
+            # That both nodes have the same truth follows from the operands.
+            held = held if node == reached else replace(held, cases=(*held.cases, *more))
             # The parity of a step decides first: it leaves few cases of the rest.
             parity = [self.table.even] if purpose.startswith("Step") else []
             cases = distinct(parity, cases, more)
@@ -215,6 +220,18 @@ class Hints:
         if reader not in self.coordinates:
             raise no_instance(f"what is read from coordinate {self.names[out]} is not known")
         return int(self.coordinates[reader][0])
+
+    def _reached(self, head: AttentionHead, node: int, kind: Mapping[str, Any]) -> int:
+        """Return the node that a head computes which reads the nearest position: `node`, unless that is a simpler node
+        with the same truth, such as a set of letters; then the operator with the operand that the head reads."""
+        if self.table.entries[node].constructor in REACHED:
+            return node
+        operator = "NUntil" if MASK_SIDES[head.mask] == "After" else "NSince"
+        ends = f" {literal(*kind['what'])}" if kind["what"] is not None else ""
+        for number, entry in enumerate(self.table.entries):
+            if entry.constructor == operator and entry.text.endswith(ends):
+                return number
+        raise no_instance(f"the operator that head {head.name} computes is not known")
 
     def _nearest(self, head: AttentionHead, node: int, kind: Mapping[str, Any]) -> tuple[str, Holding, list[int]]:
         """Return the purpose of a head that reads the nearest position of some kind, what it writes, and more nodes for
