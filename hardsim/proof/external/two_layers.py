@@ -33,6 +33,7 @@ from hardsim.proof.external.every_word import prove_by_words, words_reach
 from hardsim.proof.external.first_layer import BoxCells, FirstLayer, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, greatest_length
+from hardsim.proof.external.ranges import FunctionRanges
 from hardsim.proof.external.result import LayerSplits, PassedState, WordsPart
 from hardsim.proof.external.search import worst
 from hardsim.proof.external.second_layer import HeadForms, RelaxedSupports, SecondEntry
@@ -60,6 +61,8 @@ class LayerLimits:
     """Number of lengths that stay open, after which a part is divided without a look at its longer ones."""
     work: float = 6e10
     """Greatest amount of work for the whole proof, roughly the number of gains."""
+    ranges: bool = True
+    """False: the first MLP is enclosed without the ranges of functions."""
     finer: bool = True
     """False: last positions are not divided into fine cells."""
     lemma: bool = True
@@ -168,6 +171,8 @@ def demands_of_part(demands: PrefixDemands, checkpoints: dict[int, int], longest
 
 SHARES = np.array([0.0, 0.5, 1.0, 1.5, 2.5, -1.0])
 """The multipliers that are tried where a box was divided, as in `prove`."""
+WIDE = 2.0
+"""The width of scores and values over the box of a class from which on ranges of functions are of use."""
 HOPELESS, GAIN = -1e3, 0.02
 """Least bound of a class that is divided further, and the least relative gain of a division that is divided again."""
 OF_PART, OF_CELL = 1e6, 2e5
@@ -193,6 +198,17 @@ class QueryCells:
         return QueryCells(self.rows[index], stream, [one.at(index) for one in self.heads])
 
 
+@dataclass(frozen=True, slots=True)
+class PositionClasses:
+    """The classes of all positions of a part of the words, with their boxes, and ranges of functions if these are of
+    use."""
+
+    classes: PrefixClasses
+    paths: Paths
+    boxes: BoxCells
+    ranges: FunctionRanges | None
+
+
 class TwoLayers:
     """A network of two layers, and what does not depend on the words."""
 
@@ -205,12 +221,16 @@ class TwoLayers:
         self.kept: Integers = np.arange(self.coordinates)
         self.fixed = self._fixed()
         everything = demands_of_part(demands, {}, demands.longest)
-        paths = Paths(everything)
-        classes = moves_of(everything, everything.reached())
-        boxes = self.first.boxes(classes, paths)
-        self._measure(classes, boxes)
-        cells = self.fine(classes, boxes)
-        forms = self.forms(classes, cells)
+        self.narrowed = False
+        """True if the first MLP is enclosed with the ranges of functions."""
+        positions = self.positions(everything)
+        self._measure(positions)
+        if limits.ranges and self.coordinates and len(positions.boxes.of):
+            widths, _ = self._width(positions, positions.boxes)
+            self.narrowed = not (widths <= WIDE).all()
+            positions = self.positions(everything) if self.narrowed else positions
+        cells = self.fine(positions)
+        forms = self.forms(positions, cells)
         self.bases: list[Basis] = []
         reach = []
         for one, fixed in zip(forms, self.fixed, strict=True):
@@ -221,9 +241,22 @@ class TwoLayers:
         self.rest = LayerRest(second, self.bases, demands.kinds)
         counts = [len(one.axes) for one in self.bases]
         self.reach: Floats = np.repeat(np.array(reach), counts) * longest_axis(self.bases)
-        self.tables = CellTables(self, everything, paths, classes, boxes, cells, forms)
+        self.tables = CellTables(self, everything, positions, cells, forms)
         self.cells = 0
         """The number of cells and boxes that were bounded."""
+
+    def positions(self, demands: PrefixDemands) -> PositionClasses:
+        """Return the classes of all positions of a part of the words."""
+        paths = Paths(demands)
+        classes = moves_of(demands, demands.reached())
+        boxes = self.first.boxes(classes, paths)
+        return PositionClasses(
+            classes, paths, boxes, self.first.ranges(classes, paths, boxes) if self.narrowed else None
+        )
+
+    def stream(self, positions: PositionClasses, cells: BoxCells) -> AffineForm:
+        """Return the enclosure of the residual stream after the first layer, over cells."""
+        return self.first.stream(positions.classes, cells, positions.ranges)
 
     def _fixed(self) -> list[HeadForms]:
         """Return the queries, keys and values of the second layer at the tokens before the word."""
@@ -243,15 +276,16 @@ class TwoLayers:
             return [one.at(empty) for one in self.entry(nothing, self.kept)]
         return [HeadForms.joined(one) for one in found]
 
-    def _measure(self, classes: PrefixClasses, boxes: BoxCells) -> None:
+    def _measure(self, positions: PositionClasses) -> None:
         """Choose what the widths of cells are measured by: some queries, and the spread of all values."""
-        chosen = np.linspace(0, len(classes) - 1, min(len(classes), SAMPLES)).astype(np.int64)
+        boxes = positions.boxes
+        chosen = np.linspace(0, len(boxes.of) - 1, min(len(boxes.of), SAMPLES)).astype(np.int64)
         points = BoxCells(boxes.of[chosen], boxes.middles[chosen], boxes.radii[chosen] * 1e-3)
-        forms = self.entry(self.first.stream(classes, points), self.kept)
+        forms = self.entry(self.stream(positions, points), self.kept)
         self.samples = [np.nan_to_num(one.queries.c) for one in forms]
         self.spreads = [np.nan_to_num(np.ptp(one.values.c, axis=0)).max() + 1e-9 for one in forms]
 
-    def _width(self, classes: PrefixClasses, cells: BoxCells) -> tuple[Floats, Integers]:
+    def _width(self, positions: PositionClasses, cells: BoxCells) -> tuple[Floats, Integers]:
         """Return the widths of cells: the greatest of what is unknown of scores, and of values relative to all values.
         Return also the coordinate that adds most."""
         widths, axes = [], []
@@ -259,7 +293,7 @@ class TwoLayers:
             total: Any = 0.0
             extra: Any = 0.0
             for one, queries, spread in zip(
-                self.entry(self.first.stream(classes, some), self.kept), self.samples, self.spreads, strict=True
+                self.entry(self.stream(positions, some), self.kept), self.samples, self.spreads, strict=True
             ):
                 scores = np.abs(np.einsum("nmk,qk->nmq", one.keys.slopes, queries, optimize=True)).max(axis=2)
                 values = np.abs(one.values.slopes).max(axis=2) / spread
@@ -278,16 +312,16 @@ class TwoLayers:
         size = max(1, BATCH // (wide * (3 * self.coordinates + sum(hidden) + wide)))
         return [cells.at(slice(start, start + size)) for start in range(0, len(cells.of), size)]
 
-    def fine(self, classes: PrefixClasses, boxes: BoxCells) -> BoxCells:
+    def fine(self, positions: PositionClasses) -> BoxCells:
         """Return the boxes of classes divided into fine cells."""
+        boxes, limits = positions.boxes, self.limits
         if not self.coordinates or not len(boxes.of):
             return boxes
-        limits = self.limits
-        return self.first.divided(boxes, lambda cells: self._width(classes, cells), limits.score, limits.cells)
+        return self.first.divided(boxes, lambda cells: self._width(positions, cells), limits.score, limits.cells)
 
-    def forms(self, classes: PrefixClasses, cells: BoxCells) -> list[HeadForms]:
+    def forms(self, positions: PositionClasses, cells: BoxCells) -> list[HeadForms]:
         """Return the queries, keys and values over cells, by head."""
-        parts = [self.entry(self.first.stream(classes, some), self.kept) for some in self.batches(cells)]
+        parts = [self.entry(self.stream(positions, some), self.kept) for some in self.batches(cells)]
         if not parts:
             return [one.at(np.zeros(0, dtype=np.int64)) for one in self.fixed]
         return [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
@@ -300,13 +334,13 @@ class CellTables:
         self,
         layers: TwoLayers,
         demands: PrefixDemands,
-        paths: Paths,
-        classes: PrefixClasses,
-        boxes: BoxCells,
+        positions: PositionClasses,
         cells: BoxCells,
         forms: list[HeadForms],
     ) -> None:
-        self.layers, self.demands, self.classes, self.boxes, self.cells = layers, demands, classes, boxes, cells
+        self.layers, self.demands, self.positions, self.cells = layers, demands, positions, cells
+        self.classes = classes = positions.classes
+        paths = positions.paths
         self.heads = [
             RelaxedSupports(classes, paths, cells.of, one, fixed)
             for one, fixed in zip(forms, layers.fixed, strict=True)
@@ -316,15 +350,13 @@ class CellTables:
     @classmethod
     def made(cls, layers: TwoLayers, demands: PrefixDemands) -> CellTables:
         """Return the tables of a part."""
-        paths = Paths(demands)
-        classes = moves_of(demands, demands.reached())
-        boxes = layers.first.boxes(classes, paths)
-        cells = layers.fine(classes, boxes)
-        return cls(layers, demands, paths, classes, boxes, cells, layers.forms(classes, cells))
+        positions = layers.positions(demands)
+        cells = layers.fine(positions)
+        return cls(layers, demands, positions, cells, layers.forms(positions, cells))
 
     def queries(self, cells: BoxCells) -> QueryCells:
         """Return cells of last positions."""
-        stream = self.layers.first.stream(self.classes, cells)
+        stream = self.layers.stream(self.positions, cells)
         return QueryCells(cells.of, stream, self.layers.entry(stream, self.layers.kept))
 
     # ---- one length ----
@@ -334,7 +366,7 @@ class CellTables:
         `rows`."""
         limits = self.layers.limits
         low = np.full(len(self.classes), np.inf)
-        queries = self.queries(self.boxes.at(rows))
+        queries = self.queries(self.positions.boxes.at(rows))
         least, _, _ = self.whole(length, queries)
         low[rows] = least
         left = rows[~(least > 0)]
