@@ -177,6 +177,10 @@ HOPELESS, GAIN = -1e3, 0.02
 """Least bound of a class that is divided further, and the least relative gain of a division that is divided again."""
 OF_PART, OF_CELL = 1e6, 2e5
 """The work for each position of a part, and for each cell."""
+MOST_SETUP, OF_SETUP = 1e9, 8.0
+"""Greatest work on the boxes of all classes, about a minute, and what it counts as work of a part."""
+ROOM = 2**26
+"""Greatest count of numbers that enclose queries, keys and values."""
 SAMPLES = 24
 """Number of queries by which the width of cells is measured."""
 BATCH = 2**21
@@ -218,17 +222,21 @@ class TwoLayers:
         self.first = FirstLayer(network, demands.longest, self.before)
         self.entry = SecondEntry(network)
         self.coordinates = len(self.first.reach)
-        self.kept: Integers = np.arange(self.coordinates)
+        self.kept: Integers | None = np.arange(self.coordinates)
+        """The coordinates of z with which queries, keys and values are enclosed: those of the first layer's heads; all
+        (None), with those of remainders, where that is wide."""
         self.fixed = self._fixed()
         everything = demands_of_part(demands, {}, demands.longest)
         self.narrowed = False
         """True if the first MLP is enclosed with the ranges of functions."""
+        self.most = self._affordable(everything)
+        """Greatest number of cells of one class."""
         positions = self.positions(everything)
         self._measure(positions)
         if limits.ranges and self.coordinates and len(positions.boxes.of):
             widths, _ = self._width(positions, positions.boxes)
-            self.narrowed = not (widths <= WIDE).all()
-            positions = self.positions(everything) if self.narrowed else positions
+            if not (widths <= WIDE).all():
+                positions = self._closer(everything, positions)
         cells = self.fine(positions)
         forms = self.forms(positions, cells)
         self.bases: list[Basis] = []
@@ -244,6 +252,39 @@ class TwoLayers:
         self.tables = CellTables(self, everything, positions, cells, forms)
         self.cells = 0
         """The number of cells and boxes that were bounded."""
+
+    def _affordable(self, demands: PrefixDemands) -> int:
+        """Return the greatest number of cells of a class for which there is room. Raises NotProved if there is no room
+        for one, or if their boxes are too much work."""
+        reached = demands.reached()
+        moves = np.array([int((demands.moves[row] != NOWHERE).sum()) for row in reached[:-1]], dtype=np.int64)
+        self.classes = int(moves.sum())
+        passes = 8.0 * self.coordinates * float((moves * np.cumsum(moves)).sum())
+        self.setup = passes * max(1, len(self.first.bases))
+        """The work on the boxes of all classes, roughly the number of products."""
+        if self.setup > MOST_SETUP:
+            raise NotProved(f"the boxes of {self.classes:,} classes of prefixes are too much work")
+        room = ROOM // max(1, self.classes * self.coordinates * self._numbers)
+        if room < 1:
+            raise NotProved(f"there is no room for the keys and values of {self.classes:,} classes of prefixes")
+        return int(min(room, self.limits.cells))
+
+    @property
+    def _numbers(self) -> int:
+        """The numbers of a query, a key and a value of all heads of the second layer."""
+        return sum(2 * head.w_k.shape[1] + head.w_v.shape[1] for head in self.network.layers[1].heads)
+
+    def _closer(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
+        """Return the classes of positions enclosed more closely, as far as the work and the room allow."""
+        first = self.first.rest.first_mlp
+        if first is not None:
+            each = (first.functions.shape[1] + 1) * (3 if len(self.first.bases) > 1 else 1)
+            self.narrowed = self.setup * each / max(1, self.coordinates) <= MOST_SETUP
+        one = self.entry(self.stream(positions, positions.boxes.at(slice(0, 1))), None)
+        count = max((forms.keys.slopes.shape[1] for forms in one), default=0)
+        if self.classes * self.most * count * self._numbers <= ROOM:
+            self.kept = None
+        return self.positions(demands) if self.narrowed else positions
 
     def positions(self, demands: PrefixDemands) -> PositionClasses:
         """Return the classes of all positions of a part of the words."""
@@ -301,7 +342,7 @@ class TwoLayers:
                 off = (one.keys.e @ np.abs(queries).T).max(axis=1) + one.values.e.max(axis=1) / spread
                 extra = extra + off
             widths.append(np.asarray(total).sum(axis=1) + extra if self.entry.heads else np.zeros(len(some.of)))
-            by = np.asarray(total) if self.entry.heads else some.radii
+            by = np.asarray(total)[:, : self.coordinates] if self.entry.heads else some.radii
             axes.append(np.where(np.isfinite(by).all(axis=1, keepdims=True), by, some.radii).argmax(axis=1))
         return np.concatenate(widths), np.concatenate(axes)
 
@@ -314,10 +355,10 @@ class TwoLayers:
 
     def fine(self, positions: PositionClasses) -> BoxCells:
         """Return the boxes of classes divided into fine cells."""
-        boxes, limits = positions.boxes, self.limits
+        boxes, score = positions.boxes, self.limits.score
         if not self.coordinates or not len(boxes.of):
             return boxes
-        return self.first.divided(boxes, lambda cells: self._width(positions, cells), limits.score, limits.cells)
+        return self.first.divided(boxes, lambda cells: self._width(positions, cells), score, self.most)
 
     def forms(self, positions: PositionClasses, cells: BoxCells) -> list[HeadForms]:
         """Return the queries, keys and values over cells, by head."""
@@ -552,7 +593,7 @@ class LayerProver:
         if not lengths_here:
             return
         if tables is None:
-            self.work += OF_PART * self.demands.longest
+            self.work += OF_PART * self.demands.longest + OF_SETUP * self.layers.setup
             tables = CellTables.made(self.layers, demands_of_part(self.demands, part.checkpoints, max(lengths_here)))
         left, done, count, least = dict[int, set[tuple[int, int]] | None](), list[int](), 0, np.inf
         for n in lengths_here:
