@@ -138,9 +138,11 @@ def _of_layers(subject: External, found: ExternalProof, max_n: int | None) -> Pr
     splits = found.splits
     if splits is None:
         return _record(subject, found, EVERY_WORD)
-    if max_n is None and found.opened and found.proved == splits.run_to:
-        return _record(subject, replace(found, longest=found.proved, opened=(), splits=None), EVERY_WORD)
-    return _record(subject, found, STRUCTURE)
+    if found.proved != splits.run_to:
+        return _record(subject, found, STRUCTURE)
+    if max_n is None and found.opened:
+        found = replace(found, longest=found.proved, opened=(), splits=None)
+    return _record(subject, found, EVERY_WORD)
 
 
 def words_proof(subject: External, max_n: int | None, report: StepReport | None = None) -> PrefixProof | None:

@@ -138,7 +138,10 @@ class PrefixProof(Record):
     @property
     def how(self) -> str:
         """The method of the proof, for a sentence."""
-        return "from the weights" if self.proved_by == STRUCTURE else "by running every word"
+        if self.proved_by == EVERY_WORD:
+            return "by running every word"
+        run = None if self.splits is None else self.splits.run_to
+        return "from the weights" + ("" if run is None else f" (to {symbols(run)} by running every word)")
 
     @property
     def proved_text(self) -> str:

@@ -15,6 +15,7 @@ from hardsim.network.dense import Activation, Network, NetworkLayer, Readout
 from hardsim.proof.external import two_layers
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.prove import ExternalProof
+from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, LayerSplits, PrefixProof, WordsPart
 from hardsim.proof.external.two_layers import CellTables, LayerLimits, TwoLayers, demands_of_part, prove_layers
 from hardsim.proof.shared.result import NotProved
 from tests.proof.external.test_prove import SHARED, SYMBOLS, of_spec, oracle_of, truth_of
@@ -291,6 +292,14 @@ def planted(network: Network, oracle: Any, count: int, longest: int, seed: int) 
 
 def test_planted_faults_are_never_proved() -> None:
     assert sum(planted(*random_case(seed), 8, 6, 1) for seed in (1, 112)) >= 6
+
+
+def test_the_record_says_what_was_run_and_what_comes_from_the_weights() -> None:
+    splits = LayerSplits(4, 20, 30, 40, (WordsPart((), 5, 9, 8),))
+    record = PrefixProof(9, 9, 100, "prefixes", STRUCTURE, None, None, False, (), None, False, (), splits)
+    assert record.proved_text.endswith("of at most 9 symbols, from the weights (to 4 symbols by running every word)")
+    assert replace(record, proved_by=EVERY_WORD).how == "by running every word"
+    assert replace(record, splits=None).how == "from the weights"
 
 
 @pytest.mark.slow
