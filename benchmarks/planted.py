@@ -4,7 +4,8 @@
     python -m benchmarks.planted --docs           write the tables of docs/search.md from planted.json; nothing is run
 
 Each faulty network is checked as by `hardsim check`, whose search tries some words of each length; then as many random
-words of the same lengths are tried. A network counts as found only if the certified check refutes it.
+words of the same lengths are tried. A network counts as found only if the certified check refutes it. Apart from that
+the prover is asked how far each faulty network is right.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 from statistics import mean, median
+from textwrap import fill
 
 import numpy as np
 
@@ -24,19 +26,23 @@ from benchmarks.handmade import Case, cases
 from benchmarks.page import ROOT, Page, each, grid
 from hardsim.campaign.check import CheckOptions, check_subject
 from hardsim.campaign.result import Verdict
+from hardsim.proof.shared.result import NotProved
+from hardsim.proving.external import EVERY, prefix_proof, wrong_word
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.opening import read_input
 
 PAGE = Page("planted", "search.md", "planted.json")
-RIGHT = {"dyck1_depth3": 40, "flipflop": 40, "majority": 60}
-"""The length up to which no search finds a shipped network wrong; on longer words these networks are wrong."""
+RIGHT = {"dyck1_depth3": 40, "flipflop": 40, "majority": 44}
+"""The length up to which a shipped network is taken for right: dyck1_depth3 and majority are proved right on every word
+so short, and majority is wrong on one of 45 symbols; of flipflop no search found such a word."""
 SAMPLES = 100
 """Number of words of each length that the search tries, where there are more than EXHAUSTIVE."""
 EXHAUSTIVE = 100
 EACH = 4
 """Number of faults of each kind in each network."""
 SHAPE = "simple shape"
+WIDTH = 120
 WAYS = "letters", "words"
 
 
@@ -47,7 +53,11 @@ class Outcome:
     `wrong` of `pool` random words of the length of `word` are wrong, and the share `rarity` of random words of all
     lengths. The search tried `words` words in all; `found` is the length of the wrong word that it found, and `shrunk`
     the length after shrinking, None if it found none. `random` holds, for each way to draw random words, the number
-    tried until one was wrong, None if all of them were right."""
+    tried until one was wrong, None if all of them were right.
+
+    `proved` is the length up to which the prover shows the faulty network right, None if it shows nothing; `least` is
+    the length of a shortest wrong word, None if it is not known: a word of `proved` + 1 symbols that the prover
+    found."""
 
     case: str
     kind: str
@@ -60,6 +70,14 @@ class Outcome:
     found: int | None
     shrunk: int | None
     random: tuple[int | None, ...]
+    proved: int | None = None
+    least: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        """True if all words are proved right that are shorter than the shortest known wrong word."""
+        known = [length for length in (self.least, self.shrunk) if length is not None]
+        return bool(known) and self.proved == min(known) - 1
 
 
 # ---- one fault ----
@@ -109,6 +127,7 @@ def compared(case: str, fault: Fault, kind: str, seed: int, samples: int = SAMPL
     found = check_subject(subject, CheckOptions(longest, EXHAUSTIVE, samples, seed))
     tried = {length.n: length.words for length in found.judged if length.n}
     mismatch = found.mismatch if found.verdict is Verdict.REFUTED else None
+    proved, least = proved_part(subject)
     return Outcome(
         case=case,
         kind=kind,
@@ -121,7 +140,22 @@ def compared(case: str, fault: Fault, kind: str, seed: int, samples: int = SAMPL
         found=None if mismatch is None else len(mismatch.shrunk_from or mismatch.word),
         shrunk=None if mismatch is None else len(mismatch.word),
         random=tuple(first_wrong(subject, tried, way, seed) for way in WAYS),
+        proved=proved,
+        least=least,
     )
+
+
+def proved_part(subject: External) -> tuple[int | None, int | None]:
+    """Return the length up to which a network is proved right, and the length of a shortest wrong word; None where that
+    is not known. A wrong word that the prover finds must be judged wrong by the certified check."""
+    try:
+        proof = prefix_proof(subject, subject.network.longest, most=EVERY)
+    except NotProved:
+        return None, None
+    if proof.wrong is None or not proof.shortest:
+        return proof.proved_to, None
+    wrong_word(subject, proof)
+    return proof.proved_to, len(proof.wrong)
 
 
 def first_wrong(subject: External, tried: dict[int, int], way: str, seed: int) -> int | None:
@@ -147,7 +181,7 @@ def render(outcomes: Sequence[Outcome]) -> str:
     """Return the table of results: a row for each kind of fault, and one for all faults."""
     head = (
         "fault", "faults", "wrong per million", "found by the search", "by random letters", "by random words",
-        "length found", "shrunk",
+        "length found", "shrunk", "all shorter words proved right",
     )  # fmt: skip
     rows = []
     for kind in (*KINDS, SHAPE, "all"):
@@ -157,8 +191,24 @@ def render(outcomes: Sequence[Outcome]) -> str:
             drawn = [sum(one.random[way] is not None for one in some) for way in range(len(WAYS))]
             share = f"{1e6 * mean(one.rarity for one in some):.0f}"
             lengths = [f"{median(values):.0f}" if values else "" for values in known]
-            rows.append((kind, *map(str, [len(some), share, len(known[0]), *drawn, *lengths])))
-    return grid(head, rows, range(1, len(head)))
+            proved = sum(one.exact for one in some)
+            rows.append((kind, *map(str, [len(some), share, len(known[0]), *drawn, *lengths, proved])))
+    return f"{grid(head, rows, range(1, len(head)))}\n\n{summary(outcomes)}"
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """Return sentences on what is proved of the faults that the search finds, and of the others."""
+    found = [one for one in outcomes if one.found is not None]
+    others = [one for one in outcomes if one.found is None]
+    exact = [one for one in found if one.exact]
+    first = sum(one.shrunk == (one.proved or 0) + 1 for one in exact)
+    rest = sum(one.exact for one in others)
+    text = (
+        f"The search finds {len(found)} of {len(outcomes)} faults. All words shorter than the shortest wrong one are "
+        f"proved right for {len(exact)} of these; for {first} of them the search has a word of that length, after "
+        f"shrinking. It misses {len(others)}, of which {rest} are proved right in this way."
+    )
+    return fill(text, WIDTH)
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
 """The search for words on which a network is wrong, at lengths that have too many words to try them all.
 
-The search begins where networks tend to fail: words of extreme shape, neighbours that differ in one symbol and in the
-expected answer, random words of the language, and the worst words of other lengths, made longer or shorter. Then it
-climbs: it changes the words with the least margins (symbols, blocks repeated, moved, cut) batch after batch, and goes
-on from the words whose margins became smaller. Every word is judged by certified arithmetic like any other.
+The search begins where networks tend to fail: words to which the prover's bounds lead (`proof.external.leads`, for
+networks of one layer), words of extreme shape, neighbours that differ in one symbol and in the expected answer, random
+words of the language, and the worst words of other lengths, made longer or shorter. Then it climbs: it changes the
+words with the least margins (symbols, blocks repeated, moved, cut) batch after batch, and goes on from the words whose
+margins became smaller; the leads go on from these, too. Every word is judged by certified arithmetic like any other.
 
 Each length is searched by itself, in any process, and uses only what earlier waves of lengths found. So the
 result depends on the seed, and not on the number of processes.
@@ -11,6 +12,7 @@ result depends on the seed, and not on the number of processes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,8 +24,11 @@ from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 from hardsim.errors import InputError
+from hardsim.proof.external.leads import Leads
+from hardsim.proof.shared.result import NotProved
 from hardsim.targets.expected import ended
 from hardsim.targets.external import External
+from hardsim.targets.prefix_oracle import prefix_oracle
 
 SEARCHED = 400
 """Default number of words to try of each searched length."""
@@ -92,6 +97,14 @@ def nearest(n: int, known: Iterable[MarginWord]) -> tuple[Word, ...]:
     return tuple(islice(chosen, SEEDS))
 
 
+def leads_at(subject: External, n: int) -> Leads | None:
+    """Return the leads at a length; None if the prover does not take the network or its reference."""
+    try:
+        return Leads(subject.network, prefix_oracle(subject), n) if n else None
+    except NotProved:
+        return None
+
+
 @dataclass
 class LengthSearch:
     """The search of one length."""
@@ -108,11 +121,16 @@ class LengthSearch:
     deepest: list[tuple[Word, MarginWord]] = field(default_factory=list)
     """The words whose prefixes have the least margins, each with this prefix and its margin, worst first; at most
     PARENTS."""
+    led: deque[Word] = field(default_factory=deque)
+    """Words to which the leads go from the worst words, not tried yet."""
+    followed: set[Word] = field(default_factory=set)
+    """Words from which the leads went on."""
 
     def __post_init__(self) -> None:
         self.rng = Random(f"{self.start.seed}/{self.n}/search")
         self.alphabet = self.subject.alphabet
         self.tally = Tally(self.n)
+        self.leads = leads_at(self.subject, self.n)
 
     def run(self) -> Tally:
         """Run the search and return the tally of all words tried."""
@@ -135,6 +153,10 @@ class LengthSearch:
         if self.subject.prefixes:
             deep = sorted([*zip(batch, least, strict=True), *self.deepest], key=lambda one: one[1][1])
             self.deepest = list({one[1][0]: one for one in reversed(deep)}.values())[::-1][:PARENTS]
+        if self.leads is not None and not self.tally.mismatch:
+            new = [word for word, _ in self.best if word not in self.followed]
+            self.followed.update(new)
+            self.led.extend(self.leads.after(new))
 
     def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
         """Return up to `size` new words that have an expected answer."""
@@ -142,7 +164,7 @@ class LengthSearch:
         for _ in range(TRIES):
             batch: dict[Word, None] = {}
             for _ in range(TRIES * BATCH):
-                word = next(special, None) or self._made()
+                word = self.fitted(self.led.popleft()) if self.led else next(special, ()) or self._made()
                 if word not in self.tried and word not in self.passed:
                     batch[word] = None
                 if len(batch) == size - len(found):
@@ -160,6 +182,8 @@ class LengthSearch:
     def _special(self) -> Iterator[Word]:
         """Yield words that are worth trying before any margin is known."""
         yield from (word for word, _ in self.subject.examples if len(word) == self.n and self._fits(word))
+        if self.leads is not None:
+            yield from map(self.fitted, self.leads.first())
         yield from (self.fitted(word) for word in self.start.worst)
         yield from self._extreme()
         yield from (self.fitted(word) for word in structured_words(self.alphabet, self.n, STRUCTURED))

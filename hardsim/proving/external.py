@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated
 
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
@@ -18,8 +18,6 @@ from hardsim.campaign.interrupts import interruptible, to_the_report
 from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
-from hardsim.lang.automata.of_formula import NoAutomaton
-from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
 from hardsim.options.table import Request
 from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof, prove_external
@@ -30,8 +28,8 @@ from hardsim.proving.external_words import affordable_length, run_every_word
 from hardsim.proving.prove import bounded
 from hardsim.records import Natural, Unwritten, one_of
 from hardsim.targets.external import External
+from hardsim.targets.prefix_oracle import prefix_oracle
 from hardsim.targets.result import AUTO, plural
-from hardsim.targets.semantics import Accepts, AcceptsProgram, automaton_of
 from hardsim.targets.subject import SubjectRecord
 
 SHORT, FEW = 6, 100
@@ -80,26 +78,6 @@ class NetworkProof(SubjectRecord):
 # ---- the prover ----
 
 
-def asked_of(subject: External) -> Any:
-    """Return the oracle of an external network in a form that the prover reads: an oracle of a specification. Raises
-    NotProved if the reference is a program or a function."""
-    oracle = subject.oracle
-    if isinstance(oracle, NextSymbols | Lines):
-        return oracle
-    name, column = str(subject.against), _column(oracle, subject)
-    return Lines("last", subject.network.readout.decide, None, ((None, column),), name)
-
-
-def _column(oracle: Any, subject: External) -> Column:
-    """Return a semantics as the truth of a line: of an automaton, or of a formula with counts, which has none."""
-    try:
-        return Matches(automaton_of(oracle, subject.alphabet, str(subject.against)))
-    except NoAutomaton as error:
-        if not isinstance(oracle, Accepts) or isinstance(oracle, AcceptsProgram) or oracle.file.at != "last":
-            raise NotProved(f"proofs are about specifications, formulas and languages: {error}") from None
-        return FormulaTruth(oracle.file)
-
-
 def prefix_proof(
     subject: External, max_n: int | None, report: StepReport | None = None, most: int | None = None
 ) -> PrefixProof:
@@ -107,7 +85,7 @@ def prefix_proof(
     of positions has room for): from its weights, or else by running every prefix, of a length at most `most` (None: as
     many as take about half a minute). Where a class of a short length stays open, every prefix is run as well. Raises
     NotProved if no proof is attempted."""
-    network, oracle = subject.network, asked_of(subject)
+    network, oracle = subject.network, prefix_oracle(subject)
     try:
         with interruptible():
             if len(network.layers) > 1:

@@ -25,9 +25,9 @@ from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.record import Axes, RowBound, WrittenProof, recorded
 from hardsim.proof.external.result import STRUCTURE, PrefixProof
 from hardsim.proof.shared.result import NotProved
-from hardsim.proving.external import asked_of
 from hardsim.proving.formula_certificate import accepted, formula_json
 from hardsim.targets.external import External
+from hardsim.targets.prefix_oracle import prefix_oracle
 from hardsim.verify import Shown
 from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.external.affine import AfterHeads
@@ -60,7 +60,7 @@ def external_certificate(subject: External, proof: PrefixProof, shown: Shown | N
     report = shown or (lambda done, total: None)
 
     def made() -> dict[str, Any]:
-        oracle, network = asked_of(subject), subject.network
+        oracle, network = prefix_oracle(subject), subject.network
         first = demands_of(oracle, network, 0).shortest
         last = first - 1 if proof.proved_to is None else proof.proved_to
         wrong = None if proof.wrong is None else {"word": [*proof.wrong]}

@@ -21,13 +21,13 @@ from hardsim.lang.unread_files import naming
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Weighting
 from hardsim.proof.shared.result import NotProved
-from hardsim.proving.external import asked_of
 from hardsim.proving.external_certificate import longest_of, network_section, specification_section
 from hardsim.proving.formula_certificate import formula_json, network_json
 from hardsim.proving.program_certificate import program_json
 from hardsim.records import Embedded, Natural, Record, one_of, written
 from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.external import External
+from hardsim.targets.prefix_oracle import prefix_oracle
 from hardsim.targets.result import InputName
 from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import (
@@ -347,7 +347,7 @@ def check_specification(document: Mapping[str, Any], external: External, name: s
     try:
         expected = {
             "network": network_section(external.network, longest_of(document)),
-            "specification": specification_section(asked_of(external)),
+            "specification": specification_section(prefix_oracle(external)),
         }
     except NotProved as error:
         raise Rejected(f"the certificate is not about {name}: {error.reason}") from None

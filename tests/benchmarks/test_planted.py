@@ -12,7 +12,7 @@ import pytest
 from benchmarks import faults, handmade
 from benchmarks.faults import Change, Planter, Pool, Sampler, margins
 from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
-from benchmarks.planted import PAGE, WAYS, Outcome, first_wrong, render
+from benchmarks.planted import PAGE, WAYS, Outcome, first_wrong, proved_part, render, summary
 from hardsim.network.dense import arrays_of
 from tests.support.check import CheckOptions, External, Verdict, check_subject
 
@@ -113,11 +113,36 @@ def outcome(**changes: Any) -> Outcome:
 
 
 def test_a_row_for_each_kind() -> None:
-    text = render([outcome(), outcome(kind="mlp", found=None, shrunk=None, rarity=0.0)])
+    text = render([outcome(proved=23, least=24), outcome(kind="mlp", found=None, shrunk=None, rarity=0.0)])
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line]
-    assert ["position", "1", "20", "1", "0", "1", "30", "24"] in rows
-    assert ["mlp", "1", "0", "0", "0", "1", "", ""] in rows
-    assert rows.count(["all", "2", "10", "1", "0", "2", "30", "24"]) == 1
+    assert ["position", "1", "20", "1", "0", "1", "30", "24", "1"] in rows
+    assert ["mlp", "1", "0", "0", "0", "1", "", "", "0"] in rows
+    assert rows.count(["all", "2", "10", "1", "0", "2", "30", "24", "1"]) == 1
+
+
+def test_the_rest_of_a_faulty_network_is_proved() -> None:
+    """Only a word of 38 symbols ends at the row of the fault, and 37 a's and a b have the full depth there. A single
+    pair counts too little beyond position 31."""
+    assert proved_part(faulty("position")) == (37, 38)
+    proved, least = proved_part(faulty("mlp"))
+    assert proved is not None
+    assert 12 <= proved <= 31
+    assert least in (None, 32)
+
+
+def test_what_is_proved_of_faults_that_are_not_found() -> None:
+    missed = outcome(found=None, shrunk=None, proved=20, least=21)
+    unknown = outcome(found=None, shrunk=None)
+    found = [outcome(proved=23), outcome(proved=20, least=21), outcome(proved=20), outcome()]  # of 24 symbols
+    assert [one.exact for one in (*found, missed, unknown)] == [True, True, False, False, True, False]
+    text = " ".join(summary(found).split())
+    assert text.startswith(
+        "The search finds 4 of 4 faults. All words shorter than the shortest wrong one are proved right"
+    )
+    assert "proved right for 2 of these; for 1 of them the search has a word of that length" in text
+    assert text.endswith("It misses 0, of which 0 are proved right in this way.")
+    assert "The search finds 1 of 3 faults." in summary([outcome(), missed, unknown])
+    assert "It misses 2, of which 1 are proved right" in " ".join(summary([outcome(), missed, unknown]).split())
 
 
 def test_there_are_many_faults() -> None:

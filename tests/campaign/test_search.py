@@ -6,17 +6,20 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.campaign import search as search_module
 from hardsim.campaign.checkpoint import Checkpoint
 from hardsim.campaign.judges import NetworkJudge
-from hardsim.campaign.search import OPERATIONS, PAIRS, SEEDS, LengthSearch, Start, nearest, waves
+from hardsim.campaign.search import OPERATIONS, PAIRS, SEEDS, LengthSearch, Start, leads_at, nearest, waves
 from hardsim.campaign.shrink import shrunk
 from hardsim.campaign.workers import LocalCrew
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.targets.external import judging
+from hardsim.targets.opening import read_input
 from tests.support.check import (
     CheckOptions,
     CheckResult,
@@ -128,6 +131,55 @@ def test_a_search_tries_its_words_once_and_the_same_again() -> None:
     assert tried[:300] == tried[300:]
     assert all(len(word) == LONG for word in tried)
     assert tallies[0].searched is not None
+
+
+def faulty_brackets() -> External:
+    """Return the shipped network of brackets, which is proved right to length 50, with a wrong weight in the table of
+    positions. Up to 40 symbols it is wrong on few words, all of 38 symbols; 40,000 random words are right."""
+    subject = read_input("formulas/networks/dyck1_depth3.spec").network(ModelOptions())
+    assert isinstance(subject.network.positions, np.ndarray)
+    positions = subject.network.positions[:41].copy()
+    positions[38, 5] += 0.6405276002175515
+    return replace(subject, network=replace(subject.network, positions=positions))
+
+
+def test_leads_find_a_fault_that_climbing_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without leads a hundred words of the length do not find it, with leads twenty do."""
+    subject = faulty_brackets()
+    tally = LengthSearch(subject, NetworkJudge(subject), 38, Start(20, 0)).run()
+    assert tally.words == 20
+    assert tally.mismatch is not None
+    assert len(tally.mismatch.word) == 38
+    monkeypatch.setattr(search_module, "leads_at", lambda subject, n: None)
+    alone = [LengthSearch(subject, NetworkJudge(subject), 38, Start(100, seed)).run() for seed in range(3)]
+    assert [one.mismatch for one in alone] == [None] * 3
+    assert [one.words for one in alone] == [100] * 3
+
+
+def test_leads_are_judged_like_other_words() -> None:
+    """Leads of a network that is right are tried first, and words to which judged words lead come later; all are
+    counted."""
+    tried: list[Word] = []
+
+    class Watched(NetworkJudge):
+        def searched(self, words: Sequence[Word]) -> Any:
+            tried.extend(words)
+            return super().searched(words)
+
+    subject = read_input("formulas/networks/majority.spec").network(ModelOptions())
+    tally = LengthSearch(subject, Watched(subject), 40, Start(100, 0)).run()
+    leads = leads_at(subject, 40)
+    assert leads is not None
+    first = leads.first()
+    assert tried[: len(first)] == first
+    assert {*leads.after(tried[:40])} & {*tried[40:]}
+    assert len(tried) == len({*tried}) == tally.words == 100
+    assert tally.mismatch is None
+
+
+def test_without_a_specification_there_are_no_leads() -> None:
+    assert leads_at(external(Rare(7)), LONG) is None
+    assert leads_at(read_input("formulas/networks/flipflop.spec").network(ModelOptions()), 20) is None
 
 
 def test_the_reference_of_a_searched_word_is_asked_once() -> None:

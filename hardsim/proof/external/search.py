@@ -62,27 +62,43 @@ class Search:
         best: list[tuple[int, ...]] = [()] * count
         least = np.full(count, np.inf)
         weights = [head.weights(classes) for head in self.heads]
-        totals = [one.high.sum(axis=(1, 2)) + one.fixed_high.sum(axis=1) for one in weights]
+        totals: list[Floats] | None = None
         small = np.maximum(radii * NEAR, 1e-9)
         for number in range(STEPS):
             gradient = self._gradient(classes, points, small) / small
-            free = np.zeros((count, int(classes.free.max(initial=0)), len(self.columns.symbols)))
-            start = 0
-            for head, basis, one, total in zip(self.heads, self.rest.bases, weights, totals, strict=True):
-                here = slice(start, start + len(basis.axes))
-                start = here.stop
-                direction = -gradient[:, here] @ basis.axes
-                level = -(gradient[:, here] * points[:, here]).sum(axis=1)
-                most = one.high.shape[1]
-                x = np.einsum("cv,ujv->cju", direction, head.values[:, :most], optimize=True) - level[:, None, None]
-                free = free + one.high * x / total[:, None, None]
-            words = self.best_paths(classes, free)
+            words = self.toward(classes, points, gradient, weights, totals)
             points, totals = self.attended(classes, words, weights)
             value = self._values(classes, points, small)
             # the first path is kept whatever its value, so that each class has a prefix of its own
             for place in np.flatnonzero((value < least) | (number == 0)).tolist():
                 least[place], best[place] = value[place], self.spelled(classes, words, place)
         return Found(best, *self.judged(classes, best))
+
+    def toward(
+        self,
+        classes: PrefixClasses,
+        points: Floats,
+        gradient: Floats,
+        weights: list[Weights] | None = None,
+        totals: list[Floats] | None = None,
+    ) -> Integers:
+        """Return the free symbols of the prefix of each class that is best against a gradient, with the means of all
+        heads linearised at points where the weights of each head have the sums `totals` (None: where every token has
+        its weight)."""
+        weights = [head.weights(classes) for head in self.heads] if weights is None else weights
+        if totals is None:
+            totals = [one.high.sum(axis=(1, 2)) + one.fixed_high.sum(axis=1) for one in weights]
+        free = np.zeros((len(classes), int(classes.free.max(initial=0)), len(self.columns.symbols)))
+        start = 0
+        for head, basis, one, total in zip(self.heads, self.rest.bases, weights, totals, strict=True):
+            here = slice(start, start + len(basis.axes))
+            start = here.stop
+            direction = -gradient[:, here] @ basis.axes
+            level = -(gradient[:, here] * points[:, here]).sum(axis=1)
+            most = one.high.shape[1]
+            x = np.einsum("cv,ujv->cju", direction, head.values[:, :most], optimize=True) - level[:, None, None]
+            free = free + one.high * x / total[:, None, None]
+        return self.best_paths(classes, free)
 
     def _gradient(self, classes: PrefixClasses, points: Floats, small: Floats) -> Floats:
         """Return the slopes of the row that is least, in the choice where it is greatest."""
@@ -157,8 +173,11 @@ class Search:
             ]
         return [word for _, word in found]
 
-    def attended(self, classes: PrefixClasses, words: Integers, weights: list[Weights]) -> tuple[Floats, list[Floats]]:
+    def attended(
+        self, classes: PrefixClasses, words: Integers, weights: list[Weights] | None = None
+    ) -> tuple[Floats, list[Floats]]:
         """Return the coordinates of the heads' outputs on some prefixes, and the sums of the weights of each head."""
+        weights = [head.weights(classes) for head in self.heads] if weights is None else weights
         rows, places = self.columns.fixed(classes)
         count, most = words.shape
         parts, totals = [], []
