@@ -30,7 +30,7 @@ from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_input
 
 FORMULAS = ROOT / "formulas"
-PAGE = Page("rocq", "rocq.md", "rocq.json")
+PAGE = Page("rocq-times", "rocq.md", "rocq.json")
 LIBRARY = "library"
 """The name of the entry about the library; its `regime` is the version of Rocq."""
 

@@ -138,6 +138,8 @@ def test_inputs_that_are_refused(hardsim: Cli, inputs: list[Path], since: Path, 
     hardsim("prove", since, inputs[2], *SHORT, "--rocq", tmp_path / "th").refused("one Rocq theorem is about one input")
     given = ("-e", "F[1,2] a", "--alphabet", "a b")
     hardsim("prove", *given, *SHORT, "--rocq", tmp_path / "th").refused("does not cover the operator F[1,2]")
+    given = ("-e", "SQUARE(#R[true])", "--alphabet", "a b")
+    hardsim("prove", *given, *SHORT, "--rocq", tmp_path / "th").refused("does not cover numerical predicates")
     assert not (tmp_path / "th").exists()
 
 

@@ -20,7 +20,9 @@ from hardsim.network.dense import Network
 from hardsim.proof.external.affine import ROUND, AffineForm
 from hardsim.proof.external.columns import Columns, PrefixClasses
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands
+from hardsim.proof.external.joint import JointSupports, function_bounds
 from hardsim.proof.external.logits import Basis, Rest, longest_axis
+from hardsim.proof.external.ranges import FunctionRanges
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.run.enclosure import Floats, Integers
 
@@ -113,10 +115,35 @@ class FirstLayer:
         radii = radii * (1 + ROUND) + ROUND * np.abs(middles)
         return BoxCells(np.arange(len(classes)), middles, radii)
 
-    def stream(self, classes: PrefixClasses, cells: BoxCells) -> AffineForm:
+    def ranges(self, classes: PrefixClasses, paths: Paths, boxes: BoxCells) -> FunctionRanges | None:
+        """Return for each class, given by its box, the ranges of functions that narrow the first MLP; None if there is
+        no such MLP."""
+        first = self.rest.first_mlp
+        if first is None or not len(classes):
+            return None
+        heads = [HeadSupports(self.columns, head, paths) for head in self.columns.heads]
+        joint, found = JointSupports(heads, paths, len(classes)), []
+        size = max(1, TOGETHER // (2 * first.functions.size))
+        for start in range(0, len(classes), size):
+            cells = boxes.at(slice(start, start + size))
+            some = classes.at(cells.of)
+            fixed = joint, self.bases, self.reach, cells.of, some
+            low, high = function_bounds(*fixed, first.functions.T[None])
+            x = self.rest.entered(some, cells.middles, cells.radii)
+            tilt, tilted = first.tilted(x, cells.middles, cells.radii, low, high)
+            ends = function_bounds(*fixed, tilted[:, None])
+            low, high = np.concatenate([low, ends[0]], axis=1), np.concatenate([high, ends[1]], axis=1)
+            found.append(FunctionRanges(low, high, tilt, tilted))
+        return FunctionRanges.joined(found)
+
+    def stream(self, classes: PrefixClasses, cells: BoxCells, ranges: FunctionRanges | None = None) -> AffineForm:
         """Return the enclosure of the residual stream over some cells: the first coordinates of z are those of the
-        heads' outputs."""
-        return self.rest.after(self.rest.entered(classes.at(cells.of), cells.middles, cells.radii))
+        heads' outputs. `ranges` are those of all classes."""
+        x = self.rest.entered(classes.at(cells.of), cells.middles, cells.radii)
+        if ranges is None or self.rest.first_mlp is None:
+            return self.rest.after(x)
+        some = ranges.at(cells.of)
+        return self.rest.after(self.rest.first_mlp(x, cells.middles, cells.radii, some), 1)
 
     def divided(
         self, cells: BoxCells, width: Callable[[BoxCells], tuple[Floats, Integers]], limit: float, most: int

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardsim.proof.external.affine import ROUND
 from hardsim.proof.external.columns import PrefixClasses, Weights
+from hardsim.proof.external.logits import Basis
 from hardsim.proof.external.supports import HeadSupports, Paths, longest_paths
 from hardsim.run.enclosure import ETA, GROW, Floats, Integers, U, gamma
 
@@ -204,3 +206,25 @@ class JointSupports:
             return np.asarray(total + gamma(count + 6) * size + ETA)
 
         return longest_paths(self.paths, classes, first, gains_at)
+
+
+def function_bounds(
+    joint: JointSupports, bases: list[Basis], reach: Floats, places: Integers, classes: PrefixClasses, functions: Floats
+) -> tuple[Floats, Floats]:
+    """Return lower and upper bounds, (classes, functions), over the prefixes of classes, of functions of the
+    coordinates of the heads' outputs, (classes or 1, functions, coordinates). `reach` bounds each coordinate; `places`
+    numbers the classes in the whole proof."""
+    heads = joint.heads
+    split = np.split(functions, np.cumsum([len(basis.axes) for basis in bases])[:-1], axis=-1)
+    parts = [part @ basis.axes for part, basis in zip(split, bases, strict=True)]
+    parts = [np.concatenate([part, -part], axis=1) for part in parts]
+    highs = np.stack([head.bounds(classes, part) for head, part in zip(heads, parts, strict=True)], axis=2)
+    found, half = highs.sum(axis=2), functions.shape[1]
+    if len(heads) > 1:
+        lows = -np.concatenate([highs[:, half:], highs[:, :half]], axis=1)
+        directions = np.concatenate(parts, axis=2)
+        directions = np.broadcast_to(directions, (len(places), *directions.shape[1:]))
+        found = np.fmin(found, joint.bounds(places, classes, directions, lows, highs))
+    # the directions are rounded, and so are the sums
+    lost = 4 * ROUND * (np.abs(functions) @ reach)
+    return -(found[:, half:] + lost), found[:, :half] + lost

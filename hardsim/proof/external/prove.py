@@ -27,7 +27,7 @@ from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.first_layer import BoxCells
-from hardsim.proof.external.joint import JointSupports
+from hardsim.proof.external.joint import JointSupports, function_bounds
 from hardsim.proof.external.logits import Basis, Rest, RowForms, longest_axis
 from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
 from hardsim.proof.external.result import LayerSplits
@@ -408,18 +408,7 @@ class ClassProver:
         """Return lower and upper bounds, (classes, functions), over the prefixes of classes, of functions of the
         coordinates of the heads' outputs, (classes or 1, functions, coordinates)."""
         classes = self.classes.at(places)
-        parts = [part @ basis.axes for part, basis in zip(self._by_head(functions), self.bases, strict=True)]
-        parts = [np.concatenate([part, -part], axis=1) for part in parts]
-        highs = np.stack([head.bounds(classes, part) for head, part in zip(self.heads, parts, strict=True)], axis=2)
-        found, half = highs.sum(axis=2), functions.shape[1]
-        if len(self.heads) > 1:
-            lows = -np.concatenate([highs[:, half:], highs[:, :half]], axis=1)
-            directions = np.concatenate(parts, axis=2)
-            directions = np.broadcast_to(directions, (len(places), *directions.shape[1:]))
-            found = np.fmin(found, self.joint.bounds(places, classes, directions, lows, highs))
-        # the directions are rounded, and so are the sums
-        lost = 4 * ROUND * (np.abs(functions) @ self.reach)
-        return -(found[:, half:] + lost), found[:, :half] + lost
+        return function_bounds(self.joint, self.bases, self.reach, places, classes, functions)
 
     def _rows(self, kind: int, cells: BoxCells, radii: Floats) -> RowForms:
         """Return the enclosures of the rows of cells of classes of one kind, if they had these radii."""

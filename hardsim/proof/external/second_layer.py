@@ -86,9 +86,11 @@ class HeadEntry:
         self.v = LinearPart.of(head.w_v, head.b_v)
         self.scale, self.off = scale_of(head.scale)
 
-    def __call__(self, y: AffineForm, kept: Integers) -> HeadForms:
-        """Return the queries, keys and values of vectors after the norm, with the coordinates `kept` of z."""
-        q, k, v = (kept_coordinates(part(y), kept) for part in (self.q, self.k, self.v))
+    def __call__(self, y: AffineForm, kept: Integers | None) -> HeadForms:
+        """Return the queries, keys and values of vectors after the norm, with the coordinates `kept` of z (None:
+        all)."""
+        parts = [part(y) for part in (self.q, self.k, self.v)]
+        q, k, v = parts if kept is None else [kept_coordinates(part, kept) for part in parts]
         near = abs(self.scale)
         e = (q.e * near + q.size * near * (self.off + ROUND) + ETA) * GROW
         return HeadForms(AffineForm(q.c * self.scale, q.slopes * self.scale, e), k, v)
@@ -103,7 +105,7 @@ class SecondEntry:
         self.norm = NormForm(layer.norm_1, network.dimension) if before and layer.norm_1 is not None else None
         self.heads = [HeadEntry(head) for head in layer.heads]
 
-    def __call__(self, stream: AffineForm, kept: Integers) -> list[HeadForms]:
+    def __call__(self, stream: AffineForm, kept: Integers | None) -> list[HeadForms]:
         """Return the queries, keys and values of each head."""
         y = stream if self.norm is None else self.norm(stream)
         return [head(y, kept) for head in self.heads]

@@ -33,6 +33,7 @@ from hardsim.proof.external.every_word import prove_by_words, words_reach
 from hardsim.proof.external.first_layer import BoxCells, FirstLayer, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, greatest_length
+from hardsim.proof.external.ranges import FunctionRanges
 from hardsim.proof.external.result import LayerSplits, PassedState, WordsPart
 from hardsim.proof.external.search import worst
 from hardsim.proof.external.second_layer import HeadForms, RelaxedSupports, SecondEntry
@@ -60,6 +61,8 @@ class LayerLimits:
     """Number of lengths that stay open, after which a part is divided without a look at its longer ones."""
     work: float = 6e10
     """Greatest amount of work for the whole proof, roughly the number of gains."""
+    ranges: bool = True
+    """False: the first MLP is enclosed without the ranges of functions."""
     finer: bool = True
     """False: last positions are not divided into fine cells."""
     lemma: bool = True
@@ -168,10 +171,16 @@ def demands_of_part(demands: PrefixDemands, checkpoints: dict[int, int], longest
 
 SHARES = np.array([0.0, 0.5, 1.0, 1.5, 2.5, -1.0])
 """The multipliers that are tried where a box was divided, as in `prove`."""
+WIDE = 2.0
+"""The width of scores and values over the box of a class from which on ranges of functions are of use."""
 HOPELESS, GAIN = -1e3, 0.02
 """Least bound of a class that is divided further, and the least relative gain of a division that is divided again."""
 OF_PART, OF_CELL = 1e6, 2e5
 """The work for each position of a part, and for each cell."""
+MOST_SETUP, OF_SETUP = 1e9, 8.0
+"""Greatest work on the boxes of all classes, about a minute, and what it counts as work of a part."""
+ROOM = 2**26
+"""Greatest count of numbers that enclose queries, keys and values."""
 SAMPLES = 24
 """Number of queries by which the width of cells is measured."""
 BATCH = 2**21
@@ -193,6 +202,17 @@ class QueryCells:
         return QueryCells(self.rows[index], stream, [one.at(index) for one in self.heads])
 
 
+@dataclass(frozen=True, slots=True)
+class PositionClasses:
+    """The classes of all positions of a part of the words, with their boxes, and ranges of functions if these are of
+    use."""
+
+    classes: PrefixClasses
+    paths: Paths
+    boxes: BoxCells
+    ranges: FunctionRanges | None
+
+
 class TwoLayers:
     """A network of two layers, and what does not depend on the words."""
 
@@ -202,15 +222,23 @@ class TwoLayers:
         self.first = FirstLayer(network, demands.longest, self.before)
         self.entry = SecondEntry(network)
         self.coordinates = len(self.first.reach)
-        self.kept: Integers = np.arange(self.coordinates)
+        self.kept: Integers | None = np.arange(self.coordinates)
+        """The coordinates of z with which queries, keys and values are enclosed: those of the first layer's heads; all
+        (None), with those of remainders, where that is wide."""
         self.fixed = self._fixed()
         everything = demands_of_part(demands, {}, demands.longest)
-        paths = Paths(everything)
-        classes = moves_of(everything, everything.reached())
-        boxes = self.first.boxes(classes, paths)
-        self._measure(classes, boxes)
-        cells = self.fine(classes, boxes)
-        forms = self.forms(classes, cells)
+        self.narrowed = False
+        """True if the first MLP is enclosed with the ranges of functions."""
+        self.most = self._affordable(everything)
+        """Greatest number of cells of one class."""
+        positions = self.positions(everything)
+        self._measure(positions)
+        if limits.ranges and self.coordinates and len(positions.boxes.of):
+            widths, _ = self._width(positions, positions.boxes)
+            if not (widths <= WIDE).all():
+                positions = self._closer(everything, positions)
+        cells = self.fine(positions)
+        forms = self.forms(positions, cells)
         self.bases: list[Basis] = []
         reach = []
         for one, fixed in zip(forms, self.fixed, strict=True):
@@ -221,9 +249,55 @@ class TwoLayers:
         self.rest = LayerRest(second, self.bases, demands.kinds)
         counts = [len(one.axes) for one in self.bases]
         self.reach: Floats = np.repeat(np.array(reach), counts) * longest_axis(self.bases)
-        self.tables = CellTables(self, everything, paths, classes, boxes, cells, forms)
+        self.tables = CellTables(self, everything, positions, cells, forms)
         self.cells = 0
         """The number of cells and boxes that were bounded."""
+
+    def _affordable(self, demands: PrefixDemands) -> int:
+        """Return the greatest number of cells of a class for which there is room. Raises NotProved if there is no room
+        for one, or if their boxes are too much work."""
+        reached = demands.reached()
+        moves = np.array([int((demands.moves[row] != NOWHERE).sum()) for row in reached[:-1]], dtype=np.int64)
+        self.classes = int(moves.sum())
+        passes = 8.0 * self.coordinates * float((moves * np.cumsum(moves)).sum())
+        self.setup = passes * max(1, len(self.first.bases))
+        """The work on the boxes of all classes, roughly the number of products."""
+        if self.setup > MOST_SETUP:
+            raise NotProved(f"the boxes of {self.classes:,} classes of prefixes are too much work")
+        room = ROOM // max(1, self.classes * self.coordinates * self._numbers)
+        if room < 1:
+            raise NotProved(f"there is no room for the keys and values of {self.classes:,} classes of prefixes")
+        return int(min(room, self.limits.cells))
+
+    @property
+    def _numbers(self) -> int:
+        """The numbers of a query, a key and a value of all heads of the second layer."""
+        return sum(2 * head.w_k.shape[1] + head.w_v.shape[1] for head in self.network.layers[1].heads)
+
+    def _closer(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
+        """Return the classes of positions enclosed more closely, as far as the work and the room allow."""
+        first = self.first.rest.first_mlp
+        if first is not None:
+            each = (first.functions.shape[1] + 1) * (3 if len(self.first.bases) > 1 else 1)
+            self.narrowed = self.setup * each / max(1, self.coordinates) <= MOST_SETUP
+        one = self.entry(self.stream(positions, positions.boxes.at(slice(0, 1))), None)
+        count = max((forms.keys.slopes.shape[1] for forms in one), default=0)
+        if self.classes * self.most * count * self._numbers <= ROOM:
+            self.kept = None
+        return self.positions(demands) if self.narrowed else positions
+
+    def positions(self, demands: PrefixDemands) -> PositionClasses:
+        """Return the classes of all positions of a part of the words."""
+        paths = Paths(demands)
+        classes = moves_of(demands, demands.reached())
+        boxes = self.first.boxes(classes, paths)
+        return PositionClasses(
+            classes, paths, boxes, self.first.ranges(classes, paths, boxes) if self.narrowed else None
+        )
+
+    def stream(self, positions: PositionClasses, cells: BoxCells) -> AffineForm:
+        """Return the enclosure of the residual stream after the first layer, over cells."""
+        return self.first.stream(positions.classes, cells, positions.ranges)
 
     def _fixed(self) -> list[HeadForms]:
         """Return the queries, keys and values of the second layer at the tokens before the word."""
@@ -243,15 +317,16 @@ class TwoLayers:
             return [one.at(empty) for one in self.entry(nothing, self.kept)]
         return [HeadForms.joined(one) for one in found]
 
-    def _measure(self, classes: PrefixClasses, boxes: BoxCells) -> None:
+    def _measure(self, positions: PositionClasses) -> None:
         """Choose what the widths of cells are measured by: some queries, and the spread of all values."""
-        chosen = np.linspace(0, len(classes) - 1, min(len(classes), SAMPLES)).astype(np.int64)
+        boxes = positions.boxes
+        chosen = np.linspace(0, len(boxes.of) - 1, min(len(boxes.of), SAMPLES)).astype(np.int64)
         points = BoxCells(boxes.of[chosen], boxes.middles[chosen], boxes.radii[chosen] * 1e-3)
-        forms = self.entry(self.first.stream(classes, points), self.kept)
+        forms = self.entry(self.stream(positions, points), self.kept)
         self.samples = [np.nan_to_num(one.queries.c) for one in forms]
         self.spreads = [np.nan_to_num(np.ptp(one.values.c, axis=0)).max() + 1e-9 for one in forms]
 
-    def _width(self, classes: PrefixClasses, cells: BoxCells) -> tuple[Floats, Integers]:
+    def _width(self, positions: PositionClasses, cells: BoxCells) -> tuple[Floats, Integers]:
         """Return the widths of cells: the greatest of what is unknown of scores, and of values relative to all values.
         Return also the coordinate that adds most."""
         widths, axes = [], []
@@ -259,7 +334,7 @@ class TwoLayers:
             total: Any = 0.0
             extra: Any = 0.0
             for one, queries, spread in zip(
-                self.entry(self.first.stream(classes, some), self.kept), self.samples, self.spreads, strict=True
+                self.entry(self.stream(positions, some), self.kept), self.samples, self.spreads, strict=True
             ):
                 scores = np.abs(np.einsum("nmk,qk->nmq", one.keys.slopes, queries, optimize=True)).max(axis=2)
                 values = np.abs(one.values.slopes).max(axis=2) / spread
@@ -267,7 +342,7 @@ class TwoLayers:
                 off = (one.keys.e @ np.abs(queries).T).max(axis=1) + one.values.e.max(axis=1) / spread
                 extra = extra + off
             widths.append(np.asarray(total).sum(axis=1) + extra if self.entry.heads else np.zeros(len(some.of)))
-            by = np.asarray(total) if self.entry.heads else some.radii
+            by = np.asarray(total)[:, : self.coordinates] if self.entry.heads else some.radii
             axes.append(np.where(np.isfinite(by).all(axis=1, keepdims=True), by, some.radii).argmax(axis=1))
         return np.concatenate(widths), np.concatenate(axes)
 
@@ -278,16 +353,16 @@ class TwoLayers:
         size = max(1, BATCH // (wide * (3 * self.coordinates + sum(hidden) + wide)))
         return [cells.at(slice(start, start + size)) for start in range(0, len(cells.of), size)]
 
-    def fine(self, classes: PrefixClasses, boxes: BoxCells) -> BoxCells:
+    def fine(self, positions: PositionClasses) -> BoxCells:
         """Return the boxes of classes divided into fine cells."""
+        boxes, score = positions.boxes, self.limits.score
         if not self.coordinates or not len(boxes.of):
             return boxes
-        limits = self.limits
-        return self.first.divided(boxes, lambda cells: self._width(classes, cells), limits.score, limits.cells)
+        return self.first.divided(boxes, lambda cells: self._width(positions, cells), score, self.most)
 
-    def forms(self, classes: PrefixClasses, cells: BoxCells) -> list[HeadForms]:
+    def forms(self, positions: PositionClasses, cells: BoxCells) -> list[HeadForms]:
         """Return the queries, keys and values over cells, by head."""
-        parts = [self.entry(self.first.stream(classes, some), self.kept) for some in self.batches(cells)]
+        parts = [self.entry(self.stream(positions, some), self.kept) for some in self.batches(cells)]
         if not parts:
             return [one.at(np.zeros(0, dtype=np.int64)) for one in self.fixed]
         return [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
@@ -300,13 +375,13 @@ class CellTables:
         self,
         layers: TwoLayers,
         demands: PrefixDemands,
-        paths: Paths,
-        classes: PrefixClasses,
-        boxes: BoxCells,
+        positions: PositionClasses,
         cells: BoxCells,
         forms: list[HeadForms],
     ) -> None:
-        self.layers, self.demands, self.classes, self.boxes, self.cells = layers, demands, classes, boxes, cells
+        self.layers, self.demands, self.positions, self.cells = layers, demands, positions, cells
+        self.classes = classes = positions.classes
+        paths = positions.paths
         self.heads = [
             RelaxedSupports(classes, paths, cells.of, one, fixed)
             for one, fixed in zip(forms, layers.fixed, strict=True)
@@ -316,15 +391,13 @@ class CellTables:
     @classmethod
     def made(cls, layers: TwoLayers, demands: PrefixDemands) -> CellTables:
         """Return the tables of a part."""
-        paths = Paths(demands)
-        classes = moves_of(demands, demands.reached())
-        boxes = layers.first.boxes(classes, paths)
-        cells = layers.fine(classes, boxes)
-        return cls(layers, demands, paths, classes, boxes, cells, layers.forms(classes, cells))
+        positions = layers.positions(demands)
+        cells = layers.fine(positions)
+        return cls(layers, demands, positions, cells, layers.forms(positions, cells))
 
     def queries(self, cells: BoxCells) -> QueryCells:
         """Return cells of last positions."""
-        stream = self.layers.first.stream(self.classes, cells)
+        stream = self.layers.stream(self.positions, cells)
         return QueryCells(cells.of, stream, self.layers.entry(stream, self.layers.kept))
 
     # ---- one length ----
@@ -334,7 +407,7 @@ class CellTables:
         `rows`."""
         limits = self.layers.limits
         low = np.full(len(self.classes), np.inf)
-        queries = self.queries(self.boxes.at(rows))
+        queries = self.queries(self.positions.boxes.at(rows))
         least, _, _ = self.whole(length, queries)
         low[rows] = least
         left = rows[~(least > 0)]
@@ -520,7 +593,7 @@ class LayerProver:
         if not lengths_here:
             return
         if tables is None:
-            self.work += OF_PART * self.demands.longest
+            self.work += OF_PART * self.demands.longest + OF_SETUP * self.layers.setup
             tables = CellTables.made(self.layers, demands_of_part(self.demands, part.checkpoints, max(lengths_here)))
         left, done, count, least = dict[int, set[tuple[int, int]] | None](), list[int](), 0, np.inf
         for n in lengths_here:

@@ -9,10 +9,11 @@ from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.core import CountOf, Letters, Lit, Numeric
 from hardsim.lang.desugar import desugar
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.pretty import format_file
-from hardsim.lang.valuations import Valuations
+from hardsim.lang.valuations import Valuations, everything
 from hardsim.proof.shared.result import Proof
 from hardsim.proving.formula_certificate import formula_and_meaning
 from hardsim.proving.rocq.hints import SCALES, Hints
@@ -72,6 +73,10 @@ def statement_of(subject: Subject, taken: Collection[str]) -> TheoremText:
     if regime not in SCALES:
         raise not_covered(f"the regime {regime}")
     formula, users = formula_text(file), user_predicates(file)
+    core = desugar(file)
+    every = CountOf("R", Lit(core.nodes.index(Letters(everything(core.alphabet)))))
+    if any(isinstance(node, Numeric) and node.count == every for node in core.nodes):
+        raise not_covered("numerical predicates of #R[true], the number of positions from here on")
     return TheoremText(module_name(subject.name, taken), formula, network_text(subject.model, users))
 
 

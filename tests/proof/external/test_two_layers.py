@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hardsim.network.dense import Activation, Network, NetworkLayer, Readout
+from hardsim.proof.external import two_layers
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.prove import ExternalProof
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, LayerSplits, PrefixProof, WordsPart
@@ -175,12 +176,16 @@ def words_of(demands: PrefixDemands, n: int) -> list[tuple[tuple[int, ...], int]
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("checkpoint", [False, True])
-def test_cells_and_bounds_of_the_second_layer_contain_every_word(seed: int, checkpoint: bool) -> None:
+@pytest.mark.parametrize(("checkpoint", "ranges"), [(False, False), (True, False), (False, True), (True, True)])
+def test_cells_and_bounds_of_the_second_layer_contain_every_word(
+    seed: int, checkpoint: bool, ranges: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     network, oracle = random_case(seed)
     longest = 5
+    if ranges:
+        monkeypatch.setattr(two_layers, "WIDE", 0.0)
     demands = demands_of(oracle, network, longest)
-    layers = TwoLayers(network, demands, LayerLimits(score=0.02, cells=4))
+    layers = TwoLayers(network, demands, LayerLimits(score=0.02, cells=4, ranges=ranges))
     tables = layers.tables
     if checkpoint:
         state = int(np.flatnonzero(demands.reached()[2])[-1])
@@ -229,15 +234,15 @@ def test_relaxations_are_nested() -> None:
         for name, limits in {
             "all": ONE, "one cell": replace(ONE, cells=1), "no finer": replace(ONE, finer=False),
             "no lemma": replace(ONE, lemma=False), "no checkpoints": replace(ONE, depth=0),
+            "no ranges": replace(ONE, ranges=False),
         }.items():  # fmt: skip
             found[name] = prove_layers(network, oracle, 6, limits).proved
-        assert max(found.values()) == found["all"] or found["one cell"] >= 0
-        for name in ("no finer", "no lemma", "no checkpoints"):
+        for name in ("no finer", "no lemma", "no checkpoints", "no ranges"):
             assert found[name] <= found["all"], name
         with np.errstate(all="ignore"):
             tables = TwoLayers(network, demands, ONE).tables
             rows = np.flatnonzero((tables.classes.length == 6) & (tables.classes.kind >= 0))
-            coarse = tables.queries(tables.boxes.at(rows))
+            coarse = tables.queries(tables.positions.boxes.at(rows))
             whole, _, _ = tables.whole(6, coarse)
             tables.layers.limits = replace(ONE, lemma=False)
             without, _, _ = tables.whole(6, coarse)

@@ -1,43 +1,22 @@
 """Instances that Rocq checks: it accepts those that are written, and rejects each with one thing changed."""
 
-import subprocess
-from pathlib import Path
-
 import pytest
 
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.proof.formulas.every_length import prove_general
-from hardsim.proving.rocq.coqc import AXIOMS, find_prover, printed_axioms
-from hardsim.proving.rocq.folder import FLAGS, library, modules
+from hardsim.proving.rocq.coqc import AXIOMS, printed_axioms
+from hardsim.proving.rocq.folder import modules
 from hardsim.proving.rocq.instance import instance_text, statement_of
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.compiled import compile_formula
 from hardsim.targets.subject import own_predicates
 from tests.support.language import formulas_directory
-from tests.support.rocq import needs_rocq
+from tests.support.rocq_theorems import Rocq
 
-pytestmark = [needs_rocq, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 NAMES = """alphabet: "(*" "*)" '"' é\n"(*" S "*)" | '"'\n"""
 PROPS = "props: request grant\nlet open = !grant S (request & !grant)\nH (request -> WY !open)\n"
 COUNTS = "alphabet: a b\n#L[a] = #L[b] & (MOD(3, 1) | #L[a] > 2)\n"
-
-
-@pytest.fixture(scope="module")
-def compiled_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the library, which Rocq has checked."""
-    folder = tmp_path_factory.mktemp("library")
-    for name, text in library().items():
-        (folder / name).write_text(text, encoding="utf-8")
-        assert checked(folder, name).returncode == 0
-    return folder
-
-
-def checked(folder: Path, name: str) -> "subprocess.CompletedProcess[str]":
-    """Run Rocq on a file of a folder."""
-    prover = find_prover()
-    assert prover is not None
-    command = [*prover.command, *FLAGS, name]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def instance(text: str, regime: str) -> str:
@@ -53,11 +32,10 @@ def shipped(name: str) -> str:
     return (formulas_directory() / name).read_text(encoding="utf-8")
 
 
-def accepted(folder: Path, text: str) -> bool:
+def accepted(rocq: Rocq, text: str) -> bool:
     """Return whether Rocq accepts an instance, with the axioms of the real numbers."""
-    (folder / "Tried.v").write_text(text, encoding="utf-8")
-    answer = checked(folder, "Tried.v")
-    return answer.returncode == 0 and {*(printed_axioms(answer.stdout) or ())} == {*AXIOMS}
+    output, error = rocq.run(text)
+    return error is None and {*(printed_axioms(output) or ())} == {*AXIOMS}
 
 
 @pytest.mark.parametrize(
@@ -73,8 +51,8 @@ def accepted(folder: Path, text: str) -> bool:
     ],
     ids=["since", "dyck1_depth2", "majority", "props", "names", "counts", "first"],
 )
-def test_rocq_accepts(compiled_library: Path, text: str, regime: str) -> None:
-    assert accepted(compiled_library, instance(text, regime))
+def test_rocq_accepts(rocq: Rocq, text: str, regime: str) -> None:
+    assert accepted(rocq, instance(text, regime))
 
 
 @pytest.mark.parametrize(
@@ -90,8 +68,8 @@ def test_rocq_accepts(compiled_library: Path, text: str, regime: str) -> None:
         ("AtLast F.", "AtFirst F."),
     ],
 )
-def test_rocq_rejects_mutants(compiled_library: Path, old: str, new: str) -> None:
+def test_rocq_rejects_mutants(rocq: Rocq, old: str, new: str) -> None:
     text = instance(shipped("since.ltl"), "temperature")
     folded = " ".join(text.split())  # comments stay comments on one line
     assert old in folded
-    assert not accepted(compiled_library, folded.replace(old, new))
+    assert not accepted(rocq, folded.replace(old, new))

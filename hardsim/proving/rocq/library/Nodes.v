@@ -228,13 +228,15 @@ Definition at_zero (c : condition) : condition := condition_folded (condition_at
 Section Known.
 Variables (ns : list node) (m : env).
 (** A lower bound of a sum of multiples of counts: a count is at least 0, and at least 1 or equal to 0 where that is
-    known. *)
+    known; the count of the constant true is at least 1. *)
+Definition of_true (k : count) : bool :=
+  match node_at ns (fst (snd k)) with NAnd [] => negb (snd (snd k)) | _ => false end.
 Definition least (t : Z * count) : option Z :=
   let '(z, k) := t in
   match known_of ns m (positive_node k) with
   | Some false => Some 0%Z
   | Some true => if (0 <=? z)%Z then Some z else None
-  | None => if (0 <=? z)%Z then Some 0%Z else None end.
+  | None => if (0 <=? z)%Z then Some (if of_true k then z else 0%Z) else None end.
 Fixpoint total_least (ts : list (Z * count)) : option Z :=
   match ts with
   | [] => Some 0%Z
@@ -437,6 +439,20 @@ Proof using All.
   apply eq_true_iff_eq. rewrite !Z.leb_le. lia.
 Qed.
 (** Comparisons that follow from which counts are positive. *)
+Lemma of_true_ok k : of_true ns k = true -> (1 <= count_value n T k i)%Z.
+Proof using All.
+  intros H. destruct k as [s [t negative]]. unfold of_true in H. cbn [fst snd] in H.
+  assert (forall j, truth T (t, negative) j = true) as Ht.
+  { intros j. unfold truth. cbn [fst snd]. rewrite (HT t j).
+    destruct (node_at ns t) as [| | | | |[|]| | | | | | |]; try discriminate.
+    destruct negative; [discriminate|reflexivity]. }
+  assert (forall a b, a <= i <= b -> (1 <= number a b (truth T (t, negative)))%Z) as Hn.
+  { intros a b Hab. unfold number.
+    assert (In i (filter (truth T (t, negative)) (positions a b))) as Hin
+      by (apply filter_In; split; [apply in_positions; lia|apply Ht]).
+    destruct (filter (truth T (t, negative)) (positions a b)); [destruct Hin|cbn [length]; lia]. }
+  unfold count_value. cbn [fst snd]. destruct s; apply Hn; lia.
+Qed.
 Lemma least_ok m z k a : agrees T i m -> least ns m (z, k) = Some a -> (a <= z * count_value n T k i)%Z.
 Proof using All.
   intros Hm. unfold least. pose proof (count_value_nonneg n T k i) as H0.
@@ -444,7 +460,8 @@ Proof using All.
   - apply (known_of_positive m k true Hm), Z.leb_le in E. destruct (Z.leb_spec 0 z); intros [= <-]. nia.
   - apply (known_of_positive m k false Hm), Z.leb_gt in E. intros [= <-].
     replace (count_value n T k i) with 0%Z by lia. lia.
-  - destruct (Z.leb_spec 0 z); intros [= <-]. nia.
+  - destruct (Z.leb_spec 0 z); [|discriminate]. pose proof (of_true_ok k) as H1.
+    destruct (of_true ns k); intros [= <-]; [specialize (H1 eq_refl)|]; nia.
 Qed.
 Lemma total_least_ok m ts a : agrees T i m -> total_least ns m ts = Some a -> (a <= linear_value n T ts i)%Z.
 Proof using All.
