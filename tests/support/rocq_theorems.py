@@ -7,14 +7,13 @@ proofs. So the batch rests on the axioms that any of its theorems rests on.
 
 import fcntl
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -136,19 +135,15 @@ class Rocq:
 
     command: tuple[str, ...]
     folder: Path
-    numbers: Iterator[int]
 
     def run(self, text: str) -> tuple[str, str | None]:
         """Compile a text. Return what coqc printed, and its error (None if it accepts the text)."""
-        name = f"Batch_{self.folder.name}_{next(self.numbers)}.v"
-        place = self.folder.parent / name.removesuffix(".v")
-        place.mkdir()
-        (place / name).write_text(text, encoding="utf-8")
-        flags = [str(self.folder) if flag == "." else flag for flag in FLAGS]
-        done = subprocess.run(
-            [*self.command, *flags, name], cwd=place, capture_output=True, timeout=60 * MINUTES, check=False
-        )
-        shutil.rmtree(place)
+        # Each run has a folder of its own: the processes of a session share the library.
+        with TemporaryDirectory(dir=self.folder.parent) as place:
+            (Path(place) / "Batch.v").write_text(text, encoding="utf-8")
+            flags = [str(self.folder) if flag == "." else flag for flag in FLAGS]
+            command = [*self.command, *flags, "Batch.v"]
+            done = subprocess.run(command, cwd=place, capture_output=True, timeout=60 * MINUTES, check=False)
         output, error = done.stdout.decode(), done.stderr.decode()
         return output, None if done.returncode == 0 else error or f"exit code {done.returncode}"
 
@@ -203,7 +198,7 @@ def rocq_in(folder: Path) -> Rocq:
             if not (folder / f"{name}o").exists():
                 (folder / name).write_text(text, encoding="utf-8")
                 subprocess.run([*prover.command, *FLAGS, name], cwd=folder, check=True, timeout=60 * MINUTES)
-    return Rocq(prover.command, folder, count())
+    return Rocq(prover.command, folder)
 
 
 # ---- words ----
