@@ -23,8 +23,8 @@ from benchmarks.page import ROOT, Page, grid
 from hardsim.errors import HardsimError, Unsupported
 from hardsim.program.regimes import PROVEN
 from hardsim.proving.prove import prove_subject
-from hardsim.proving.rocq.coqc import AXIOMS, Prover, find_prover, printed_axioms
-from hardsim.proving.rocq.folder import FLAGS, library, modules
+from hardsim.proving.rocq.coqc import Prover, find_prover, printed_axioms
+from hardsim.proving.rocq.folder import AXIOMS, FLAGS, library, modules
 from hardsim.proving.rocq.instance import instance_text, statement_of
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_input

@@ -1,7 +1,8 @@
 """Compare the Rocq instance in a folder with a compiled model: does its text state this network and this formula?
 
 `hardsim.verify.rocq` reads the instance. This module reads the folder, parses the model's formula with hardsim's own
-parser, and says what differs. Nothing here is shared with the generator of instances.
+parser, and says what differs. Nothing that is decided here is shared with the generator of instances; only the text of
+Makefile and `_CoqProject` is taken from there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang import ltl_parser
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_formula
+from hardsim.proving.rocq.folder import folder_files
 from hardsim.proving.rocq_formula import FormulaMeaning, atoms_of, meaning_of_file, predicates_of
 from hardsim.records import Embedded, Natural, Record, one_of, written
 from hardsim.targets.opening import read_input
@@ -41,6 +43,8 @@ COMPILED = "hardsim compile FILE.ltl -o MODEL.json"
 SHA256 = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
 """JSON Schema of the digests of a folder's files."""
 SUFFIX = ".v"
+BUILT = ("vo", "vok", "vos", "glob", "axioms", "axioms.partial")
+"""Endings of what coqc and make leave in a folder."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,10 +124,11 @@ def compare_model(document: Mapping[str, Any], name: str, folder: str, library: 
     """Return the result of comparing the instance in a folder with a model: the JSON `document` of the file or input
     `name`. `library` has the files that must be in the folder. Raises InputError as `compare_folder`."""
     instance, found = _files(folder, library)
-    changed = next((one for one, data in library.items() if found[one] != data), None)
+    expected = {**library, **_around(folder, instance.removesuffix(SUFFIX))}
+    changed = next((one for one, data in expected.items() if _content(folder, one, found) != data), None)
     facts: dict[str, Any] = {}
     if changed is not None:
-        reason: str | None = f"{os.path.join(folder, changed)}: differs from the library that hardsim has"
+        reason: str | None = f"{os.path.join(folder, changed)}: differs from the one that hardsim has"
     else:
         reason, facts = compare_text(
             _decoded(found[instance], os.path.join(folder, instance)),
@@ -139,9 +144,21 @@ def compare_model(document: Mapping[str, Any], name: str, folder: str, library: 
         folder,
         instance,
         digests={one: sha256(data).hexdigest() for one, data in found.items()},
-        command=f"make -C {visible(folder)}",
+        command=f"make -C {visible(folder)} clean all",
         **empty | facts,
     )
+
+
+def _around(folder: str, module: str) -> dict[str, bytes]:
+    """Return what the Makefile and `_CoqProject` of a folder must be, as far as it has them."""
+    written_there = {
+        name: text.encode() for name, text in folder_files(module, "").items() if not name.endswith(SUFFIX)
+    }
+    return {name: data for name, data in written_there.items() if os.path.lexists(os.path.join(folder, name))}
+
+
+def _content(folder: str, name: str, found: Mapping[str, bytes]) -> bytes:
+    return found[name] if name in found else read_bytes(os.path.join(folder, name), _LARGEST)
 
 
 def _files(folder: str, library: Mapping[str, bytes]) -> tuple[str, dict[str, bytes]]:
@@ -156,12 +173,13 @@ def _files(folder: str, library: Mapping[str, bytes]) -> tuple[str, dict[str, by
         raise InputError(f"--rocq {folder}: the library's file {missing[0]} is missing", WRITE_ONE)
     if not own:
         raise InputError(f"--rocq {folder}: no instance, a file {SUFFIX} besides the library", WRITE_ONE)
-    # Another module, or a module in a folder, could take the place of one that the instance imports.
+    # Another file could change what `make` checks: a module in the place of one that the instance imports, or rules.
     stems = {name.removesuffix(SUFFIX) for name in (*library, own[0])}
+    fixed = {*library, own[0], *folder_files("", "")}
     for name, inner in names:
-        compiled = name.endswith((".vo", ".vos", ".vok", ".vio", SUFFIX))
-        if inner or (compiled and os.path.splitext(name)[0] not in stems):
-            hint = "The folder of an instance has one instance, the library, and what coqc makes of them."
+        stem, _, suffix = name.partition(".")
+        if inner or (name not in fixed and not (stem in stems and suffix in BUILT)):
+            hint = "The folder of an instance has one instance, the library, Makefile, and what coqc makes of them."
             raise InputError(f"--rocq {folder}: {name} belongs neither to the instance nor to the library", hint)
     return own[0], {name: read_bytes(os.path.join(folder, name), _LARGEST) for name in (own[0], *library)}
 

@@ -44,5 +44,6 @@ def _lines(result: RocqResult) -> list[str]:
         f"  formula   F is {formula}{definitions}",
         f"  network   N is that of the model: {', '.join(plural(count or 0, name) for count, name in parts)}",
         f"  library   {plural(len(result.digests) - 1, 'file')}, byte for byte those that hardsim has",
-        f"  not checked here: the proof, the Makefile and compiled files; to check the proof: {result.command}",
+        "  not checked here: the proof and comments",
+        f"  to check the proof: {result.command}",
     ]

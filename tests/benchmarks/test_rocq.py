@@ -14,7 +14,8 @@ from benchmarks.rocq import (
     check_theorem,
     render,
 )
-from hardsim.proving.rocq.coqc import AXIOMS, Prover, find_prover
+from hardsim.proving.rocq.coqc import Prover, find_prover
+from hardsim.proving.rocq.folder import AXIOMS
 from tests.support.model import PROVEN
 from tests.support.rocq import needs_rocq
 

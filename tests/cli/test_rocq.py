@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import hardsim
-from hardsim.proving.rocq.coqc import AXIOMS
-from hardsim.proving.rocq.folder import folder_files, library
+from hardsim.proving.rocq.folder import AXIOMS, folder_files, library
 from tests.cli.conftest import COMMAND, Cli, unfolded
 from tests.support.clusters import PATIENCE
 from tests.support.rocq import needs_rocq
@@ -36,7 +35,7 @@ def answering(path: Path, script: str) -> None:
     """Put a stand-in for Rocq on the path."""
     command = path / "coqc"
     version = "if [ \"$1\" = --version ]; then echo 'The Coq Proof Assistant, version 8.16.1'; exit; fi"
-    command.write_text(f"#!/bin/sh\n{version}\n{script}\n", encoding="utf-8")
+    command.write_text(f"#!/bin/sh\n{version}\n: > ${{5%.v}}.vo\n{script}\n", encoding="utf-8")
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
 
 

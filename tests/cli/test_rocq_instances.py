@@ -54,7 +54,7 @@ def test_the_record(hardsim: Any, folder: Path, model: Path) -> None:
     replace(folder / "since.v", "(4 # 1)", "(5 # 1)")
     result = hardsim("verify", model, "--rocq", folder, "--json", "-").result
     assert (result["verdict"], result["theorem"], result["numbers"]) == ("INVALID", None, None)
-    assert result["reason"] == "layer 0, head S4.read, w_q[0, 0]: 5 in the instance, 4 in the model"
+    assert result["reason"] == "layer 1, head S4.read, w_q[0, 0]: 5 in the instance, 4 in the model"
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_the_record(hardsim: Any, folder: Path, model: Path) -> None:
     [
         ("Network 3", "Network 4", "number of atoms: 4 in the instance, 3 in the model"),
         ("Network 3 true", "Network 3 false", "words are over: sets of propositions in the instance"),
-        ("Head Future", "Head Past", "layer 0, head S4.read, mask: past in the instance, future in the model"),
+        ("Head Future", "Head Past", "layer 1, head S4.read, mask: past in the instance, future in the model"),
         ("(Monomial true 0%Z 0%Z)", "(Monomial false 0%Z 0%Z)", "encoding 0 (coordinate (-1)^i): 1 in the instance"),
         ("Since (Atom 0) (Atom 1)", "Since (Atom 0) (Atom 2)", "formula F: `c` in the instance, `b` in the model's"),
         ("Since (Atom 0) (Atom 1)", "Trigger (Atom 0) (Atom 1)", "formula F: `(a T b)` in the instance, `(a S b)` in"),
-        ("(-3 # 2)", "(-1 # 2)", "layer 0, b_1[1]: -1/2 in the instance, -3/2 in the model"),
+        ("(-3 # 2)", "(-1 # 2)", "layer 1, b_1[1]: -1/2 in the instance, -3/2 in the model"),
         (" 6 (Monomial", " 5 (Monomial", "output coordinate: 5 in the instance, 6 in the model"),
     ],
 )  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_changed_library(hardsim: Any, folder: Path, model: Path) -> None:
     with (folder / "Check.v").open("a", encoding="utf-8") as file:
         file.write("Axiom x : False.\n")
     hardsim("verify", model, "--rocq", folder).refused(
-        "INVALID", "Check.v: differs from the library that hardsim has", code=1
+        "INVALID", "Check.v: differs from the one that hardsim has", code=1
     )
 
 
@@ -103,12 +103,16 @@ def test_folders_that_are_refused(hardsim: Any, folder: Path, model: Path, tmp_p
     def refused(*said: str) -> None:
         hardsim("verify", model, "--rocq", folder).refused(*said)
 
-    for name in ("since.vo", "since.glob", ".since.aux", "Check.vo", "Makefile", "_CoqProject"):
+    for name in ("since.vo", "since.glob", ".since.aux", "Check.vo", "since.axioms"):
         (folder / name).write_text("")
     assert hardsim("verify", model, "--rocq", folder).code == 0
-    for name in ("Other.v", "other.v", "Own.vo", "zzz.vos"):
+    for name in ("Other.v", "other.v", "Own.vo", "zzz.vos", "GNUmakefile", "coqrc", "since.cmxs"):
         (folder / name).write_text("")
         refused("belongs neither to the instance nor to the library")
+        (folder / name).unlink()
+    for name in ("Makefile", "_CoqProject"):
+        (folder / name).write_text("all:\n")
+        hardsim("verify", model, "--rocq", folder).refused(f"{name}: differs from the one that hardsim has", code=1)
         (folder / name).unlink()
     (folder / "inner").mkdir()
     refused("inner belongs neither to the instance nor to the library")
@@ -149,3 +153,11 @@ def test_usage(hardsim: Any, folder: Path, model: Path) -> None:
     for option, value in (("--formula", "since"), ("--model", model), ("--spec", "x"), ("-e", "a"), ("--at", "last")):
         hardsim("verify", model, "--rocq", folder, option, value).refused(f"{option} and --rocq do not go together")
     hardsim("verify", model, model, "--rocq", folder).refused("--rocq needs one compiled model")
+
+
+@pytest.mark.parametrize(("name", "code"), [("ffn", 2), ("encodings", 1)])
+def test_null_is_absent(hardsim: Any, folder: Path, model: Path, name: str, code: int) -> None:
+    document = json.loads(model.read_text())
+    (document["model"]["layers"][0] if name == "ffn" else document["model"])[name] = None
+    model.write_text(json.dumps(document))
+    hardsim("verify", model, "--rocq", folder).refused("INVALID" if code == 1 else "without w1", code=code)

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from hardsim.proving.rocq.coqc import AXIOMS as AXIOMS
 from hardsim.proving.rocq.coqc import find_prover, printed_axioms
+from hardsim.proving.rocq.folder import AXIOMS as AXIOMS
 from hardsim.proving.rocq.folder import FLAGS, library, modules
 from hardsim.proving.rocq.instance import instance_text, statement_of
 from hardsim.verify.rocq.instance import read_instance

@@ -5,6 +5,7 @@ The folder of the user is not used, so nothing that is left there takes part in 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hardsim.proving.rocq.folder import FLAGS
+from hardsim.proving.rocq.folder import AXIOMS, FLAGS, PLACES
 
 PATIENCE = 20
 """Seconds in which a prover must print its version."""
@@ -22,15 +23,8 @@ TICK = 0.25
 """Seconds between two reports of progress."""
 MOST_SHOWN = 400
 """Largest number of characters of an error of Rocq that are quoted."""
-AXIOMS = (
-    "ClassicalDedekindReals.sig_not_dec",
-    "ClassicalDedekindReals.sig_forall_dec",
-    "FunctionalExtensionality.functional_extensionality_dep",
-    "Classical_Prop.classic",
-)
-"""The axioms of the real numbers in Rocq's standard library, on which a theorem may rest."""
 _VERSION = re.compile(r"version\s+([0-9][0-9A-Za-z.+~-]*)")
-_AXIOM = re.compile(r"([^\s:]+)\s*(?::|$)")
+_AXIOM = re.compile(r"([^\s:]+)\s*(?::.*)?")
 
 Ticking = Callable[[int, int], None]
 """Called now and then with the number of files checked, and of all files."""
@@ -86,12 +80,18 @@ def run_prover(prover: Prover, files: Mapping[str, str], shown: Ticking) -> Chec
                 return Checked((), f"{name}: signal {-code} ended Rocq", ended=True)
             if code:
                 return Checked((), f"{name}: {_brief(error) or f'exit code {code}'}")
+            if not Path(place, name).with_suffix(".vo").is_file():
+                return Checked((), f"{name}: Rocq compiled nothing")
         shown(len(files), len(files))
     axioms = printed_axioms(output)
     if axioms is None:
         return Checked((), "no axioms were printed")
-    strange = [one for one in axioms if not _expected(one)]
-    return Checked(axioms, f"it rests on further axioms: {', '.join(strange)}" if strange else None)
+    strange = [one for one in axioms if not any(map(partial(_is, one), AXIOMS))]
+    absent = [known for known in AXIOMS if not any(_is(one, known) for one in axioms)]
+    if strange:
+        return Checked(axioms, f"it rests on further axioms: {', '.join(strange)}")
+    # A statement about real numbers cannot do without: then another statement was proved.
+    return Checked(axioms, f"it does not rest on these axioms: {', '.join(absent)}" if absent else None)
 
 
 def _compile(prover: Prover, place: str, name: str, tick: Callable[[], None]) -> tuple[int, str, str]:
@@ -104,6 +104,7 @@ def _compile(prover: Prover, place: str, name: str, tick: Callable[[], None]) ->
             # In a session of its own: Ctrl-C reaches hardsim alone, so an end of the prover is its own.
             [*prover.command, *FLAGS, name],
             cwd=place,
+            env={name: value for name, value in os.environ.items() if name not in PLACES},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -129,21 +130,21 @@ def _compile(prover: Prover, place: str, name: str, tick: Callable[[], None]) ->
 
 
 def printed_axioms(output: str) -> tuple[str, ...] | None:
-    """Return the names that `Print Assumptions` printed; none if the theorem needs no axiom. None if it printed
-    nothing."""
-    if "Closed under the global context" in output:
+    """Return the names that `Print Assumptions` printed, and any line that is not about an axiom as a whole; none if
+    the theorem needs no axiom. None if it printed nothing."""
+    if output.strip() == "Closed under the global context":
         return ()
-    _, found, after = output.partition("Axioms:\n")
-    if not found:
+    if not output.strip():
         return None
+    first, *lines = output.splitlines()
     # The statement of an axiom follows its name; its further lines are indented.
-    matches = (_AXIOM.match(line) for line in after.splitlines())
-    return tuple(match[1] for match in matches if match)
+    starts = [line for line in ([] if first == "Axioms:" else [first]) + lines if line.strip() and line[0] != " "]
+    return tuple(match[1] if (match := _AXIOM.fullmatch(line)) else line for line in starts)
 
 
-def _expected(axiom: str) -> bool:
-    """Return True for an axiom of the standard library's real numbers, however much of its path is printed."""
-    return any(axiom == known or axiom.endswith(f".{known}") for known in AXIOMS)
+def _is(axiom: str, known: str) -> bool:
+    """Return True if an axiom is the known one, however much of its path is printed."""
+    return axiom == known or axiom.endswith(f".{known}")
 
 
 def _brief(error: str) -> str:

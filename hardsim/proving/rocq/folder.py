@@ -18,10 +18,22 @@ MARK = "# Written by hardsim prove --rocq. The last file is the instance."
 """The first line of a `_CoqProject` by which a folder is known to be one of hardsim's."""
 FLAGS = ("-q", "-R", ".", "Hardsim")
 """The options of coqc: no settings of the user, and the logical name of this folder."""
+AXIOMS = (
+    "ClassicalDedekindReals.sig_not_dec",
+    "ClassicalDedekindReals.sig_forall_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+    "Classical_Prop.classic",
+)
+"""The axioms of the real numbers in Rocq's standard library, on which every theorem rests."""
+PLACES = ("COQPATH", "ROCQPATH")
+"""Variables of the environment by which Rocq would look for modules elsewhere."""
 RULES = """\
-# Checks the theorem with Rocq: `make` prints the axioms that it rests on. Only what changed is checked again.
+# Checks the theorem with Rocq: `make` prints the axioms that it rests on, and fails if one is not expected.
+# Only what changed is checked again.
 COQC ?= $(shell command -v coqc >/dev/null 2>&1 && echo coqc || echo rocq c)
 FLAGS = {flags}
+# Modules from other places could take the place of the library's.
+unexport {places}
 
 .PHONY: all clean
 all: {instance}.axioms
@@ -29,6 +41,7 @@ all: {instance}.axioms
 
 {instance}.axioms: {instance}.v {last}.vo
 	$(COQC) $(FLAGS) $< > $@.partial
+	@if grep '^[^ ]' $@.partial | grep -Ev '{expected}'; then echo 'error: further axioms' >&2; exit 1; fi
 	@mv $@.partial $@
 
 {rules}
@@ -68,8 +81,11 @@ def _makefile(instance: str) -> str:
         RULE.format(name=name, needs=" ".join([f"{name}{SUFFIX}", *(f"{one}.vo" for one in before)]))
         for name, before in zip(names, ((), *zip(names)), strict=False)
     ]
-    built = " ".join(BUILT)
-    return RULES.format(flags=" ".join(FLAGS), instance=instance, last=names[-1], rules="\n".join(rules), built=built)
+    endings = "|".join(axiom.split(".")[-1] for axiom in AXIOMS)
+    # Rocq prints the name of an axiom at the start of a line; modules that are open are left out of it.
+    expected = rf"^Axioms:|^([A-Za-z_]+\.)*({endings})( |$$)"
+    facts = {"instance": instance, "last": names[-1], "rules": "\n".join(rules), "built": " ".join(BUILT)}
+    return RULES.format(flags=" ".join(FLAGS), expected=expected, places=" ".join(PLACES), **facts)
 
 
 def require_free(path: str, option: str, module: str | None = None) -> Path:

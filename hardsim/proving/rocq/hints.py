@@ -58,7 +58,7 @@ def rounded_up(value: Fraction) -> Fraction:
 @dataclass(frozen=True, slots=True)
 class Holding:
     """The content of a coordinate: the text of the value, the nodes by which cases about it are distinguished, and the
-    node (first or last) that a clip of it gives, if the name of the coordinate does not say more."""
+    node `first` or `last` if a clip of it is that node."""
 
     text: str
     cases: tuple[int, ...] = ()
@@ -139,7 +139,7 @@ class Hints:
 
     def _unit(self, out: int, read: Sequence[int]) -> tuple[int, tuple[int, bool], str]:
         """Return the hint for a coordinate that hidden units write from the coordinates `read`: its place, the literal
-        that it becomes, and the text."""
+        that it becomes, and the text of the hint."""
         node, negated = self._becomes(out, read)
         cases = distinct(*(self.state[place].cases for place in read))
         cases = distinct(cases, [node])

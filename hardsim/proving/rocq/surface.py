@@ -1,7 +1,7 @@
 """The user's formula, with its `let` names, as definitions of the Rocq library's type `formula`.
 
-The operators of the text stay, so that a reader can compare it with the definitions. Only `!=`, `<`, `>` and minus are
-written with others, as the library does not have them: `Not`, `AtMost` and `Times (-1)`.
+The operators of the text stay, so that a reader can compare it with the definitions. Only `!=`, `<`, `>`, `>=` and
+minus are written with others, as the library does not have them: `Not`, `Equal`, `AtMost`, `Plus` and `Times (-1)`.
 """
 
 from __future__ import annotations

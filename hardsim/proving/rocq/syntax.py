@@ -22,22 +22,22 @@ def not_covered(what: str) -> InputError:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Return a list."""
+    """Return the Rocq text of a list."""
     return f"[{'; '.join(items)}]"
 
 
 def truth(value: bool) -> str:
-    """Return a Boolean."""
+    """Return the Rocq text of a Boolean."""
     return "true" if value else "false"
 
 
 def integer(value: int) -> str:
-    """Return an integer."""
+    """Return the Rocq text of an integer."""
     return f"({value})%Z" if value < 0 else f"{value}%Z"
 
 
 def rational(value: Rational) -> str:
-    """Return a rational number."""
+    """Return the Rocq text of a rational number."""
     exact = Fraction(value)
     return f"({exact.numerator} # {exact.denominator})"
 
@@ -48,7 +48,7 @@ def literal(node: int, negated: bool) -> str:
 
 
 def matrix(entries: Iterable[tuple[int, int, Rational]]) -> str:
-    """Return a matrix: the list of its entries that are not 0, each with its row and column."""
+    """Return the Rocq text of a matrix: the list of its entries that are not 0, each with its row and column."""
     return listed(f"({row}, {column}, {rational(value)})" for row, column, value in entries)
 
 

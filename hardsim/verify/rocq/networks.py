@@ -161,11 +161,11 @@ def of_model(model: Mapping[str, Any], table: Meanings, predicates: Predicates) 
     for key in ("bos", "threshold"):
         if model.get(key):
             raise NotStated(f"a network with {key}")
-    if model.get("weighting", "softmax") != "softmax":
+    if (model.get("weighting") or "softmax") != "softmax":
         raise NotStated("hard attention")
     encodings = [
         (names.index(one["coordinate"]), _written_encoding(one["value"], table, predicates))
-        for one in model.get("encodings", ())
+        for one in model.get("encodings") or ()
     ]
     return NetworkNumbers(
         len(atoms),
@@ -187,11 +187,11 @@ def _sparse(matrix: Any) -> Entries:
 def _written_layer(layer: Mapping[str, Any]) -> LayerNumbers:
     heads = []
     for head in layer["heads"]:
-        if head["mask"] not in MASKS.values() or head.get("weighting", "softmax") != "softmax":
+        if head["mask"] not in MASKS.values() or (head.get("weighting") or "softmax") != "softmax":
             raise NotStated(f"the mask or the weighting of head {head['name']}")
         w_q, w_k, w_v = (_sparse(head[key]) for key in ("w_q", "w_k", "w_v"))
         heads.append(HeadNumbers(head["mask"], head["w_q"]["shape"][0], w_q, w_k, w_v))
-    ffn = layer.get("ffn", {})
+    ffn = layer.get("ffn") or {}
     if {*ffn} != {"w1", "b1", "w2", "b2"}:
         raise NotStated("a layer without w1, b1, w2 or b2")
     b_1, b_2 = (tuple(map(Fraction, ffn[key])) for key in ("b1", "b2"))
@@ -313,7 +313,7 @@ def _pairs(found: NetworkNumbers, expected: NetworkNumbers, model: Mapping[str, 
         yield f"encoding {k} (coordinate {names[there]})", what, what if same else _shown(other, " of the model")
     yield "number of layers", len(found.layers), len(expected.layers)
     for k, (mine, theirs) in enumerate(zip(found.layers, expected.layers, strict=True)):
-        yield from _layer_pairs(f"layer {k}", mine, theirs, [head["name"] for head in model["layers"][k]["heads"]])
+        yield from _layer_pairs(f"layer {k + 1}", mine, theirs, [head["name"] for head in model["layers"][k]["heads"]])
     yield "output coordinate", found.output, expected.output
     yield "temperature", str(found.temperature), str(expected.temperature)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.proving.rocq.coqc import AXIOMS, Prover, find_prover, printed_axioms, run_prover
+from hardsim.proving.rocq.coqc import Prover, find_prover, printed_axioms, run_prover
+from hardsim.proving.rocq.folder import AXIOMS
 from tests.support.rocq import needs_rocq
 
 PRINTED = """Axioms:
@@ -28,6 +29,9 @@ def test_axioms() -> None:
     assert printed_axioms(PRINTED) == AXIOMS[:2]
     assert printed_axioms("Closed under the global context\n") == ()
     assert printed_axioms("") is None
+    strange = "Axioms:\nCheck.check is assumed to be guarded.\n"
+    assert printed_axioms(strange) == ("Check.check is assumed to be guarded.",)
+    assert printed_axioms(f"Theory: type in type\n{PRINTED}")[:2] == ("Theory", "Axioms")  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -47,9 +51,11 @@ def test_versions(name: str, script: str, version: str | None, tmp_path: Path, m
     assert (None if found is None else found.version) == version
 
 
-def test_answers(tmp_path: Path) -> None:
+def test_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COQPATH", str(tmp_path))
+
     def answer(script: str) -> tuple[tuple[str, ...], str | None]:
-        stand_in(tmp_path, "coqc", script)
+        stand_in(tmp_path, "coqc", f"touch $(basename $5 .v).vo; {script}")
         shown: list[tuple[int, int]] = []
         prover = Prover((str(tmp_path / "coqc"),), "0")
         found = run_prover(prover, {"A.v": "", "B.v": ""}, lambda *numbers: shown.append(numbers))
@@ -58,7 +64,10 @@ def test_answers(tmp_path: Path) -> None:
 
     listed = "\\n".join(["Axioms:", *(f"{name} : P" for name in AXIOMS)])
     assert answer(f"printf '{listed}\\n'") == (AXIOMS, None)
-    assert answer("echo Closed under the global context") == ((), None)
+    known = ", ".join(AXIOMS)
+    assert answer("echo Closed under the global context") == ((), f"it does not rest on these axioms: {known}")
+    assert answer(f"printf '{listed}\n'; rm $(basename $5 .v).vo") == ((), "A.v: Rocq compiled nothing")
+    assert answer(f"[ -z $COQPATH ] && printf '{listed}\n'") == (AXIOMS, None)
     assert answer("exit 0") == ((), "no axioms were printed")
     assert answer("echo 'Axioms:'; echo 'Check.check_sound : P'") == (
         ("Check.check_sound",),
@@ -87,9 +96,12 @@ def test_an_interruption_ends_the_prover(tmp_path: Path) -> None:
 def test_rocq_itself() -> None:
     prover = find_prover()
     assert prover is not None
-    good = {"A.v": "Definition one := 1.\n", "B.v": "Require Import A.\nLemma l : one = 1. Proof. reflexivity. Qed.\n"}
-    shown = good["B.v"] + "Print Assumptions l.\n"
-    assert run_prover(prover, {**good, "B.v": shown}, lambda *_: None).reason is None
-    wrong = run_prover(prover, {**good, "B.v": shown.replace("one = 1", "one = 2")}, lambda *_: None)
+    library = "From Coq Require Import Reals.\nDefinition one := 1%R.\n"
+    good = "From Coq Require Import Reals. Require Import A.\nLemma l : one = 1%R. Proof. reflexivity. Qed.\n"
+    shown = f"{good}Print Assumptions l.\n"
+    missing = run_prover(prover, {"A.v": library, "B.v": shown}, lambda *_: None).reason
+    assert missing is not None
+    assert missing.startswith("it does not rest on these axioms")
+    wrong = run_prover(prover, {"A.v": library, "B.v": shown.replace("one = 1", "one = 2")}, lambda *_: None)
     assert wrong.reason is not None
     assert wrong.reason.startswith("B.v: Error")

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from hardsim.proving.rocq.coqc import AXIOMS, printed_axioms
+from hardsim.proving.rocq.coqc import printed_axioms
+from hardsim.proving.rocq.folder import AXIOMS
 from tests.support.check import ModelOptions, compile_formula, read_input
 from tests.support.language import Undecided, Unsupported, parse_text
 from tests.support.model import PROVEN

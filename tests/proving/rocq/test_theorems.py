@@ -4,8 +4,8 @@ import pytest
 
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.proof.formulas.every_length import prove_general
-from hardsim.proving.rocq.coqc import AXIOMS, printed_axioms
-from hardsim.proving.rocq.folder import modules
+from hardsim.proving.rocq.coqc import printed_axioms
+from hardsim.proving.rocq.folder import AXIOMS, modules
 from hardsim.proving.rocq.instance import instance_text, statement_of
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.compiled import compile_formula

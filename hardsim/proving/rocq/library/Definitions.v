@@ -9,7 +9,7 @@ Definition positions (first last : nat) : list nat := seq first (last + 1 - firs
 Definition some (first last : nat) (P : nat -> bool) : bool := existsb P (positions first last).
 Definition every (first last : nat) (P : nat -> bool) : bool := forallb P (positions first last).
 (** * Numerical predicates: conditions on an integer [X] (a position, or the value of a term) and the length of the
-    word, [Len]. [Div] and [Mod] round down. *)
+    word, [Len]. [Div] and [Mod] round down; a / 0 is 0, and a mod 0 is a. *)
 Inductive integer := X | Len | Const (z : Z)
 | Add (a b : integer) | Sub (a b : integer) | Mul (a b : integer) | Div (a b : integer) | Mod (a b : integer).
 Inductive condition := Le (a b : integer) | Eq (a b : integer) | Square (a : integer) | Prime (a : integer)

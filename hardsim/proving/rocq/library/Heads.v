@@ -62,7 +62,7 @@ Definition reach_polynomial (s : scale) (after : bool) (beta : Q) (sel : bool) :
   | ByPosition => [(Powers 1 0 0 0 0, q); (Powers 0 0 0 1 0, half)] end.
 Definition after_mask : bool := match head_mask h with Past => true | _ => false end.
 Definition is_by_length (s : scale) : bool := match s with ByLength => true | _ => false end.
-(** masks and scales for which the gaps are proved *)
+(** masks and scales for which it is proved by how much the logit of the winning position exceeds the others *)
 Definition mask_allowed (s : scale) (k : node) : bool :=
   match k, head_mask h with
   | NSince _ _, Future | NPrev _, Future | NAtLeast [(_, (Before, _))] _, Future => true

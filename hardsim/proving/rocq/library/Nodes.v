@@ -58,7 +58,7 @@ Definition operands (d : node) : list nat :=
 Fixpoint ordered_from (k : nat) (ns : list node) : bool :=
   match ns with [] => true | d :: ns => forallb (fun a => a <? k) (operands d) && ordered_from (S k) ns end.
 Definition ordered := ordered_from 0.
-(** [T] gives each node the truth of its definition. Nodes beyond the table count as letters of the empty set. *)
+(** [T] gives each node the truth of its definition. A number beyond the table counts as a node that is false. *)
 Definition model (n : nat) (w : nat -> symbol) (ns : list node) (T : nat -> nat -> bool) : Prop :=
   forall k i, T k i = node_truth n w T (node_at ns k) i.
 (** The truth of a node depends on the truths of its operands only. *)

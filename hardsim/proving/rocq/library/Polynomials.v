@@ -1,4 +1,4 @@
-(** Polynomials in the query position i, the length n, n - i + 1, the key position j, and a count c. *)
+(** Polynomials in the query position i, the length n, n - i + 1 (called m), the key position j, and a count c. *)
 From Coq Require Import Reals Lra Lia List Bool Arith ZArith QArith Qreals.
 Require Import Definitions.
 Import ListNotations.

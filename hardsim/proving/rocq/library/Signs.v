@@ -1,5 +1,6 @@
 (** The sign test: a head whose logits have one sign at the even positions and the opposite sign at the odd ones, and
-    which reads whether a position is even. *)
+    whose value is 1 at the even positions and 0 at the odd ones. So it reads almost 1 or almost 0, by the sign of the
+    logits. *)
 From Coq Require Import Reals Lra Lia List Bool Arith.
 Require Import Definitions Nodes Analysis.
 Import ListNotations.
@@ -59,7 +60,6 @@ Proof.
   apply Rmult_le_reg_r with (right + wrong); [exact P|]. rewrite Rmult_assoc, Rinv_l by lra. nra.
 Qed.
 
-(** How many positions of a range have one parity. *)
 Lemma Rabs_between x y : Rabs x <= y -> - y <= x <= y.
 Proof. unfold Rabs. destruct (Rcase_abs x); lra. Qed.
 Lemma power_parity j : (-1) ^ j = if Nat.even j then 1 else -1.
@@ -67,6 +67,7 @@ Proof.
   induction j as [|k IH]; [reflexivity|]. cbn [pow]. rewrite IH, Nat.even_succ, <- Nat.negb_even.
   destruct (Nat.even k); cbn [negb]; lra.
 Qed.
+(** How many positions of a range have one parity. *)
 Lemma parity_difference a k b :
   Rabs (parity_sum b (seq a k) (fun _ => 1) - parity_sum (negb b) (seq a k) (fun _ => 1))
   <= if Nat.even k then 0 else 1.

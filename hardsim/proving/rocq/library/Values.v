@@ -154,7 +154,7 @@ Definition proportional (a : Q) (ks : list (count * Q)) (ts : list (Z * count)) 
     (map fst ks ++ map snd ts).
 Definition ratio (ks : list (count * Q)) (ts : list (Z * count)) : Q :=
   match ks with [] => 0%Q | (k, _) :: _ => (coefficient k ks / coefficient_of k ts)%Q end.
-(** Bounds of a combination with counts from the truth of one comparison of the same counts: a is positive here. *)
+(** A clip from bounds of its argument: 1 from 1 on, and 0 up to 0. *)
 Definition clip_of (lo hi : option Q) : option Q :=
   match lo, hi with
   | Some lo, _ =>
