@@ -430,6 +430,13 @@ class Sink:
             message = f"{self.option} {self.path} would overwrite the input {path}"
             raise InputError(message, f"Give {self.option} another name.")
 
+    def spare_folder(self, folder: str, option: str) -> None:
+        """Require that this sink does not write into a folder that another option names, whose files are fixed. Raises
+        InputError if it would."""
+        if self._draft is not None and same_file(os.path.dirname(self.path) or os.curdir, folder):
+            message = f"{self.option} {self.path} is inside the folder of {option}, which has files of its own"
+            raise InputError(message, f"Write {self.option} to another folder.")
+
     def same(self, other: Sink) -> bool:
         """Return True if both sinks write to one file."""
         return STDOUT not in (self.path, other.path) and same_file(self.path, other.path)

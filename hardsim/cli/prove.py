@@ -48,6 +48,8 @@ def command(request: Request) -> None:
             name: stack.enter_context(Sink(path, f"--{name}")) for name, path in named.items() if path is not None
         }
         current = stack.enter_context(session("prove", request, targets=list(targets.values())))
+        if request.rocq is not None:
+            current.spare_folder(request.rocq, ROCQ)
         given = list(current.read())
         for one in given:
             require_file_made(request, one)

@@ -322,6 +322,12 @@ class Session:
             for path in paths:
                 output.spare(path)
 
+    def spare_folder(self, folder: str, option: str) -> None:
+        """Require that no result is written into a folder that an option names. Raises InputError, naming the option
+        that would write there."""
+        for output in self.outputs:
+            output.spare_folder(folder, option)
+
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))
         summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()

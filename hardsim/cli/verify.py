@@ -53,6 +53,7 @@ def _compare(request: Request, folder: str, current: Session) -> None:
         raise InputError(message, "Write: hardsim verify MODEL.json --rocq DIR")
     (name,) = request.certificates
     current.spare(name)
+    current.spare_folder(folder, "--rocq")
     current.expand([name], lambda path: [path])
     with current.guard(name):
         result = compare_folder(name, folder)

@@ -177,3 +177,12 @@ def test_make(hardsim: Cli, since: Path, tmp_path: Path, monkeypatch: pytest.Mon
     second = make()
     assert AXIOMS[0] in second
     assert "coqc" not in second
+
+
+@pytest.mark.parametrize("option", ["--json", "--certificate"])
+def test_no_result_is_written_into_the_folder(hardsim: Cli, since: Path, tmp_path: Path, option: str) -> None:
+    hardsim("prove", since, *SHORT, "--rocq", tmp_path / "th").exits(0)
+    text = (tmp_path / "th" / "Since.v").read_bytes()
+    given = ("--rocq", tmp_path / "th", option, tmp_path / "th" / "Since.v")
+    hardsim("prove", since, *SHORT, *given).refused("is inside the folder of --rocq")
+    assert (tmp_path / "th" / "Since.v").read_bytes() == text

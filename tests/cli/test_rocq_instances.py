@@ -161,3 +161,10 @@ def test_null_is_absent(hardsim: Any, folder: Path, model: Path, name: str, code
     (document["model"]["layers"][0] if name == "ffn" else document["model"])[name] = None
     model.write_text(json.dumps(document))
     hardsim("verify", model, "--rocq", folder).refused("INVALID" if code == 1 else "without w1", code=code)
+
+
+def test_no_result_is_written_into_the_folder(hardsim: Any, folder: Path, model: Path) -> None:
+    text = (folder / "since.v").read_bytes()
+    found = hardsim("verify", model, "--rocq", folder, "--json", folder / "since.v")
+    found.refused("is inside the folder of --rocq")
+    assert (folder / "since.v").read_bytes() == text
