@@ -78,7 +78,10 @@ def test_each_name_counts(name: str) -> None:
     assert "INVALID" in found
 
 
-@pytest.mark.parametrize("name", [*SMALL, pytest.param("first_half", marks=pytest.mark.slow)])
+LONGER = ("ones_divide_length", "first_half")
+
+
+@pytest.mark.parametrize("name", [*SMALL[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in LONGER)])
 def test_each_token_counts(name: str) -> None:
     """No token can be left out, or be there twice. Of modules, Definitions and Check must be imported."""
     others = {f"{one}.v" for one in ("Nodes", "Analysis", "Values", "Heads", "Surface")} & LIBRARY.keys()
