@@ -151,10 +151,12 @@ def compare_model(document: Mapping[str, Any], name: str, folder: str, library: 
 
 def _around(folder: str, module: str) -> dict[str, bytes]:
     """Return what the Makefile and `_CoqProject` of a folder must be, as far as it has them."""
-    written_there = {
-        name: text.encode() for name, text in folder_files(module, "").items() if not name.endswith(SUFFIX)
+    files = folder_files(module, "")
+    return {
+        name: text.encode()
+        for name, text in files.items()
+        if not name.endswith(SUFFIX) and os.path.lexists(os.path.join(folder, name))
     }
-    return {name: data for name, data in written_there.items() if os.path.lexists(os.path.join(folder, name))}
 
 
 def _content(folder: str, name: str, found: Mapping[str, bytes]) -> bytes:

@@ -9,7 +9,8 @@ a key is between bounds, and so its weight, `low` and `high`. For a direction c 
 where the gain of a move is the greatest over its cells of the greatest w (c.v - L) for w in [low, high] and v in the
 enclosure of the values. The keys and values of every prefix of the query's class are in some cells along its path, so
 V(L) is at least the true sum of the w_j (c.v_j - L), and `c.a <= L` for all prefixes if V(L) <= 0. Histories of
-different positions are chosen by themselves, which is what this bound loses; paths of fewer words lose less.
+different positions are chosen independently, so the bound may exceed the true maximum; it is closer where paths are
+restricted to fewer words.
 
 Adding the same vector to all keys changes no weight, so keys are taken relative to their mean: what is unknown of the
 query moves scores by less.

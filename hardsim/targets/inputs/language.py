@@ -29,7 +29,7 @@ class LanguageInput(Input):
     @property
     def refusal(self) -> InputError:
         """The reason why there is no network."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of language has advice of its own
 
     @property
     def file(self) -> FormulaFile:

@@ -113,12 +113,6 @@ Definition check (N : network) (r : reading) (f : formula) (C : certificate) : b
      | _, _ => false end.
 
 (** * Soundness. *)
-Lemma Q2R_zero : Q2R 0 = 0.
-Proof. unfold Q2R; cbn [Qnum Qden]; lra. Qed.
-Lemma Q2R_one : Q2R 1 = 1.
-Proof. unfold Q2R; cbn [Qnum Qden]; lra. Qed.
-Lemma Q2R_b2Q b : Q2R (b2Q b) = b2R b.
-Proof. destruct b; [apply Q2R_one|apply Q2R_zero]. Qed.
 Lemma Qeq_bool_R a b : Qeq_bool a b = true -> Q2R a = Q2R b.
 Proof. intros H. apply Qeq_eqR, Qeq_bool_iff, H. Qed.
 
@@ -177,7 +171,7 @@ Section Input.
 Variables (N : network) (u : list symbol).
 Lemma entry_of_ok m r c : Q2R (entry_of m r c) = entry m r c.
 Proof.
-  unfold entry_of, entry. induction m as [|[[r' c'] q] m IH]; cbn [fold_right]; [apply Q2R_zero|].
+  unfold entry_of, entry. induction m as [|[[r' c'] q] m IH]; cbn [fold_right]; [apply Q2R_0|].
   destruct (_ && _); [rewrite Q2R_plus|]; rewrite IH; lra.
 Qed.
 Lemma encodings_of_ok i k :
@@ -205,12 +199,12 @@ Lemma embedded_nothing i k : forallb (fun a => Qeq_bool (entry_of (embedding N) 
   embedded i k = Q2R (entry_of (embedding N) (atoms N) k).
 Proof.
   intros H. unfold embedded. rewrite sum_zero, entry_of_ok; [lra|]. intros a Ha. rewrite forallb_forall in H.
-  rewrite <- entry_of_ok, (Qeq_bool_R _ _ (H a Ha)), Q2R_zero. destruct (symbol_at u i a); reflexivity.
+  rewrite <- entry_of_ok, (Qeq_bool_R _ _ (H a Ha)), Q2R_0. destruct (symbol_at u i a); reflexivity.
 Qed.
 Lemma no_embedding_ok i k : no_embedding N k = true -> embedded i k = 0.
 Proof.
   unfold no_embedding. rewrite seq_S, forallb_app, andb_true_iff. cbn [forallb Nat.add]. rewrite andb_true_r.
-  intros [H H0]. rewrite embedded_nothing by exact H. rewrite (Qeq_bool_R _ _ H0). apply Q2R_zero.
+  intros [H H0]. rewrite embedded_nothing by exact H. rewrite (Qeq_bool_R _ _ H0). apply Q2R_0.
 Qed.
 Lemma symbol_of i : word_of N u -> over_letters N = true -> (1 <= i <= length u)%nat ->
   exists c, (c < atoms N)%nat /\ symbol_at u i = letter c.
@@ -253,7 +247,7 @@ Proof.
     destruct A as [A0 A]. destruct (Nat.eq_dec k t) as [->|D].
     + destruct (update_same s' t v) as [-> | ->]; [|exact Logic.I]. specialize (IH t).
       destruct (nth t s' VAny) as [q| | | | | | | | | |]; try discriminate. cbn [is_zero den] in *.
-      apply Qeq_bool_R in Z. rewrite Q2R_zero in Z. rewrite Z in IH.
+      apply Qeq_bool_R in Z. rewrite Q2R_0 in Z. rewrite Z in IH.
       match goal with |- den _ _ _ _ _ (?a + (?b + ?c)) => replace (a + (b + c)) with b by lra end. exact A.
     + rewrite update_other by exact D. rewrite (A0 k D), Rplus_0_l. apply IH.
 Qed.
@@ -265,11 +259,11 @@ Lemma sum_of_clips_ok i m st w1 b1 x :
   combination (fun r => Rmax (times w1 x r + Q2R (nth r b1 0%Q)) 0) c = Q2R s.
 Proof.
   intros Hi A F. induction bound as [|bound IH]; intros c s L E.
-  - destruct c; [|cbn in L; lia]. injection E as <-. rewrite Q2R_zero; reflexivity.
-  - destruct c as [|[r q] [|[r' q'] c]]; [injection E as <-; rewrite Q2R_zero; reflexivity|discriminate|].
+  - destruct c; [|cbn in L; lia]. injection E as <-. rewrite Q2R_0; reflexivity.
+  - destruct c as [|[r q] [|[r' q'] c]]; [injection E as <-; rewrite Q2R_0; reflexivity|discriminate|].
     cbn [sum_of_clips] in E. destruct (_ && _ && _) eqn:C; [|discriminate]. rewrite !andb_true_iff in C.
     destruct C as [[Cq Cr] Cb]. unfold bias in *. apply Qeq_bool_R in Cq, Cb.
-    rewrite Q2R_opp in Cq. rewrite Q2R_minus, Q2R_one in Cb.
+    rewrite Q2R_opp in Cq. rewrite Q2R_minus, Q2R_1 in Cb.
     destruct (clipped ns m st (row w1 r) (nth r b1 0%Q)) as [v|] eqn:V; [|discriminate].
     destruct (sum_of_clips ns m st w1 b1 c) as [s'|] eqn:S; [|discriminate]. injection E as <-.
     cbn [length] in L. specialize (IH c s' ltac:(lia) S).
@@ -291,7 +285,7 @@ Proof.
   assert (E : truth T (becomes z) i = b) by (eapply lit_known_ok; eauto).
   assert (Z' : x (written z) = 0).
   { specialize (F (written z)). destruct (nth (written z) st VAny) as [q| | | | | | | | | |]; try discriminate.
-    cbn [is_zero den] in *. rewrite F, (Qeq_bool_R _ _ Z). apply Q2R_zero. }
+    cbn [is_zero den] in *. rewrite F, (Qeq_bool_R _ _ Z). apply Q2R_0. }
   assert (R : forall v r, times (w_2 y) v r = combination v (row (w_2 y) r)) by (intros v r; eapply times_row; eauto).
   unfold feed_forward. rewrite R, (sum_of_clips_ok i m st _ _ x Hi A F _ _ _ (le_n _) S), Z', E. lra.
 Qed.
@@ -308,9 +302,9 @@ Proof.
   - rewrite forallb_forall in CU. exact (check_unit_ok i s' y v _ Hi F' (CU v I)).
   - assert (R : forall v r, times (w_2 y) v r = combination v (row (w_2 y) r)) by (intros v r; eapply times_row; eauto).
     assert (B : Q2R (nth k (b_2 y) 0%Q) = 0).
-    { destruct (Nat.lt_ge_cases k (length (b_2 y))) as [L|L]; [|rewrite nth_overflow by exact L; apply Q2R_zero].
+    { destruct (Nat.lt_ge_cases k (length (b_2 y))) as [L|L]; [|rewrite nth_overflow by exact L; apply Q2R_0].
       rewrite forallb_forall in CB. specialize (CB k ltac:(apply in_seq; lia)). rewrite M in CB.
-      rewrite <- Q2R_zero. exact (Qeq_bool_R _ _ CB). }
+      rewrite <- Q2R_0. exact (Qeq_bool_R _ _ CB). }
     unfold feed_forward. rewrite R, (mem_row _ _ _ CW M), B. unfold combination. cbn [fold_right].
     rewrite !Rplus_0_r. apply F'.
 Qed.
@@ -347,7 +341,7 @@ Proof.
         rewrite (embedded_letter N u i k c Hc E), E, <- Q2R_b2Q. apply Qeq_bool_R, C', in_seq. lia.
       * destruct neg; destruct s as [|a [|]]; try discriminate. rewrite !andb_true_iff. intros [[[_ A] Z] C].
         apply Nat.ltb_lt in A. rewrite forallb_forall in C.
-        unfold embedded. rewrite <- entry_of_ok, (Qeq_bool_R _ _ Z), Q2R_zero, Rplus_0_r.
+        unfold embedded. rewrite <- entry_of_ok, (Qeq_bool_R _ _ Z), Q2R_0, Rplus_0_r.
         rewrite (sum_single _ _ a); [|apply seq_NoDup|apply in_seq; lia|].
         -- rewrite <- entry_of_ok, (Qeq_bool_R _ _ (C a ltac:(apply in_seq; lia))), Q2R_b2Q, Nat.eqb_refl.
            cbn [existsb]. rewrite orb_false_r, xorb_false_l. reflexivity.

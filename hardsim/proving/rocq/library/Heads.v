@@ -206,11 +206,7 @@ Lemma Q2R_le p q : Qle_bool p q = true -> Q2R p <= Q2R q.
 Proof. intros H; apply Qle_Rle, Qle_bool_iff, H. Qed.
 Lemma Q2R_eq p q : Qeq_bool p q = true -> Q2R p = Q2R q.
 Proof. intros H; apply Qeq_eqR, Qeq_bool_iff, H. Qed.
-Lemma Q2R_0 : Q2R 0 = 0. Proof. unfold Q2R; simpl; field. Qed.
-Lemma Q2R_1 : Q2R 1 = 1. Proof. unfold Q2R; simpl; field. Qed.
 Lemma Q2R_half : Q2R (1 # 2) = / 2. Proof. unfold Q2R; simpl; field. Qed.
-Lemma Q2R_b2Q b : Q2R (b2Q b) = b2R b.
-Proof. destruct b; [apply Q2R_1 | apply Q2R_0]. Qed.
 Lemma b2R_range b : 0 <= b2R b <= 1.
 Proof. destruct b; simpl; lra. Qed.
 Lemma INR_pos j : (1 <= j)%nat -> 1 <= INR j.

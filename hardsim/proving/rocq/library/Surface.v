@@ -419,37 +419,16 @@ Proof.
   intros Hs a; induction a as [|x a IH]; intros [|y b] H; try discriminate; auto.
   cbn in H; apply andb_prop in H; destruct H as [Hx Ha]; f_equal; auto.
 Qed.
-Lemma same_lit_ok a b : lit_eqb a b = true -> a = b.
-Proof.
-  destruct a as [j s], b as [k t]; unfold lit_eqb; cbn; intro H; apply andb_prop in H; destruct H as [Hj Hs].
-  apply Nat.eqb_eq in Hj; apply eqb_prop in Hs; congruence.
-Qed.
-Lemma same_count_ok a b : count_eqb a b = true -> a = b.
-Proof.
-  destruct a as [s l], b as [t k]; unfold count_eqb; cbn; intro H; apply andb_prop in H; destruct H as [Hs Hl].
-  apply same_lit_ok in Hl; subst k; destruct s, t; try discriminate; reflexivity.
-Qed.
 Lemma same_term_ok a b : same_term a b = true -> a = b.
 Proof.
   destruct a as [z k], b as [y l]; unfold same_term; cbn; intro H; apply andb_prop in H; destruct H as [Hz Hk].
-  apply Z.eqb_eq in Hz; apply same_count_ok in Hk; congruence.
-Qed.
-Lemma same_integer_ok a : forall b, integer_eqb a b = true -> a = b.
-Proof.
-  induction a; intros [] H; cbn in H; try discriminate; auto;
-    try (apply andb_prop in H; destruct H as [H1 H2]; f_equal; auto; fail).
-  apply Z.eqb_eq in H; congruence.
-Qed.
-Lemma same_condition_ok c : forall d, condition_eqb c d = true -> c = d.
-Proof.
-  induction c; intros [] H; cbn in H; try discriminate; try (apply andb_prop in H; destruct H as [H1 H2]);
-    f_equal; auto using same_integer_ok.
+  apply Z.eqb_eq in Hz; apply count_eqb_ok in Hk; congruence.
 Qed.
 Lemma same_node_ok d e : same_node d e = true -> d = e.
 Proof.
   destruct d, e; unfold same_node; intro H; try discriminate; try reflexivity;
-    try (f_equal; apply same_lit_ok, H); try (apply andb_prop in H; destruct H as [H1 H2]); f_equal;
-    auto using same_lit_ok, same_count_ok, same_condition_ok.
+    try (f_equal; apply lit_eqb_ok, H); try (apply andb_prop in H; destruct H as [H1 H2]); f_equal;
+    auto using lit_eqb_ok, count_eqb_ok, condition_eqb_ok.
   - exact (same_list_ok _ (fun x y => proj1 (Nat.eqb_eq x y)) _ _ H).
   - exact (same_list_ok _ same_term_ok _ _ H1).
   - apply Z.eqb_eq, H2.
@@ -635,7 +614,7 @@ Lemma insert_count_ok z k ts :
   linear_value n T (insert_count z k ts) i = (z * count_value n T k i + linear_value n T ts i)%Z.
 Proof.
   induction ts as [|[y l] ts IH]; [reflexivity|]; cbn [insert_count]; destruct (count_eqb k l) eqn:E.
-  - apply same_count_ok in E; subst l; destruct (Z.eqb_spec (z + y) 0) as [Hz|_]; rewrite !linear_cons; cbn [fst snd].
+  - apply count_eqb_ok in E; subst l; destruct (Z.eqb_spec (z + y) 0) as [Hz|_]; rewrite !linear_cons; cbn [fst snd].
     + assert (y = (- z)%Z) as -> by lia; lia.
     + lia.
   - destruct (count_before k l); rewrite !linear_cons; cbn [fst snd]; rewrite ?IH, ?linear_cons; cbn [fst snd]; lia.
@@ -795,14 +774,14 @@ Lemma same_form_ok F G : same_form F G = true -> F = G.
 Proof.
   destruct F as [s [m ls]], G as [s' [m' ls']]; unfold same_form; intro H.
   apply andb_prop in H; destruct H as [H Hl]; apply andb_prop in H; destruct H as [Hs Hm].
-  apply eqb_prop in Hs; apply N.eqb_eq in Hm; apply (same_list_ok _ same_lit_ok) in Hl; congruence.
+  apply eqb_prop in Hs; apply N.eqb_eq in Hm; apply (same_list_ok _ lit_eqb_ok) in Hl; congruence.
 Qed.
 Lemma is_constant_ok b F P : is_constant letters b F = true -> means F P -> forall i, 1 <= i <= n -> P i = b.
 Proof. intros E H i Hi; apply same_form_ok in E; subst F; rewrite <- (H i Hi); apply constant_ok, Hi. Qed.
 Lemma insert_lit_ok (f : lit -> bool) l ls : forallb f (insert_lit l ls) = f l && forallb f ls.
 Proof.
   induction ls as [|a ls IH]; [reflexivity|]; cbn; destruct (lit_eqb l a) eqn:E.
-  - apply same_lit_ok in E; subst a; cbn; destruct (f l); reflexivity.
+  - apply lit_eqb_ok in E; subst a; cbn; destruct (f l); reflexivity.
   - destruct (lit_before l a); cbn; [reflexivity|]; rewrite IH; destruct (f a), (f l); reflexivity.
 Qed.
 Lemma insert_lits_ok (f : lit -> bool) ls ls' : forallb f (fold_right insert_lit ls' ls) = forallb f ls && forallb f
@@ -812,7 +791,7 @@ Lemma contradictory_ok ls i : contradictory ls = true -> forallb (fun l => truth
 Proof.
   induction ls as [|a ls IH]; [discriminate|]; destruct ls as [|b ls]; [discriminate|].
   intro H; apply orb_prop in H; destruct H as [H|H].
-  - apply same_lit_ok in H; subst b; cbn; rewrite truth_negated; destruct (truth T a i); reflexivity.
+  - apply lit_eqb_ok in H; subst b; cbn; rewrite truth_negated; destruct (truth T a i); reflexivity.
   - cbn [forallb]; cbn [forallb] in IH; rewrite (IH H); apply andb_false_r.
 Qed.
 Lemma conjunction_ok m ls : means (conjunction letters m ls)
@@ -852,7 +831,7 @@ Lemma form_test_ok F P e k s : means F P -> indexed_ok k e -> form_test letters 
 Proof.
   intros HF [He _] H i Hi; rewrite <- (HF i Hi); unfold truth; cbn [fst snd]; rewrite <- (He i Hi).
   destruct F as [a [m ls]]; unfold form_test in H; destruct (form_of_node e) as [a' [m' ls']].
-  destruct (same_list lit_eqb ls ls') eqn:El; [|discriminate]; apply (same_list_ok _ same_lit_ok) in El; subst ls'.
+  destruct (same_list lit_eqb ls ls') eqn:El; [|discriminate]; apply (same_list_ok _ lit_eqb_ok) in El; subst ls'.
   unfold form_truth; destruct (N.eqb_spec m m') as [->|_].
   - injection H as <-; destruct a, a', (N.testbit m' (current i)), (forallb (fun l => truth T l i) ls); reflexivity.
   - destruct ls; [|discriminate]; destruct (N.eqb_spec m' (complement letters m)) as [->|_]; [|discriminate].
@@ -1012,7 +991,7 @@ Proof.
   destruct (nth_error table k) as [[F [[[|] d]|]]|] eqn:He; try discriminate.
   destruct (Htable _ _ He) as [_ K]; specialize (K false d eq_refl).
   destruct d as [| | | | | | | | |a' c|a' c| |]; try discriminate; intro H; apply andb_prop in H; destruct H as [Hb Ha];
-    apply same_lit_ok in Ha; subst a'; exists c; intros i Hi; unfold truth at 1; cbn [fst snd]; rewrite K by exact Hi;
+    apply lit_eqb_ok in Ha; subst a'; exists c; intros i Hi; unfold truth at 1; cbn [fst snd]; rewrite K by exact Hi;
     destruct back; try discriminate; rewrite !xorb_false_l; reflexivity.
 Qed.
 Lemma make_reach_ok back F G P Q : denotes F P -> means G Q ->
@@ -1116,7 +1095,7 @@ Lemma node_on_ok k c i : 1 <= i <= n ->
   outcome_truth (node_on letters beyond table k c) i = condition_holds (count_value n T k i) (Z.of_nat n) c.
 Proof.
   intro Hi; unfold node_on; destruct (count_eqb k (Everywhere, true_lit letters beyond table)) eqn:El.
-  - apply same_count_ok in El; subst k; rewrite length_ok by exact Hi.
+  - apply count_eqb_ok in El; subst k; rewrite length_ok by exact Hi.
     pose proof (canonical_ok (Z.of_nat i) (Z.of_nat n) (condition_at Len c)) as K; rewrite condition_at_ok in K;
       cbn in K.
     destruct (canonical (condition_at Len c)) as [d|b]; cbn [orb outcome_truth node_truth]; rewrite K;
@@ -1125,7 +1104,7 @@ Proof.
     destruct (canonical c) as [d|b]; cbn [orb outcome_truth]; [|rewrite K; apply (constant_ok b i Hi)].
     destruct (count_eqb k (position_count letters beyond table)) eqn:Ep; cbn [node_truth]; rewrite xorb_false_l;
       [|exact K].
-    apply same_count_ok in Ep; subst k; rewrite position_ok in * by exact Hi; exact K.
+    apply count_eqb_ok in Ep; subst k; rewrite position_ok in * by exact Hi; exact K.
 Qed.
 Lemma make_numeric_ok c k s o : gives (Some (make_numeric letters beyond table c k s o))
   (fun i => condition_holds (s * count_value n T k i + o) (Z.of_nat n) c).

@@ -207,13 +207,10 @@ Definition clipped (st : state) (c : list (nat * Q)) (bias : Q) : option Q :=
 End Bounds.
 
 (** * Rational numbers as real numbers *)
-Lemma Q2R_0 : Q2R 0 = 0. Proof. unfold Q2R; cbn [Qnum Qden]; lra. Qed.
-Lemma Q2R_1 : Q2R 1 = 1. Proof. unfold Q2R; cbn [Qnum Qden]; lra. Qed.
 Lemma Q2R_minus_1 : Q2R (- (1)) = -1. Proof. rewrite Q2R_opp, Q2R_1; lra. Qed.
 Lemma Q2R_third : Q2R (1 # 3) = 1 / 3. Proof. unfold Q2R; cbn [Qnum Qden]; field. Qed.
 Lemma Q2R_inject z : Q2R (inject_Z z) = IZR z. Proof. unfold Q2R, inject_Z; cbn [Qnum Qden]; field. Qed.
 Lemma Q2R_b2Q b : Q2R (b2Q b) = b2R b. Proof. destruct b; [apply Q2R_1|apply Q2R_0]. Qed.
-Lemma Q2R_red q : Q2R (Qred q) = Q2R q. Proof. apply Qeq_eqR, Qred_correct. Qed.
 Ltac to_R := repeat rewrite ?Q2R_red, ?Q2R_plus, ?Q2R_minus, ?Q2R_mult, ?Q2R_opp, ?Q2R_0, ?Q2R_1 in *.
 Lemma Qle_bool_true p q : Qle_bool p q = true -> Q2R p <= Q2R q.
 Proof. intros H; apply Qle_Rle, Qle_bool_iff, H. Qed.
