@@ -9,6 +9,19 @@ With d coordinates in the residual stream, m positions (those of all tokens that
     mlp(y) = f(y W_in + b_in) W_out + b_out
     outputs = norm_f(x) W_U + b_U
 
+Some families have further parts; a network without them leaves them at their defaults:
+
+    embeddings:   x = norm_e(c W_E[tokens] + W_P[positions] + b_E)
+    parallel:     x += attention(norm_1(x)) + mlp(norm_2(x))
+    out-norms:    out_1(attention(.)) and out_2(mlp(.)) in the place of attention and mlp
+    a head's q = turned(norm_q(y W_Q + b_Q)) and k = turned(norm_k(y W_K + b_K)), where `Rotary` turns by position
+    a score:      s = scale q k^T; with a cap C, C tanh(s / C); then less slope |i - j| (`DistanceBias`)
+    a window w:   a query at i sees a key at j only if |i - j| < w
+    positions read by scores alone:   W_P is added to the y of W_Q and W_K, not to x
+    a gated mlp:  (f(y W_gate + b_gate) * (y W_in + b_in)) W_out + b_out
+    a transform before the outputs:   outputs = norm_t(f_t(norm_f(x) W_T + b_T)) W_U + b_U; without an f_t, no f_t
+    output cap C: C tanh(outputs / C)
+
 Everything is the real function that the stored numbers define. An array of float64 stands for exactly these dyadic
 rationals (float64 also holds the numbers of narrower formats exactly); an array of objects holds Fractions. `scale`
 and the embedding scale c are real numbers: a rational divided by the square root of an integer.
@@ -18,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -31,6 +44,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber, apply
+from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask
 
@@ -134,26 +148,39 @@ class NetworkHead:
     b_q: Dense | None = None
     b_k: Dense | None = None
     b_v: Dense | None = None
+    _: KW_ONLY
+    norm_q: Norm | None = None
+    """Over the k coordinates of a query, before it is turned."""
+    norm_k: Norm | None = None
+    rotary: Rotary | None = None
+    cap: Fraction | None = None
+    """The soft cap of scores, in nats, above 0."""
+    distance: DistanceBias | None = None
+    window: int | None = None
+    """The number of positions that a query sees on each side, its own included; at least 1. None is no limit."""
 
 
 @dataclass(frozen=True)
 class Mlp:
-    """`f(y W_in + b_in) W_out + b_out`: w_in (d, m), w_out (m, d), biases (m,) and (d,). A bias of None is 0."""
+    """`f(y W_in + b_in) W_out + b_out`: w_in (d, m), w_out (m, d), biases (m,) and (d,). A bias of None is 0. With a
+    gate, w_gate (d, m), it is `(f(y W_gate + b_gate) * (y W_in + b_in)) W_out + b_out`."""
 
     activation: Activation
     w_in: Dense
     w_out: Dense
     b_in: Dense | None = None
     b_out: Dense | None = None
+    w_gate: Dense | None = None
+    b_gate: Dense | None = None
 
 
 @dataclass(frozen=True)
 class NetworkLayer:
-    """Attention, then an MLP. `b_o` (d,) is added once for all heads. With `post`, the norms follow the sums (see the
-    module).
+    """Attention, then an MLP. `b_o` (d,) is added once for all heads. With `post`, the norms follow the sums; with
+    `parallel`, attention and MLP read the same stream (see the module). A layer is not both.
 
-    A layer without heads and without `b_o` has no attention step and no `norm_1`; a layer without an MLP has no
-    `norm_2`.
+    A layer without heads and without `b_o` has no attention step, no `norm_1` and no `out_1`; a layer without an MLP
+    has no `norm_2` and no `out_2`.
     """
 
     heads: tuple[NetworkHead, ...]
@@ -162,6 +189,11 @@ class NetworkLayer:
     norm_1: Norm | None = None
     norm_2: Norm | None = None
     post: bool = False
+    parallel: bool = False
+    out_1: Norm | None = None
+    """A norm of what attention adds, applied before it is added."""
+    out_2: Norm | None = None
+    """A norm of what the MLP adds, applied before it is added."""
 
     @property
     def attends(self) -> bool:
@@ -172,6 +204,9 @@ class NetworkLayer:
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
 """The positions whose outputs are compared with the expected ones: the last position read, the first symbol of the
 word, or every symbol."""
+Pooled: TypeAlias = Literal["last", "start", "mean"]
+"""What one answer for a whole word is read from: the last token read, the first token read (such as BERT's [CLS]), or
+the mean over all tokens read of the vectors after the final norm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +228,15 @@ class Readout:
     """Tokens that words are made of; None means every token that is neither in `before` nor in `after`."""
     padding: Token | None = None
     """A token that is skipped when the last position gives the answer; it cannot be the last token."""
+    pooled: Pooled = "last"
+    """Where `at` is "last": what the answer is read from. Otherwise "last"."""
 
     def places(self, n: int) -> range:
-        """Return the indices, among all tokens read, of the positions that give the answer for a word of n symbols."""
+        """Return the indices, among all tokens read, of the positions that give the answer for a word of n symbols;
+        all of them if the answer is read from their mean."""
         start = len(self.before)
+        if self.pooled != "last":
+            return range(1 if self.pooled == "start" else self.length(n))
         if self.at == "each":
             return range(start, start + n)
         last = start + n + len(self.after) - 1
@@ -205,6 +245,17 @@ class Readout:
     def length(self, n: int) -> int:
         """Return the number of tokens read for a word of n symbols."""
         return len(self.before) + n + len(self.after)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """The step from the final norm to the vectors that the unembedding reads, `norm(f(x W + b))`: weight (d, e), bias
+    (e,), a norm over e coordinates. An activation of None is the identity."""
+
+    weight: Dense
+    bias: Dense | None = None
+    activation: Activation | None = None
+    norm: Norm | None = None
 
 
 @dataclass(frozen=True)
@@ -230,6 +281,16 @@ class Network:
     embedding_scale: RootScale = RootScale()
     """The factor of the embedding's rows. It is applied before the position encoding is added, and not to the
     unembedding."""
+    embedding_bias: Dense | None = None
+    """Shape (d,): added to every embedded token, such as the row of BERT's token type 0."""
+    embedding_norm: Norm | None = None
+    """Applied to the embedded tokens with their positions."""
+    positions_at: Literal["stream", "scores"] = "stream"
+    """Where position encodings are added: to the residual stream, or to what queries and keys read (shortformer)."""
+    transform: Transform | None = None
+    """With a transform, the unembedding is (e, O)."""
+    output_cap: Fraction | None = None
+    """The soft cap of outputs, above 0."""
 
     @property
     def dimension(self) -> int:
@@ -316,5 +377,5 @@ def arrays_of(part: Any) -> Iterator[Dense]:
         yield part
     elif isinstance(part, tuple):
         yield from chain.from_iterable(map(arrays_of, part))
-    elif isinstance(part, Network | NetworkLayer | NetworkHead | Mlp | Norm):
+    elif isinstance(part, Network | NetworkLayer | NetworkHead | Mlp | Norm | Transform):
         yield from chain.from_iterable(arrays_of(getattr(part, one.name)) for one in fields(part))

@@ -21,6 +21,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
 from hardsim.network.dense import Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
+from hardsim.network.features import features
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.record import Axes, RowBound, WrittenProof, recorded
 from hardsim.proof.external.result import STRUCTURE, PrefixProof
@@ -143,6 +144,7 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
     """Return a network of one layer in JSON, with the encodings of the positions of words of up to `longest` symbols
     where these are not a table. Raises Rejected if a position encoding is irrational, or there are several layers."""
     require(len(network.layers) == 1, f"a network of {len(network.layers)} layers: certificates are about one layer")
+    require(not features(network), f"certificates do not cover {', '.join(features(network))}")
     (layer,), scale, readout = network.layers, network.embedding_scale, network.readout
 
     def texts(tokens: Any) -> list[str] | None:

@@ -12,7 +12,7 @@ from hardsim.lang.pretty import shortened
 from hardsim.network.dense import Network, RootScale
 from hardsim.network.reader import shown
 from hardsim.reading import huggingface, torch, tracr, transformerlens
-from hardsim.reading.readout import decide_text, input_text
+from hardsim.reading.readout import at_text, decide_text, input_text
 from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored, TakenSetting
 
 
@@ -79,7 +79,7 @@ def readout_settings(network: Network, sources: Mapping[str, str]) -> tuple[Take
         "tokens": shortened(" ".join(map(str, network.tokens)), MOST_NAMES),
         "alphabet": shortened(" ".join(network.symbols), MOST_NAMES),
         "input": input_text(readout),
-        "at": readout.at,
+        "at": at_text(readout),
         "decide": decide_text(readout),
     }
     return tuple(TakenSetting(key, values[key], sources.get(key, FORMAT_DEFAULT)) for key in READOUT)

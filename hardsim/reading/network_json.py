@@ -16,10 +16,11 @@ import numpy as np
 
 from hardsim.lang.words import unprintable
 from hardsim.network import dense
+from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, read_encoding, require_encoding
-from hardsim.reading.readout import decide_text, input_text, listed_names, read_readout, require_tokens
+from hardsim.reading.readout import at_text, decide_text, input_text, listed_names, read_readout, require_tokens
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
@@ -30,11 +31,14 @@ LARGEST_SUM = 2 * LARGEST
 request any memory."""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
-    "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
+    "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide", "embedding_bias",
+    "embedding_norm", "positions_at", "transform", "output_cap",
 )  # fmt: skip
 MASKS = {mask.value: mask for mask in (Mask.NONE, Mask.FUTURE, Mask.PAST)}
 KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
 PLACES = {"before": False, "after": True}
+POSITIONS_AT: dict[str, Literal["stream", "scores"]] = {"stream": "stream", "scores": "scores"}
+PAIRS = {"neighbours": True, "halves": False}
 
 
 def read_network_json(document: Reader) -> dense.Network:
@@ -55,7 +59,10 @@ def read_network_json(document: Reader) -> dense.Network:
     tokens = _names(document.field("tokens"), count, "token")
     layers = tuple(_layer(item, number, width) for number, item in enumerate(document.field("layers").items()))
     _require_names(document)
-    unembedding = _matrix(document.field("unembedding"), width, None)
+    transform = _transform(document.field("transform"), width) if document.has("transform") else None
+    unembedding = _matrix(
+        document.field("unembedding"), width if transform is None else transform.weight.shape[1], None
+    )
     size = unembedding.shape[1]
     outputs = tokens if size == count else tuple(map(str, range(size)))
     if document.has("outputs"):
@@ -75,6 +82,13 @@ def read_network_json(document: Reader) -> dense.Network:
         embedding_scale=_scale(document.field("embedding_scale"), "what embeddings are multiplied by")
         if document.has("embedding_scale")
         else dense.RootScale(),
+        embedding_bias=_vector(document, "embedding_bias", width),
+        embedding_norm=_norm(document, "embedding_norm", width),
+        positions_at=document.field("positions_at").choice(POSITIONS_AT.__getitem__, ", ".join(POSITIONS_AT))
+        if document.has("positions_at")
+        else "stream",
+        transform=transform,
+        output_cap=_positive(document, "output_cap"),
     )
 
 
@@ -168,24 +182,33 @@ def _sparse(data: Reader, rows: int | None, columns: int | None) -> dense.Dense:
 
 
 def _layer(data: Reader, number: int, width: int) -> dense.NetworkLayer:
-    data.only("heads", "b_o", "mlp", "norm_1", "norm_2", "norms")
+    data.only("heads", "b_o", "mlp", "norm_1", "norm_2", "norms", "parallel", "out_1", "out_2")
     given = data.field("heads").items() if data.has("heads") else ()
     heads = tuple(_head(item, f"L{number}H{place}", width) for place, item in enumerate(given))
     b_o = _vector(data, "b_o", width)
     mlp = _mlp(data.field("mlp"), width) if data.has("mlp") else None
     norm_1, norm_2 = _norm(data, "norm_1", width), _norm(data, "norm_2", width)
-    if norm_1 is not None and not heads and b_o is None:
-        raise data.field("norm_1").error("null, since this layer has no attention")
-    if norm_2 is not None and mlp is None:
-        raise data.field("norm_2").error("null, since this layer has no mlp")
+    out_1, out_2 = _norm(data, "out_1", width), _norm(data, "out_2", width)
+    for key, norm in (("norm_1", norm_1), ("out_1", out_1)):
+        if norm is not None and not heads and b_o is None:
+            raise data.field(key).error("null, since this layer has no attention")
+    for key, norm in (("norm_2", norm_2), ("out_2", out_2)):
+        if norm is not None and mlp is None:
+            raise data.field(key).error("null, since this layer has no mlp")
     post = False
     if norm_1 is not None or norm_2 is not None or data.has("norms"):
         post = data.field("norms").choice(PLACES.__getitem__, ", ".join(PLACES))
-    return dense.NetworkLayer(heads, mlp, b_o, norm_1, norm_2, post)
+    parallel = data.has("parallel") and data.field("parallel").value is not False
+    if parallel and (post or data.field("parallel").value is not True):
+        raise data.field("parallel").error('false, since "norms" is "after"' if post else "true or false")
+    return dense.NetworkLayer(heads, mlp, b_o, norm_1, norm_2, post, parallel, out_1, out_2)
 
 
 def _head(data: Reader, name: str, width: int) -> dense.NetworkHead:
-    data.only("name", "mask", "scale", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
+    data.only(
+        "name", "mask", "scale", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "norm_q", "norm_k", "rotary", "cap",
+        "distance", "window",
+    )  # fmt: skip
     w_q, w_v = _matrix(data.field("w_q"), width, None), _matrix(data.field("w_v"), width, None)
     k, v = w_q.shape[1], w_v.shape[1]
     return dense.NetworkHead(
@@ -199,7 +222,51 @@ def _head(data: Reader, name: str, width: int) -> dense.NetworkHead:
         b_q=_vector(data, "b_q", k),
         b_k=_vector(data, "b_k", k),
         b_v=_vector(data, "b_v", v),
+        norm_q=_norm(data, "norm_q", k),
+        norm_k=_norm(data, "norm_k", k),
+        rotary=_rotary(data.field("rotary"), k) if data.has("rotary") else None,
+        cap=_positive(data, "cap"),
+        distance=_distance(data.field("distance")) if data.has("distance") else None,
+        window=data.field("window").integer(1, LARGEST) if data.has("window") else None,
     )
+
+
+def _rotary(data: Reader, width: int) -> Rotary:
+    data.only("base", "size", "pairs", "divisor")
+    size = data.field("size")
+    turned = size.integer(2, width)
+    if turned % 2:
+        raise size.error("an even number")
+    base, divisor = _positive(data, "base"), _positive(data, "divisor")
+    if base is None:
+        raise data.field("base").error("a number above 0, such as 10000")
+    interleaved = data.field("pairs").choice(PAIRS.__getitem__, ", ".join(PAIRS))
+    return Rotary(base, turned, interleaved, Fraction(1) if divisor is None else divisor)
+
+
+def _distance(data: Reader) -> DistanceBias:
+    data.only("exponent")
+    return DistanceBias(Fraction(data.field("exponent").number()))
+
+
+def _positive(data: Reader, key: str) -> Fraction | None:
+    """Read a number above 0; None if the key is absent."""
+    if not data.has(key):
+        return None
+    number = Fraction(data.field(key).number())
+    if number <= 0:
+        raise data.field(key).error("a number above 0")
+    return number
+
+
+def _transform(data: Reader, width: int) -> dense.Transform:
+    data.only("weight", "bias", "activation", "norm")
+    weight = _matrix(data.field("weight"), width, None)
+    size = weight.shape[1]
+    activation = None
+    if data.has("activation"):
+        activation = data.field("activation").choice(dense.Activation, ", ".join(dense.Activation))
+    return dense.Transform(weight, _vector(data, "bias", size), activation, _norm(data, "norm", size))
 
 
 def _require_names(document: Reader) -> None:
@@ -226,7 +293,7 @@ def _scale(data: Reader, what: str) -> dense.RootScale:
 
 
 def _mlp(data: Reader, width: int) -> dense.Mlp:
-    data.only("activation", "w_in", "b_in", "w_out", "b_out")
+    data.only("activation", "w_in", "b_in", "w_out", "b_out", "w_gate", "b_gate")
     w_in = _matrix(data.field("w_in"), width, None)
     hidden = w_in.shape[1]
     return dense.Mlp(
@@ -235,7 +302,16 @@ def _mlp(data: Reader, width: int) -> dense.Mlp:
         w_out=_matrix(data.field("w_out"), hidden, width),
         b_in=_vector(data, "b_in", hidden),
         b_out=_vector(data, "b_out", width),
+        w_gate=_matrix(data.field("w_gate"), width, hidden) if data.has("w_gate") else None,
+        b_gate=_gate_bias(data, hidden),
     )
+
+
+def _gate_bias(data: Reader, hidden: int) -> dense.Dense | None:
+    bias = _vector(data, "b_gate", hidden)
+    if bias is not None and not data.has("w_gate"):
+        raise data.field("b_gate").error("null, since this mlp has no w_gate")
+    return bias
 
 
 def _norm(data: Reader, key: str, width: int) -> dense.Norm | None:
@@ -294,10 +370,56 @@ def network_json(network: dense.Network) -> dict[str, Any]:
         "outputs": list(network.outputs),
         "alphabet": None if readout.alphabet is None else list(readout.alphabet),
         "input": input_text(readout),
-        "at": readout.at,
+        "at": at_text(readout),
         "decide": decide_text(readout),
+        "embedding_bias": _written(network.embedding_bias),
+        "embedding_norm": _norm_json(network.embedding_norm),
+        "positions_at": None if network.positions_at == "stream" else network.positions_at,
+        "transform": _transform_json(network.transform),
+        "output_cap": _optional_json(network.output_cap),
     }
     return _without_nulls(message)
+
+
+def _optional_json(value: Fraction | None) -> int | str | None:
+    return None if value is None else _number_json(value)
+
+
+def _transform_json(transform: dense.Transform | None) -> dict[str, Any] | None:
+    if transform is None:
+        return None
+    description = {
+        "weight": _written(transform.weight),
+        "bias": _written(transform.bias),
+        "activation": None if transform.activation is None else transform.activation.value,
+        "norm": _norm_json(transform.norm),
+    }
+    return _without_nulls(description)
+
+
+def _rotary_json(rotary: Rotary | None) -> dict[str, Any] | None:
+    if rotary is None:
+        return None
+    pairs = "neighbours" if rotary.interleaved else "halves"
+    base, divisor = _number_json(rotary.base), _number_json(rotary.divisor)
+    return {"base": base, "size": rotary.size, "pairs": pairs, "divisor": divisor}
+
+
+def _head_json(head: dense.NetworkHead) -> dict[str, Any]:
+    matrices = "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v"
+    description = {
+        "name": head.name,
+        "mask": head.mask.value,
+        "scale": str(head.scale),
+        **{key: _written(getattr(head, key)) for key in matrices},
+        "norm_q": _norm_json(head.norm_q),
+        "norm_k": _norm_json(head.norm_k),
+        "rotary": _rotary_json(head.rotary),
+        "cap": _optional_json(head.cap),
+        "distance": None if head.distance is None else {"exponent": _number_json(head.distance.exponent)},
+        "window": head.window,
+    }
+    return _without_nulls(description)
 
 
 def _without_nulls(description: dict[str, Any]) -> dict[str, Any]:
@@ -328,23 +450,20 @@ def _norm_json(norm: dense.Norm | None) -> dict[str, Any] | None:
 
 
 def _layer_json(layer: dense.NetworkLayer) -> dict[str, Any]:
-    matrices = "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v"
-    heads = [
-        {"name": head.name, "mask": head.mask.value, "scale": str(head.scale)}
-        | _without_nulls({key: _written(getattr(head, key)) for key in matrices})
-        for head in layer.heads
-    ]
-    mlp, parts = layer.mlp, ("w_in", "b_in", "w_out", "b_out")
+    mlp, parts = layer.mlp, ("w_in", "b_in", "w_out", "b_out", "w_gate", "b_gate")
     message = (
         None if mlp is None else {"activation": mlp.activation.value, **{k: _written(getattr(mlp, k)) for k in parts}}
     )
     return _without_nulls(
         {
-            "heads": heads,
+            "heads": list(map(_head_json, layer.heads)),
             "b_o": _written(layer.b_o),
             "mlp": None if message is None else _without_nulls(message),
             "norm_1": _norm_json(layer.norm_1) if layer.attends else None,
             "norm_2": _norm_json(layer.norm_2) if layer.mlp is not None else None,
             "norms": "after" if layer.post else "before",
+            "parallel": True if layer.parallel else None,
+            "out_1": _norm_json(layer.out_1) if layer.attends else None,
+            "out_2": _norm_json(layer.out_2) if layer.mlp is not None else None,
         }
     )

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.pretty import shortened
 from hardsim.lang.vocabulary import brief
-from hardsim.network.dense import JudgedAt, Network, Readout, Token
+from hardsim.network.dense import JudgedAt, Network, Pooled, Readout, Token
 from hardsim.network.reader import Reader
 
 Wrong = Callable[[str, str], InputError]
@@ -26,6 +26,16 @@ MOST_SHOWN = 400
 """The greatest number of characters of a list of names in an error."""
 DECIDE = "above X, argmax, argmax of TOKENS, value within E"
 _RATIONAL = re.compile(r"-?[0-9]{1,300}([.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?", re.ASCII)
+
+
+AT: dict[str, tuple[JudgedAt, Pooled]] = {
+    "last": ("last", "last"),
+    "first": ("first", "last"),
+    "each": ("each", "last"),
+    "start": ("last", "start"),
+    "mean": ("last", "mean"),
+}
+"""The values of the setting `at`: where answers are judged, and what one answer for a whole word is read from."""
 
 
 def readout_of(
@@ -41,7 +51,7 @@ def readout_of(
 
     Args:
         input: the tokens around a word, which is written `*`.
-        at: last, first or each.
+        at: last, first, each, start or mean.
         decide: one of DECIDE.
 
     Raises InputError, made by `error`, saying what is wrong and what can be written."""
@@ -56,11 +66,10 @@ def readout_of(
         before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in around)
         found = replace(found, before=before, after=after)
     if at is not None:
-        if at not in get_args(JudgedAt):
-            near = did_you_mean(at, get_args(JudgedAt))
-            raise error(f"at {brief(at)} is not one of: last, first, each", near or "Write one of them.")
-        where: Any = at
-        found = replace(found, at=where)
+        if at not in AT:
+            raise error(f"at {brief(at)} is not one of: {', '.join(AT)}", did_you_mean(at, AT) or "Write one of them.")
+        where, pooled = AT[at]
+        found = replace(found, at=where, pooled=pooled)
     return found if decide is None else _deciding(decide, outputs, found, error)
 
 
@@ -137,6 +146,11 @@ def reread(
         message = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
         raise InputError(message, "Leave it out of the alphabet, and of the tokens after words.")
     return replace(found, readout=readout)
+
+
+def at_text(readout: Readout) -> str:
+    """Return the text of the setting `at`: one of AT."""
+    return readout.at if readout.pooled == "last" else readout.pooled
 
 
 def input_text(readout: Readout) -> str:

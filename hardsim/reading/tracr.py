@@ -150,13 +150,9 @@ def _layer(weights: Tensors, config: Settings, number: int, width: int) -> Netwo
     heads = []
     for head in range(count):
         part = slice(head * size, (head + 1) * size)
-        cut = {
-            f"{kind}_{name}": array[..., part]
-            for name, pair in (("q", queries), ("k", keys), ("v", values))
-            for kind, array in zip("wb", pair, strict=True)
-        }
+        (w_q, b_q), (w_k, b_k), (w_v, b_v) = ((weight[:, part], bias[part]) for weight, bias in (queries, keys, values))
         scale = RootScale(Fraction(1), size)
-        heads.append(NetworkHead(f"L{number}H{head}", mask, scale, w_o=linear[part], **cut))
+        heads.append(NetworkHead(f"L{number}H{head}", mask, scale, w_q, w_k, w_v, linear[part], b_q, b_k, b_v))
     mlp = Mlp(
         config.choice("activation", ACTIVATIONS),
         w_in=weights.take(f"{place}/mlp/linear_1/w", width, hidden),

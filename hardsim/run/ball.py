@@ -79,6 +79,14 @@ class BallArithmetic:
         """Return the hyperbolic tangent of the value."""
         return value.tanh()
 
+    def sin(self, value: arb) -> arb:
+        """Return the sine of the value."""
+        return value.sin()
+
+    def cos(self, value: arb) -> arb:
+        """Return the cosine of the value."""
+        return value.cos()
+
     def pi(self) -> arb:
         """Return an enclosure of pi."""
         return arb.pi()

@@ -17,7 +17,18 @@ import numpy as np
 
 from hardsim.errors import Undecided
 from hardsim.lang.reals import RealNumber, precisions
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
+from hardsim.network.blocks import Rotary
+from hardsim.network.dense import (
+    Activation,
+    Dense,
+    Mlp,
+    Network,
+    NetworkHead,
+    NetworkLayer,
+    Norm,
+    RootScale,
+    Transform,
+)
 from hardsim.network.numbers import Mask
 from hardsim.run.arithmetic import Arithmetic
 from hardsim.run.ball import BallArithmetic
@@ -40,6 +51,12 @@ class DenseArithmetic(Arithmetic[Any], Protocol):
     def tanh(self, value: Any) -> Any:
         """Return the hyperbolic tangent of a value."""
 
+    def sin(self, value: Any) -> Any:
+        """Return the sine of a value."""
+
+    def cos(self, value: Any) -> Any:
+        """Return the cosine of a value."""
+
     def pi(self) -> Any:
         """Return pi."""
 
@@ -60,7 +77,9 @@ class DenseForward:
     def _numbers(self) -> Network:
         """The network with numbers of the arithmetic in place of its arrays, except the embedding and the table of
         positions: matrices for `product`, and rows. Made at the arithmetic's precision."""
-        parts = ("layers", "final", "unembedding", "unembedding_bias")
+        parts = (
+            "layers", "final", "unembedding", "unembedding_bias", "embedding_bias", "embedding_norm", "transform",
+        )  # fmt: skip
         return replace(self.network, **{name: self._in_numbers(getattr(self.network, name)) for name in parts})
 
     def _in_numbers(self, part: Any) -> Any:
@@ -71,22 +90,45 @@ class DenseForward:
             return self.arithmetic.matrix(self._exact(part) if part.dtype == object else part.tolist())
         if isinstance(part, tuple):
             return tuple(map(self._in_numbers, part))
-        if not isinstance(part, NetworkLayer | NetworkHead | Mlp | Norm):
+        if not isinstance(part, NetworkLayer | NetworkHead | Mlp | Norm | Transform):
             return part
         return replace(part, **{one.name: self._in_numbers(getattr(part, one.name)) for one in fields(part)})
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
         """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
-        with those around the word, are `tokens`."""
+        with those around the word, are `tokens`. If the readout takes the mean over positions, `places` are all of
+        them, and there is one row of outputs."""
         with self.arithmetic.precision():
             x, network = self._embedded(n, tokens), self._numbers
-            last = len(network.layers) - 1
+            last, scored = len(network.layers) - 1, self._score_positions(n)
             for number, layer in enumerate(network.layers):
-                x = self._layer(layer, x, places if number == last else range(len(x)))
+                x = self._layer(layer, x, scored, places if number == last else range(len(x)))
             if last < 0:
                 x = [x[place] for place in places]
-            x = self._normed(network.final, x)
-            return self._linear(x, network.unembedding, network.unembedding_bias)
+            return self._outputs(network, self._normed(network.final, x))
+
+    def _outputs(self, network: Network, x: list[Row]) -> list[Row]:
+        """Return the outputs from the vectors after the final norm."""
+        if network.readout.pooled == "mean":
+            count = self._number(len(x))
+            x = [[self.arithmetic.total(list(column)) / count for column in zip(*x, strict=True)]]
+        if (transform := network.transform) is not None:
+            x = self._linear(x, transform.weight, transform.bias)
+            if transform.activation is not None:
+                f = self._activation(transform.activation)
+                x = [[f(value) for value in row] for row in x]
+            x = self._normed(transform.norm, x)
+        x = self._linear(x, network.unembedding, network.unembedding_bias)
+        if network.output_cap is not None:
+            x = [[self._capped(value, network.output_cap) for value in row] for row in x]
+        return x
+
+    def _score_positions(self, n: int) -> list[Row] | None:
+        """Return the position encoding that only queries and keys read; None if there is none."""
+        if self.network.positions_at == "stream":
+            return None
+        encoding = self.network.encoding(n)
+        return None if encoding is None else self._exact(encoding)
 
     def attention(self, n: int, tokens: Sequence[int]) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
         """Yield for each head the number of its layer (from 0), the head, and by query the scaled logits of all keys;
@@ -94,16 +136,16 @@ class DenseForward:
         with self.arithmetic.precision():
             # The precision is set only while a head is computed: it is global, and between two results other code
             # runs.
-            x, layers = self._embedded(n, tokens), self._numbers.layers
+            x, scored, layers = self._embedded(n, tokens), self._score_positions(n), self._numbers.layers
         for number, layer in enumerate(layers):
             for head, given in zip(layer.heads, self.network.layers[number].heads, strict=True):
                 with self.arithmetic.precision():
                     y = x if layer.post else self._normed(layer.norm_1, x)
-                    found = self._logits(head, y, range(len(y)))
+                    found = self._logits(head, y if scored is None else _sums(y, scored), range(len(y)))
                 yield number, given, found
             if number + 1 < len(layers):
                 with self.arithmetic.precision():
-                    x = self._layer(layer, x, range(len(x)))
+                    x = self._layer(layer, x, scored, range(len(x)))
 
     # ---- parts ----
 
@@ -113,29 +155,34 @@ class DenseForward:
         if scale != RootScale():
             factor = self._scale(scale)
             x = [[factor * value for value in row] for row in x]
-        encoding = self.network.encoding(n)
-        if encoding is None:
-            return x
-        number = self._number
-        return [_plus(row, map(number, added)) for row, added in zip(x, encoding.tolist(), strict=True)]
+        encoding = None if self.network.positions_at == "scores" else self.network.encoding(n)
+        x = x if encoding is None else _sums(x, self._exact(encoding))
+        bias = self._numbers.embedding_bias
+        x = x if bias is None else [_plus(row, bias) for row in x]
+        return self._normed(self._numbers.embedding_norm, x)
 
-    def _layer(self, layer: NetworkLayer, x: list[Row], places: Sequence[int]) -> list[Row]:
+    def _layer(self, layer: NetworkLayer, x: list[Row], scored: list[Row] | None, places: Sequence[int]) -> list[Row]:
         # Keys and values need all positions, everything else only the requested ones.
         read, x = x, [x[place] for place in places]
+        entered = x
         if layer.attends:
             y = read if layer.post else self._normed(layer.norm_1, read)
-            x = _sums(x, self._attended(layer, y, places))
+            x = _sums(x, self._normed(layer.out_1, self._attended(layer, y, scored, places)))
             x = self._normed(layer.norm_1, x) if layer.post else x
         if layer.mlp is not None:
-            x = _sums(x, self._mlp(layer.mlp, x if layer.post else self._normed(layer.norm_2, x)))
+            entered = entered if layer.parallel else x
+            y = entered if layer.post else self._normed(layer.norm_2, entered)
+            x = _sums(x, self._normed(layer.out_2, self._mlp(layer.mlp, y)))
             x = self._normed(layer.norm_2, x) if layer.post else x
         return x
 
-    def _attended(self, layer: NetworkLayer, y: list[Row], places: Sequence[int]) -> list[Row]:
+    def _attended(
+        self, layer: NetworkLayer, y: list[Row], scored: list[Row] | None, places: Sequence[int]
+    ) -> list[Row]:
         start: Any = [self._number(0)] * self.network.dimension if layer.b_o is None else layer.b_o
-        found = [start for _ in places]
+        found, compared = [start for _ in places], y if scored is None else _sums(y, scored)
         for head in layer.heads:
-            weights = [self.shares(row) for row in self._logits(head, y, places)]
+            weights = [self.shares(row) for row in self._logits(head, compared, places)]
             values = self._linear(y, head.w_v, head.b_v)
             means = self.arithmetic.product(self.arithmetic.matrix(weights), self.arithmetic.matrix(values))
             found = _sums(found, self._linear(means, head.w_o, None))
@@ -144,16 +191,40 @@ class DenseForward:
     def _logits(self, head: NetworkHead, y: list[Row], places: Sequence[int]) -> list[Row]:
         """Return the scaled logits by query at these positions, with None where a key is not visible."""
         scale = self._scale(head.scale)
-        queries = self._linear([y[place] for place in places], head.w_q, head.b_q)
-        keys = self._linear(y, head.w_k, head.b_k)
+        queries = self._normed(head.norm_q, self._linear([y[place] for place in places], head.w_q, head.b_q))
+        keys = self._normed(head.norm_k, self._linear(y, head.w_k, head.b_k))
+        if (rotary := head.rotary) is not None:
+            queries = [self._turned(row, place, rotary) for place, row in zip(places, queries, strict=True)]
+            keys = [self._turned(row, place, rotary) for place, row in enumerate(keys)]
         scores = self.arithmetic.product(
             self.arithmetic.matrix([[scale * value for value in row] for row in queries]),
             self.arithmetic.matrix(list(zip(*keys, strict=True))),
         )
         return [
-            [score if sees(head.mask, place, key) else None for key, score in enumerate(row)]
+            [
+                self._biased(head, score, place - key) if sees(head, place, key) else None
+                for key, score in enumerate(row)
+            ]
             for place, row in zip(places, scores, strict=True)
         ]
+
+    def _biased(self, head: NetworkHead, score: Any, distance: int) -> Any:
+        """Return a score of two positions at this distance after the head's soft cap and its bias of distances."""
+        score = score if head.cap is None else self._capped(score, head.cap)
+        return score if head.distance is None else score - self._number(head.distance.slope) * abs(distance)
+
+    def _capped(self, value: Any, cap: Fraction) -> Any:
+        number = self._number(cap)
+        return number * self.arithmetic.tanh(value / number)
+
+    def _turned(self, row: Row, position: int, rotary: Rotary) -> Row:
+        """Return a query or a key turned by its position."""
+        found = list(row)
+        for (a, b), frequency in zip(rotary.pairs, rotary.frequencies, strict=True):
+            angle = self._number(frequency) * position
+            cosine, sine = self.arithmetic.cos(angle), self.arithmetic.sin(angle)
+            found[a], found[b] = row[a] * cosine - row[b] * sine, row[b] * cosine + row[a] * sine
+        return found
 
     def shares(self, logits: Row) -> Row:
         """Return the softmax of the logits of the visible keys, and 0 for the other keys."""
@@ -167,7 +238,14 @@ class DenseForward:
     def _mlp(self, mlp: Mlp, y: list[Row]) -> list[Row]:
         f = self._activation(mlp.activation)
         entered = self._linear(y, mlp.w_in, mlp.b_in)
-        return self._linear([[f(value) for value in row] for row in entered], mlp.w_out, mlp.b_out)
+        if mlp.w_gate is None:
+            hidden = [[f(value) for value in row] for row in entered]
+        else:
+            gates = self._linear(y, mlp.w_gate, mlp.b_gate)
+            hidden = [
+                [f(g) * value for g, value in zip(*pair, strict=True)] for pair in zip(gates, entered, strict=True)
+            ]
+        return self._linear(hidden, mlp.w_out, mlp.b_out)
 
     def _activation(self, activation: Activation) -> Callable[[Any], Any]:
         arithmetic, one, half = self.arithmetic, self._number(1), self._number(Fraction(1, 2))
@@ -187,9 +265,10 @@ class DenseForward:
     def _normed(self, norm: Norm | None, x: list[Row]) -> list[Row]:
         if norm is None:
             return x
-        arithmetic, d, epsilon = self.arithmetic, self._number(self.network.dimension), self._number(norm.epsilon)
+        arithmetic, epsilon = self.arithmetic, self._number(norm.epsilon)
         found = []
         for row in x:
+            d = self._number(len(row))
             if norm.kind == "layer":
                 mean = arithmetic.total(row) / d
                 row = [value - mean for value in row]
@@ -215,10 +294,11 @@ class DenseForward:
         return self.arithmetic.number(Fraction(value) if isinstance(value, float) else value)
 
 
-def sees(mask: Mask, query: int, key: int) -> bool:
-    """Return True if the query at one position sees the key at another. Every query sees its own position; FUTURE
-    hides the later keys, PAST the earlier ones, NONE no key."""
-    return mask is Mask.NONE or query == key or (key < query) == (mask is Mask.FUTURE)
+def sees(head: NetworkHead, query: int, key: int) -> bool:
+    """Return True if a head's query at one position sees the key at another. Every query sees its own position; FUTURE
+    hides the later keys, PAST the earlier ones, NONE no key, and a window all that are too far."""
+    near = head.window is None or abs(query - key) < head.window
+    return near and (head.mask is Mask.NONE or query == key or (key < query) == (head.mask is Mask.FUTURE))
 
 
 def _plus(left: Row, right: Any) -> Row:

@@ -99,6 +99,7 @@ from hardsim.network.dense import (
     arrays_of,
     entries,
 )
+from hardsim.network.features import require_only
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     ETA,
@@ -881,6 +882,7 @@ class DenseFloat:
     """
 
     def __init__(self, network: Network, fine: bool | None = None) -> None:
+        require_only(network, (), "certified float64")
         self.network = network
         self.fine = is_sparse(network) if fine is None else fine
         self._embedding, self._embedding_rad = scaled(network.embedding, network.embedding_scale)

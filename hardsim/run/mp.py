@@ -91,6 +91,14 @@ class MpArithmetic:
         """Return the hyperbolic tangent of the value."""
         return self.context.tanh(value)
 
+    def sin(self, value: Any) -> Any:
+        """Return the sine of the value."""
+        return self.context.sin(value)
+
+    def cos(self, value: Any) -> Any:
+        """Return the cosine of the value."""
+        return self.context.cos(value)
+
     def pi(self) -> Any:
         """Return pi."""
         return self.context.mpf(self.context.pi)

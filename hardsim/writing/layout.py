@@ -32,6 +32,7 @@ from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
 from hardsim.network.dense import Activation, Dense, Network, Norm
+from hardsim.network.features import require_only
 from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
@@ -246,7 +247,9 @@ def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
 
 
 def network_layout(network: Network) -> ExportLayout:
-    """Return the layout of an external network. Raises OutOfRange if a number is beyond float64."""
+    """Return the layout of an external network. Raises OutOfRange if a number is beyond float64, and InputError if the
+    layout has no place for a part of the network."""
+    require_only(network, (), "an export")
     arrays, layers, readout = dict[str, Array](), [], network.readout
     _put(arrays, "", {EMBEDDING: network.scaled_embedding, UNEMBEDDING: network.unembedding})
     _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias})

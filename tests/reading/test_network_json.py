@@ -13,10 +13,11 @@ import pytest
 
 import hardsim
 from hardsim.network.dense import arrays_of
+from hardsim.network.features import NetworkFeature, features
 from hardsim.network.reader import read_json
 from hardsim.program.file import read_ahat
 from hardsim.reading.network_json import FORMAT, LARGEST, network_json, read_network_json
-from tests.support.dense_networks import SEEN, made
+from tests.support.dense_networks import SEEN, featured, made
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import Activation, Mask, Network, Norm, Readout, RootScale
@@ -217,6 +218,15 @@ def test_a_network_that_is_written_is_read_again(seed: int) -> None:
         biases=seed % 7 > 0,
     )
     assert same(network, read(network_json(network)))
+
+
+@pytest.mark.parametrize("feature", list(NetworkFeature))
+def test_a_network_with_a_feature_that_is_written_is_read_again(feature: NetworkFeature) -> None:
+    # One output: then the readout that is not stated is that of a word.
+    network = featured(made(outputs=1, k=4), [feature])
+    again = read(network_json(network))
+    assert features(again) == (feature,)
+    assert same(network, again)
 
 
 @pytest.mark.parametrize("document", [MORE_A, RICH], ids=["more a", "every key"])

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from hardsim.network.dense import NetworkLayer
+from hardsim.network.blocks import Rotary
+from hardsim.network.dense import Mlp, NetworkLayer
+from hardsim.network.features import NetworkFeature, features
 from hardsim.run.dense_exact import DenseBalls, DenseForward, sees
-from tests.support.dense_networks import SEEN, Shape, made
+from tests.support.dense_networks import SEEN, Shape, featured, made
 from tests.support.language import Undecided
 from tests.support.model import Activation, BallArithmetic, Mask, MpArithmetic, Network, Norm
 
@@ -42,36 +44,76 @@ def normed(norm: Norm | None, x: Any) -> Any:
     return y * (1.0 if norm.weight is None else floats(norm.weight)) + floats(norm.bias)
 
 
-def attended(layer: NetworkLayer, y: Any) -> Any:
-    """Return the contribution of heads, query by query."""
-    found = np.zeros_like(y) + floats(layer.b_o)
-    for head in layer.heads:
-        q, k, v = (
-            y @ floats(weight) + floats(bias)
-            for weight, bias in ((head.w_q, head.b_q), (head.w_k, head.b_k), (head.w_v, head.b_v))
-        )
-        for query in range(len(y)):
-            keys = {Mask.FUTURE: slice(0, query + 1), Mask.PAST: slice(query, None), Mask.NONE: slice(None)}[head.mask]
-            logits = k[keys] @ q[query] * float(head.scale.factor) / sqrt(head.scale.root)
-            weights = np.exp(logits - logits.max())
-            found[query] += weights @ v[keys] / weights.sum() @ floats(head.w_o)
+def turned(rotary: Rotary | None, rows: Any) -> Any:
+    """Turn queries or keys by their positions: complex numbers times e^(i angle)."""
+    if rotary is None:
+        return rows
+    found, half = rows.copy(), rotary.size // 2
+    for r in range(half):
+        a, b = (2 * r, 2 * r + 1) if rotary.interleaved else (r, r + half)
+        angle = np.arange(len(rows)) * float(rotary.base) ** (-2 * r / rotary.size) / float(rotary.divisor)
+        point = (rows[:, a] + 1j * rows[:, b]) * np.exp(1j * angle)
+        found[:, a], found[:, b] = point.real, point.imag
     return found
+
+
+def attended(layer: NetworkLayer, y: Any, scored: Any) -> Any:
+    """Return the contribution of heads, query by query. Queries and keys read `scored`."""
+    found = np.zeros_like(y) + floats(layer.b_o)
+    place = np.arange(len(y))
+    for head in layer.heads:
+        q = turned(head.rotary, normed(head.norm_q, scored @ floats(head.w_q) + floats(head.b_q)))
+        k = turned(head.rotary, normed(head.norm_k, scored @ floats(head.w_k) + floats(head.b_k)))
+        v = y @ floats(head.w_v) + floats(head.b_v)
+        for query in range(len(y)):
+            far = np.abs(place - query)
+            logits = k @ q[query] * float(head.scale.factor) / sqrt(head.scale.root)
+            logits = logits if head.cap is None else float(head.cap) * np.tanh(logits / float(head.cap))
+            logits = logits if head.distance is None else logits - 2.0 ** -float(head.distance.exponent) * far
+            seen = {Mask.FUTURE: place <= query, Mask.PAST: place >= query, Mask.NONE: place >= 0}[head.mask]
+            seen = seen & (far < (np.inf if head.window is None else head.window))
+            weights = np.where(seen, np.exp(logits - logits[seen].max()), 0.0)
+            found[query] += weights @ v / weights.sum() @ floats(head.w_o)
+    return found
+
+
+def processed(mlp: Mlp, y: Any) -> Any:
+    """Return the contribution of an MLP."""
+    f = np.vectorize(FUNCTIONS[mlp.activation])
+    entered = y @ floats(mlp.w_in) + floats(mlp.b_in)
+    hidden = f(entered) if mlp.w_gate is None else f(y @ floats(mlp.w_gate) + floats(mlp.b_gate)) * entered
+    return hidden @ floats(mlp.w_out) + floats(mlp.b_out)
 
 
 def plain(network: Network, n: int, tokens: list[int]) -> Any:
     """Return all outputs in numpy's floats, by the definition in network/dense.py."""
     scale = float(network.embedding_scale.factor) / sqrt(network.embedding_scale.root)
-    x = scale * floats(network.embedding)[tokens] + floats(network.encoding(n))
+    positions = floats(network.encoding(n))
+    inside, beside = (positions, 0.0) if network.positions_at == "stream" else (0.0, positions)
+    x = scale * floats(network.embedding)[tokens] + inside + floats(network.embedding_bias)
+    x = normed(network.embedding_norm, x)
     for layer in network.layers:
+        entered = x
         if layer.attends:
-            added = attended(layer, x if layer.post else normed(layer.norm_1, x))
-            x = normed(layer.norm_1, x + added) if layer.post else x + added
+            y = x if layer.post else normed(layer.norm_1, x)
+            x = x + normed(layer.out_1, attended(layer, y, y + beside))
+            x = normed(layer.norm_1, x) if layer.post else x
         if layer.mlp is not None:
-            y = (x if layer.post else normed(layer.norm_2, x)) @ floats(layer.mlp.w_in) + floats(layer.mlp.b_in)
-            hidden = np.vectorize(FUNCTIONS[layer.mlp.activation])(y)
-            x = x + hidden @ floats(layer.mlp.w_out) + floats(layer.mlp.b_out)
+            y = entered if layer.parallel else x
+            x = x + normed(layer.out_2, processed(layer.mlp, y if layer.post else normed(layer.norm_2, y)))
             x = normed(layer.norm_2, x) if layer.post else x
-    return normed(network.final, x) @ floats(network.unembedding) + floats(network.unembedding_bias)
+    return answered(network, normed(network.final, x))
+
+
+def answered(network: Network, x: Any) -> Any:
+    """Return the outputs from the vectors after the final norm."""
+    x = x.mean(axis=0, keepdims=True) if network.readout.pooled == "mean" else x
+    if (step := network.transform) is not None:
+        x = x @ floats(step.weight) + floats(step.bias)
+        x = x if step.activation is None else np.vectorize(FUNCTIONS[step.activation])(x)
+        x = normed(step.norm, x)
+    x = x @ floats(network.unembedding) + floats(network.unembedding_bias)
+    return x if network.output_cap is None else float(network.output_cap) * np.tanh(x / float(network.output_cap))
 
 
 def compare(network: Network, tokens: list[int]) -> None:
@@ -92,6 +134,19 @@ def compare(network: Network, tokens: list[int]) -> None:
 @pytest.mark.parametrize("post", [False, True])
 def test_balls_mpmath_and_plain_floats_agree(activation: Activation, post: bool) -> None:
     compare(made(activation=activation, post=post), [0, 3, 1, 2, 2])
+
+
+@pytest.mark.parametrize("feature", list(NetworkFeature))
+def test_balls_mpmath_and_plain_floats_agree_on_each_feature(feature: NetworkFeature) -> None:
+    network = featured(made(k=4), [feature])
+    assert features(network) == (feature,)
+    compare(network, [0, 3, 1, 2, 2])
+
+
+@pytest.mark.parametrize("mask", SEEN)
+def test_all_features_together_agree(mask: Mask) -> None:
+    together = [feature for feature in NetworkFeature if feature is not NetworkFeature.POOLED_START]
+    compare(featured(made(mask=mask, k=4), together, seed=1), [3, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -155,8 +210,12 @@ def test_logits_are_those_of_the_definition() -> None:
 
 
 def test_every_query_sees_itself() -> None:
-    assert all(sees(mask, 2, 2) for mask in SEEN)
-    assert [[sees(mask, 1, key) for key in (0, 2)] for mask in SEEN] == [[True, False], [True, True], [False, True]]
+    (head, *_) = made().heads
+    for mask, expected in zip(SEEN, ([True, False], [True, True], [False, True]), strict=True):
+        masked = replace(head, mask=mask)
+        assert sees(masked, 2, 2)
+        assert [sees(masked, 1, key) for key in (0, 2)] == expected
+        assert [sees(replace(masked, window=1), 1, key) for key in (0, 1, 2)] == [False, True, False]
 
 
 # ---- as many bits as an answer needs ----

@@ -1,12 +1,15 @@
 """Random dense networks of every kind that external formats have."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
-from hardsim.network.dense import Dense, Mlp, NetworkHead, NetworkLayer
+from hardsim.network.blocks import DistanceBias, Rotary
+from hardsim.network.dense import Dense, Mlp, NetworkHead, NetworkLayer, Pooled, Transform
+from hardsim.network.features import NetworkFeature
 from tests.support.model import Activation, Mask, Network, Norm, RootScale
 
 SEEN = (Mask.FUTURE, Mask.NONE, Mask.PAST)
@@ -108,3 +111,55 @@ class Maker:
 def made(shape: Shape | None = None, seed: int = 0, **changes: Any) -> Network:
     """Return a random network; `changes` replace parameters of the shape."""
     return Maker(replace(shape or Shape(), **changes), seed).network()
+
+
+def featured(network: Network, chosen: Collection[NetworkFeature], seed: int = 0) -> Network:
+    """Return a network of `made` with these features, with random numbers. The heads' keys need an even width."""
+    d, outputs = network.embedding.shape[1], network.unembedding.shape[1]
+    maker, has = Maker(Shape(d=d), seed), chosen.__contains__
+
+    def norm(size: int) -> Norm:
+        return Norm("rms", Fraction(1, 100), maker.array(size), None)
+
+    def head(number: int, given: NetworkHead) -> NetworkHead:
+        k = given.w_q.shape[1]
+        rotary = Rotary(Fraction(100), k if number % 2 else 2, number % 2 == 0, Fraction(number + 1))
+        return replace(
+            given,
+            rotary=rotary if has(NetworkFeature.ROTARY) else None,
+            distance=DistanceBias(Fraction(number + 1, 2)) if has(NetworkFeature.DISTANCE) else None,
+            window=2 + number % 2 if has(NetworkFeature.WINDOW) else None,
+            cap=Fraction(3, 2) if has(NetworkFeature.SCORE_CAP) else None,
+            norm_q=norm(k) if has(NetworkFeature.HEAD_NORM) else None,
+            norm_k=norm(k) if has(NetworkFeature.HEAD_NORM) and number % 2 == 0 else None,
+        )
+
+    def layer(given: NetworkLayer) -> NetworkLayer:
+        mlp = given.mlp
+        if mlp is not None and has(NetworkFeature.GATE):
+            width = mlp.w_in.shape[1]
+            mlp = replace(mlp, w_gate=maker.array(d, width, spread=d**-0.5), b_gate=maker.array(width))
+        return replace(
+            given,
+            heads=tuple(head(number, one) for number, one in enumerate(given.heads)),
+            mlp=mlp,
+            parallel=has(NetworkFeature.PARALLEL),
+            out_1=norm(d) if has(NetworkFeature.OUT_NORM) else None,
+            out_2=norm(d) if has(NetworkFeature.OUT_NORM) and mlp is not None else None,
+        )
+
+    transform = Transform(maker.array(d, d + 1), maker.array(d + 1), Activation.GELU, norm(d + 1))
+    pooled: Pooled = (
+        "start" if has(NetworkFeature.POOLED_START) else "mean" if has(NetworkFeature.POOLED_MEAN) else "last"
+    )
+    return replace(
+        network,
+        layers=tuple(map(layer, network.layers)),
+        embedding_bias=maker.array(d) if has(NetworkFeature.EMBEDDING_BIAS) else None,
+        embedding_norm=norm(d) if has(NetworkFeature.EMBEDDING_NORM) else None,
+        positions_at="scores" if has(NetworkFeature.SCORE_POSITIONS) else "stream",
+        transform=transform if has(NetworkFeature.TRANSFORM) else None,
+        unembedding=maker.array(d + 1, outputs) if has(NetworkFeature.TRANSFORM) else network.unembedding,
+        output_cap=Fraction(2) if has(NetworkFeature.OUTPUT_CAP) else None,
+        readout=replace(network.readout, pooled=pooled),
+    )

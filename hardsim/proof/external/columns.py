@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardsim.network.dense import Network
+from hardsim.network.features import features
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands
 from hardsim.proof.shared.result import NotProved
@@ -218,6 +219,13 @@ def require_one_layer(network: Network, most: int) -> None:
         width = [*width, layer.mlp.w_in.shape[1]]
     if sum(width) > most:
         raise NotProved(f"the network is wider than {most:,}")
+    require_plain(network)
+
+
+def require_plain(network: Network) -> None:
+    """Raise NotProved if the network has a part about which there are no proofs from the weights."""
+    if found := features(network):
+        raise NotProved(f"the network has {', '.join(found)}; proofs for every word do not cover these")
 
 
 def steady_positions(network: Network, longest: int, size: int) -> tuple[Floats, Floats | None] | None:

@@ -27,7 +27,7 @@ import numpy as np
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.affine import DEEPEST, ROUND, AffineForm
-from hardsim.proof.external.columns import PrefixClasses, layer_masks
+from hardsim.proof.external.columns import PrefixClasses, layer_masks, require_plain
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.every_word import prove_by_words, words_reach
 from hardsim.proof.external.first_layer import BoxCells, FirstLayer, moves_of, shortened
@@ -124,6 +124,7 @@ def require_two_layers(network: Network) -> None:
             f"the network has {count} layers; proofs from the weights are about one or two. More layers would need "
             "bounds of each layer's outputs over the cells of the layer before it"
         )
+    require_plain(network)
     if layer_masks(network) - {Mask.FUTURE}:
         raise NotProved("the network is not causal; proofs of two layers are about causal networks")
     if network.readout.after:

@@ -1,0 +1,65 @@
+"""The parts of external networks that only some families have, as real functions.
+
+Positions are those of all tokens that are read, from 0. The numbers of a block are rationals. Where they define
+irrational ones, the real numbers are meant: frequencies of rotations and slopes of distances are not rounded.
+
+Sources: rotary positions, Su et al., arXiv 2104.09864; slopes of distances (ALiBi), Press et al., arXiv 2108.12409.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hardsim.errors import InputError
+from hardsim.lang.reals import RealNumber, apply
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Rotary positions: the query or key x at position p has its r-th pair of coordinates, for r below size / 2, turned
+    by the angle p f_r, with the frequency f_r = base^(-2 r / size) / divisor:
+
+        (x_a, x_b)  becomes  (x_a cos(p f_r) - x_b sin(p f_r), x_b cos(p f_r) + x_a sin(p f_r)).
+
+    If `interleaved`, the pair is a = 2 r, b = 2 r + 1; otherwise a = r, b = r + size / 2. Coordinates from `size` on
+    stay as they are. A score depends on the distance of the two positions alone.
+    """
+
+    base: Fraction
+    size: int
+    interleaved: bool
+    divisor: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if self.size < 2 or self.size % 2:
+            raise InputError(f"rotary positions in {self.size} coordinates", "It must be an even number from 2 on.")
+        if self.base <= 0 or self.divisor <= 0:
+            raise InputError("rotary positions with a base or divisor that is not positive", "Both must be above 0.")
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The coordinates a and b of each pair."""
+        half = self.size // 2
+        return tuple((2 * r, 2 * r + 1) if self.interleaved else (r, r + half) for r in range(half))
+
+    @property
+    def frequencies(self) -> tuple[RealNumber, ...]:
+        """The frequency f_r of each pair, in radians a position."""
+        rate = apply("log", self.base)
+        return tuple(apply("exp", rate * Fraction(-2 * r, self.size)) / self.divisor for r in range(self.size // 2))
+
+
+@dataclass(frozen=True)
+class DistanceBias:
+    """A bias of scores (ALiBi): the score of a query at i and a key at j, after its scale, is less by 2^-exponent times
+    |i - j|, in nats."""
+
+    exponent: Fraction
+
+    @property
+    def slope(self) -> RealNumber:
+        """The number 2^-exponent."""
+        if self.exponent.denominator == 1:
+            return Fraction(2) ** int(-self.exponent)
+        return apply("exp", apply("log", 2) * -self.exponent)
