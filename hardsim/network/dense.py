@@ -205,8 +205,8 @@ JudgedAt: TypeAlias = Literal["last", "first", "each"]
 """The positions whose outputs are compared with the expected ones: the last position read, the first symbol of the
 word, or every symbol."""
 Pooled: TypeAlias = Literal["last", "start", "mean"]
-"""What one answer for a whole word is read from: the last token read, the first token read (such as BERT's [CLS]), or
-the mean over all tokens read of the vectors after the final norm."""
+"""The place that one answer for a whole word is read from: the last token read, the first token read (such as BERT's
+[CLS]), or the mean over all tokens read of the vectors after the final norm."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from hardsim.network.dense import Network, NetworkHead, NetworkLayer
 
 
 class NetworkFeature(StrEnum):
-    """What a network may have beyond tables of positions, plain heads and MLPs; the value is its name in messages."""
+    """A part that a network may have beyond tables of positions, plain heads and MLPs; the value is its name in
+    messages."""
 
     ROTARY = "rotary positions"
     DISTANCE = "ALiBi biases"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from hardsim.lang.pretty import shortened
 from hardsim.network.dense import Network, RootScale
 from hardsim.network.reader import shown
 from hardsim.reading import huggingface, torch, tracr, transformerlens
-from hardsim.reading.readout import at_text, decide_text, input_text
-from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored, TakenSetting
+from hardsim.reading.readout import at_text, decide_text, input_text, reread
+from hardsim.reading.tensors import NAMING, Stored, TakenSetting
+from hardsim.reading.tokenizer import TOKENIZER, UNNAMED
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,31 @@ def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
     tensor or a setting is missing, wrong or not understood."""
     for form in FORMATS:
         if form.fits(stored):
-            return form.read(stored), form
+            return _read_as_tokenized(form.read(stored), stored), form
     known = ", ".join(form.title for form in FORMATS)
     hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported formats: {known}.'
     raise stored.settings.at("model_type").error("a format that is supported", hint)
+
+
+def _read_as_tokenized(network: Network, stored: Stored) -> Network:
+    """Return the network read as its tokenizer gives it texts: with the tokens that it puts around them, unless the
+    configuration states others, and without its special tokens among the symbols."""
+    tokenizer, readout = stored.tokenizer, network.readout
+    if tokenizer is None:
+        return network
+    if not stored.settings.has("input") and not readout.before and not readout.after:
+        readout = replace(readout, before=tokenizer.before, after=tokenizer.after)
+    if not stored.settings.has("alphabet"):
+        others = {*tokenizer.special, *map(str, (*readout.before, *readout.after)), *_unnamed(network)}
+        symbols = tuple(token for token in readout.alphabet or network.tokens if str(token) not in others)
+        # A tokenizer may mark all of its tokens as special.
+        readout = replace(readout, alphabet=symbols) if symbols else readout
+    return reread(replace(network, readout=readout))
+
+
+def _unnamed(network: Network) -> set[str]:
+    """Return the names of ids that no token of a tokenizer has."""
+    return {str(token) for number, token in enumerate(network.tokens) if str(token) == UNNAMED.format(number)}
 
 
 READOUT = ("tokens", "alphabet", "input", "at", "decide")
@@ -96,8 +118,11 @@ def readout_sources(stored: Stored, form: StoredFormat) -> dict[str, str]:
     own = dict.fromkeys((key for key in READOUT if stored.settings.has(key)), stored.config_name)
     if form.title == TRACR:
         own = dict.fromkeys(("tokens", "alphabet", "input", "decide"), stored.config_name)
-    named = [name for name in stored.files if name in (VOCABULARY, TOKENIZER)]
-    return own | ({"tokens": " and ".join(named)} if stored.vocabulary is not None and named else {})
+    named = [name for name in stored.files if name in NAMING]
+    found = {"tokens": " and ".join(named)} if stored.vocabulary is not None and named else {}
+    if stored.tokenizer is not None:
+        found |= {"input": TOKENIZER, "alphabet": TOKENIZER}
+    return found | own
 
 
 def described(stored: Stored, network: Network, form: StoredFormat) -> list[tuple[str, str]]:

@@ -28,6 +28,16 @@ from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
 from hardsim.network.reader import Reader, exact_number, read_json, shown
 from hardsim.reading.readout import require_tokens
+from hardsim.reading.tokenizer import (
+    LINES,
+    TOKENIZER,
+    UNNAMED,
+    VOCABULARY,
+    Tokenizer,
+    names_by_id,
+    names_by_line,
+    read_tokenizer,
+)
 from hardsim.reading.training import (
     ADAPTER_WEIGHTS,
     PAGE,
@@ -48,7 +58,8 @@ CONFIGS = "config.json", "meta.json"
 WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
 """Endings of the names of weight files."""
-VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
+NAMING = VOCABULARY, TOKENIZER, LINES
+"""Names of the files that name tokens."""
 LARGEST_SIZE = 10**9
 """The largest size in a configuration: weights of a larger network would not be read."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
@@ -78,7 +89,9 @@ class Stored:
     files: tuple[str, ...] = ()
     """The names, inside the folder, of all files that were read."""
     notes: tuple[str, ...] = ()
-    """Notes on changes to the names of tensors before a reader sees them."""
+    """Notes on changes to the names of tensors before a reader sees them, and on what of a tokenizer is not used."""
+    tokenizer: Tokenizer | None = None
+    """The tokenizer that names the tokens, if there is one."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -93,17 +106,23 @@ class Stored:
         return Tensors(self)
 
     def tokens(self, count: int) -> tuple[str, ...]:
-        """Return the names of `count` tokens: from the vocabulary if there is one, otherwise their ids. Raises
-        InputError if the vocabulary has another size, or a name that cannot be written in a word."""
-        if self.vocabulary is None:
+        """Return the names of `count` tokens: from the vocabulary if there is one, otherwise their ids. Ids beyond
+        those of a tokenizer are called `<unused_ID>`: libraries round the number of rows up. Raises InputError if the
+        vocabulary has another size, or a name that cannot be written in a word."""
+        found = self.vocabulary
+        if found is None:
             return tuple(map(str, range(count)))
-        if len(self.vocabulary) != count:
-            message = f"the vocabulary names {len(self.vocabulary)} tokens, and the network has {count}"
-            hint = f"Name every token, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
-            raise InputError(f"{self.name}: {message}", hint)
-        hint = f"Rename it, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
-        require_tokens(self.vocabulary, count, lambda message, _: InputError(f"{self.name}: {message}", hint))
-        return self.vocabulary
+        if self.tokenizer is not None:
+            found = (*found, *map(UNNAMED.format, range(len(found), count)))
+        remove = (
+            f"remove {', '.join(name for name in self.files if name in NAMING)}: then tokens are called by their ids"
+        )
+        if len(found) != count:
+            message = f"the vocabulary names {len(found)} tokens, and the network has {count}"
+            raise InputError(f"{self.name}: {message}", f"Name every token, or {remove}.")
+        hint = f"Rename it, or {remove}."
+        require_tokens(found, count, lambda message, _: InputError(f"{self.name}: {message}", hint))
+        return found
 
 
 # ---- the files ----
@@ -135,7 +154,7 @@ def unread_folder(path: str) -> InputError | None:
 def parts_of(path: str) -> list[str]:
     """Return the files that may be read for a network: those of a folder, or of the folder around a file of weights."""
     folder = path if is_directory(path) else os.path.dirname(path)
-    known = {*CONFIGS, INDEX, VOCABULARY, TOKENIZER}
+    known = {*CONFIGS, INDEX, VOCABULARY, TOKENIZER, LINES}
     return [os.path.join(folder, name) for name in names_in(folder or ".") if name in known or is_weights_name(name)]
 
 
@@ -168,9 +187,10 @@ def read_folder(path: str) -> Stored:
     tensors, notes = _read_weights(digest, weights)
     found = unwrapped(tensors, (value for value in config.values() if isinstance(value, str)), path)
     tensors = {found.names[name]: array for name, array in tensors.items()}
-    vocabulary, message = _vocabulary(digest, names), tuple(f"{weights}: {note}" for note in (*notes, *found.notes))
+    vocabulary, tokenizer, unused = _vocabulary(digest, names)
+    message = (*(f"{weights}: {note}" for note in (*notes, *found.notes)), *unused)
     files = tuple(digest.names)
-    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), files, message)
+    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), files, message, tokenizer)
 
 
 def _weights_of(path: str, names: set[str]) -> str:
@@ -351,51 +371,26 @@ def _from_torch(tensor: Any, name: str, where: str) -> NDArray[Any]:
 # ---- vocabularies ----
 
 
-def _vocabulary(digest: _Digest, names: set[str]) -> tuple[str, ...] | None:
-    """Return the names of tokens that are stored beside the weights; None if there are none."""
-    found = _tokens(digest.read_json(VOCABULARY), digest.path(VOCABULARY)) if VOCABULARY in names else None
-    if TOKENIZER not in names:
-        return found
-    where = digest.path(TOKENIZER)
-    # Read without the digest: a tokenizer that names no tokens is no part of the network.
-    words = _word_level(json_object(read_bytes(where), where))
-    if words is None:
-        return found
-    digest.read(TOKENIZER, LARGEST_FILE)
-    tokens = _tokens(words, where)
-    if found is not None and found != tokens:
-        raise InputError(f"{where}: names other tokens than {VOCABULARY} beside it", "Remove the one that is wrong.")
-    return tokens
-
-
-def _word_level(tokenizer: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the ids by token of a tokenizer that only looks words up; None for one that does more."""
-    model = tokenizer.get("model")
-    if not isinstance(model, dict) or model.get("type") != "WordLevel" or not isinstance(model.get("vocab"), dict):
-        return None
-    after = tokenizer.get("post_processor")
-    # transformers 5 writes a template that adds nothing where there is none.
-    adds = after is not None and not (isinstance(after, dict) and after.get("special_tokens") == {})
-    if tokenizer.get("normalizer") is not None or adds or model.get("merges"):
-        return None
-    added = tokenizer.get("added_tokens") or []
-    if not isinstance(added, list) or not all(isinstance(token, dict) and "content" in token for token in added):
-        return None
-    return dict(model["vocab"]) | {str(token["content"]): token.get("id") for token in added}
-
-
-def _tokens(ids: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return tokens in order of their ids, which must be 0, 1, ... up to the last."""
-    if not all(isinstance(number, int) and not isinstance(number, bool) for number in ids.values()):
-        raise InputError(f"{where}: an id of a token is not an integer", "Give every token its id: 0, 1, 2 and so on.")
-    tokens = sorted(ids, key=lambda token: int(ids[token]))
-    wrong = [token for expected, token in enumerate(tokens) if ids[token] != expected]
-    if wrong or not tokens:
-        message = (
-            f"{wrong[0]!r} has the id {ids[wrong[0]]}, where {tokens.index(wrong[0])} is next" if wrong else "empty"
-        )
-        raise InputError(f"{where}: {message}", "The ids of tokens must be 0, 1, 2 and so on, each once.")
-    return tuple(tokens)
+def _vocabulary(digest: _Digest, names: set[str]) -> tuple[tuple[str, ...] | None, Tokenizer | None, tuple[str, ...]]:
+    """Return the names of tokens that are stored beside the weights (None if there are none), the tokenizer, and notes
+    on what of it is not used."""
+    ids = digest.read_json(VOCABULARY) if VOCABULARY in names else None
+    listed = None if ids is None else names_by_id(ids, digest.path(VOCABULARY))
+    if TOKENIZER in names:
+        where = digest.path(TOKENIZER)
+        # Read without the digest: a tokenizer that names no tokens is no part of the network.
+        text = read_bytes(where)
+        found = read_tokenizer(json_object(text, where), text, where)
+        if isinstance(found, Tokenizer):
+            digest.read(TOKENIZER, LARGEST_FILE)
+            if listed is not None and found.names[: len(listed)] != listed:
+                message = f"{where}: names other tokens than {VOCABULARY} beside it"
+                raise InputError(message, "Remove the one that is wrong.")
+            return found.names, found, tuple(f"{TOKENIZER}: {note}" for note in found.notes)
+        return listed, None, (f"{TOKENIZER} is not used: {found}",)
+    if listed is None and LINES in names:
+        return names_by_line(digest.read(LINES, LARGEST_FILE), digest.path(LINES)), None, ()
+    return listed, None, ()
 
 
 # ---- tensors and settings, with their use tracked ----

@@ -11,7 +11,8 @@ from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.files import Folder, refusing
-from hardsim.reading.tensors import VOCABULARY, WHOLE, Stored
+from hardsim.reading.tensors import WHOLE, Stored
+from hardsim.reading.tokenizer import TOKENIZER, VOCABULARY
 
 OPTION = "save"
 
@@ -27,7 +28,9 @@ def save(stored: Stored, path: str) -> None:
     from safetensors.numpy import save as packed
 
     files = {stored.config_name: json_text(stored.config).encode(), WHOLE: packed(dict(stored.tensors))}
-    if stored.vocabulary is not None:
+    if stored.tokenizer is not None:
+        files[TOKENIZER] = stored.tokenizer.text
+    elif stored.vocabulary is not None:
         ids = {token: number for number, token in enumerate(stored.vocabulary)}
         files[VOCABULARY] = json_text(ids).encode()
     with refusing(path, OPTION):

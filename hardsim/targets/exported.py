@@ -16,7 +16,7 @@ from hardsim.errors import InputError
 from hardsim.network.numbers import Rational
 from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
-from hardsim.reading.tensors import TOKENIZER, VOCABULARY, Stored
+from hardsim.reading.tensors import NAMING, Stored
 from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 from hardsim.version import __version__
@@ -45,7 +45,7 @@ def document_of(stored: Stored) -> Any:
         message = (
             f"{stored.name}: it has a vocabulary, but an exported network names its tokens in {stored.config_name}"
         )
-        raise InputError(message, f"Remove {VOCABULARY} and {TOKENIZER}.")
+        raise InputError(message, f"Remove {', '.join(name for name in stored.files if name in NAMING)}.")
     document = stored.config.get(DOCUMENT)
     if not isinstance(document, dict):
         raise InputError(f"{where}: the exact network is missing (an object {DOCUMENT!r})", AGAIN)

@@ -273,12 +273,6 @@ def test_formats_that_are_no_weights_are_refused(tmp_path: Path) -> None:
 # ---- vocabularies ----
 
 
-def tokenizer(**changes: object) -> str:
-    """Return the text of a Hugging Face tokenizer that looks words up."""
-    model = {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "a"}
-    return json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "model": model} | changes)
-
-
 def test_a_vocabulary_names_tokens(tmp_path: Path) -> None:
     write_folder(tmp_path, ONE, {})
     (tmp_path / "vocab.json").write_text('{"b": 1, "a": 0, "<bos>": 2}')
@@ -302,41 +296,6 @@ def test_a_broken_vocabulary_is_refused(tmp_path: Path, ids: dict[str, object]) 
     write_folder(tmp_path, ONE, {})
     (tmp_path / "vocab.json").write_text(json.dumps(ids))
     refused(tmp_path, r"vocab\.json: ")
-
-
-def test_a_tokenizer_that_looks_words_up_names_tokens(tmp_path: Path) -> None:
-    write_folder(tmp_path, ONE, {})
-    file = tmp_path / "tokenizer.json"
-    file.write_text(tokenizer(added_tokens=[{"id": 2, "content": "<pad>"}, {"id": 0, "content": "a"}]))
-    found = read_folder(str(tmp_path))
-    assert found.vocabulary == ("a", "b", "<pad>")
-    assert "tokenizer.json" in found.files
-    file.write_text(tokenizer(post_processor={"type": "TemplateProcessing", "special_tokens": {}}))
-    assert read_folder(str(tmp_path)).vocabulary == ("a", "b")
-    file.write_text(tokenizer(added_tokens=[{"id": 7, "content": "<pad>"}]))
-    refused(tmp_path, "'<pad>' has the id 7, where 2 is next")
-    file.write_text(tokenizer())
-    (tmp_path / "vocab.json").write_text('{"a": 1, "b": 0}')
-    refused(tmp_path, r"names other tokens than vocab\.json")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"normalizer": {"type": "Lowercase"}},
-        {"post_processor": {"type": "TemplateProcessing", "special_tokens": {"<bos>": {"ids": [0]}}}},
-        {"post_processor": {"type": "BertProcessing", "sep": ["a", 0]}},
-        {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}},
-        {"model": None},
-        {"added_tokens": 3},
-    ],
-)
-def test_other_tokenizers_name_nothing(tmp_path: Path, changes: dict[str, object]) -> None:
-    write_folder(tmp_path, ONE, {})
-    before = read_folder(str(tmp_path))
-    (tmp_path / "tokenizer.json").write_text(tokenizer(**changes))
-    assert read_folder(str(tmp_path)).sha256 == before.sha256
-    assert read_folder(str(tmp_path)).vocabulary is None
 
 
 # ---- use of every tensor ----
