@@ -11,7 +11,7 @@ import numpy as np
 from hardsim.lang.pretty import shortened
 from hardsim.network.dense import Network, RootScale
 from hardsim.network.reader import shown
-from hardsim.reading import huggingface, torch, tracr, transformerlens
+from hardsim.reading import huggingface, nanogpt, torch, tracr, transformerlens
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 from hardsim.reading.tensors import NAMING, Stored, TakenSetting
 from hardsim.reading.tokenizer import TOKENIZER, UNNAMED
@@ -37,6 +37,22 @@ TRACR = "Tracr"
 FORMATS: tuple[StoredFormat, ...] = (
     StoredFormat(TRACR, tracr.is_tracr, tracr.read_tracr, tracr.SAID),
     StoredFormat("PyTorch encoder", torch.is_torch, torch.read_torch, torch.SAID),
+    StoredFormat(
+        nanogpt.NANO,
+        lambda stored: nanogpt.family_of(stored) == nanogpt.NANO,
+        nanogpt.read_nanogpt,
+        nanogpt.SAID,
+        nanogpt.DROPOUTS,
+        (".attn.bias",),
+    ),
+    StoredFormat(
+        nanogpt.MINI,
+        lambda stored: nanogpt.family_of(stored) == nanogpt.MINI,
+        nanogpt.read_nanogpt,
+        nanogpt.SAID,
+        nanogpt.DROPOUTS,
+        (".attn.bias", ".attn.mask"),
+    ),
     StoredFormat(
         "Hugging Face GPT-2",
         lambda stored: stored.config.get("model_type") == huggingface.MODEL_TYPE,

@@ -47,14 +47,17 @@ from hardsim.reading.training import (
     is_state,
     networks_inside,
 )
-from hardsim.reading.wrapping import state_dict_of, unwrapped
+from hardsim.reading.wrapping import configuration_inside, state_dict_of, unwrapped
 
 T = TypeVar("T")
 
 LARGEST_WEIGHTS = 2 * 2**30
 """The greatest number of bytes of weights for one network; as float64 they take up to eight times as much memory."""
-CONFIGS = "config.json", "meta.json"
+CONFIGS = "config.json", "meta.json", "model_args.json"
 """Names of configuration files; the first one that exists is read."""
+CHECKPOINT = "ckpt.pt"
+"""The name of nanoGPT's checkpoints, whose configuration is inside, as the entry INSIDE."""
+INSIDE = "model_args"
 WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
 """Endings of the names of weight files."""
@@ -92,13 +95,16 @@ class Stored:
     """Notes on changes to the names of tensors before a reader sees them, and on what of a tokenizer is not used."""
     tokenizer: Tokenizer | None = None
     """The tokenizer that names the tokens, if there is one."""
+    config_source: str = ""
+    """Where the configuration was found, if it was in no file of its own."""
 
     @cached_property
     def settings(self) -> Settings:
         """The configuration as a Settings object. It is always the same object, so that it records which settings its
         reader used."""
         hint = "Correct the configuration, or save the network again."
-        return Settings(Reader(self.config, f"{self.name}: {self.config_name}", advice=hint), self.config_name)
+        source = self.config_source or self.config_name
+        return Settings(Reader(self.config, f"{self.name}: {source}", advice=hint), source)
 
     @property
     def weights(self) -> Tensors:
@@ -131,7 +137,8 @@ class Stored:
 def is_network_folder(path: str) -> bool:
     """Return True if the path is a folder with a configuration beside weights."""
     names = set(names_in(path)) if is_directory(path) else set()
-    return bool(names.intersection(CONFIGS)) and bool(INDEX in names or any(map(_holds_network, names)))
+    weights = INDEX in names or any(map(_holds_network, names))
+    return CHECKPOINT in names or (weights and bool(names.intersection(CONFIGS)))
 
 
 def is_weights_name(name: str) -> bool:
@@ -180,17 +187,19 @@ def read_folder(path: str) -> Stored:
     if (adapter := adapter_error(path, folder, names, whole)) is not None:
         raise adapter
     config_name = next((name for name in CONFIGS if name in names), "")
-    if not config_name:
+    beside = digest.read_json(config_name) if config_name else None
+    tensors, inside, notes = _read_weights(digest, weights)
+    config = beside if beside is not None else inside
+    if beside is None and not inside:
         hint = f"A state dict does not say what network it belongs to: put the configuration beside it. See {PAGE}."
-        raise InputError(f"{path}: neither {' nor '.join(CONFIGS)} beside {weights}", hint)
-    config = digest.read_json(config_name)
-    tensors, notes = _read_weights(digest, weights)
+        raise InputError(f"{path}: no {CONFIGS[0]} beside {weights}", hint)
     found = unwrapped(tensors, (value for value in config.values() if isinstance(value, str)), path)
     tensors = {found.names[name]: array for name, array in tensors.items()}
     vocabulary, tokenizer, unused = _vocabulary(digest, names)
     message = (*(f"{weights}: {note}" for note in (*notes, *found.notes)), *unused)
     files = tuple(digest.names)
-    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), files, message, tokenizer)
+    name, source = config_name or CONFIGS[-1], f"{INSIDE} in {weights}" if beside is None else ""
+    return Stored(path, tensors, config, name, vocabulary, digest.hexdigest(), files, message, tokenizer, source)
 
 
 def _weights_of(path: str, names: set[str]) -> str:
@@ -262,15 +271,16 @@ def json_object(data: bytes, name: str) -> dict[str, Any]:
 # ---- weights ----
 
 
-def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-    """Return the tensors by name, and notes."""
+def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any], tuple[str, ...]]:
+    """Return the tensors by name, the configuration inside the file (empty if there is none), and notes."""
     if name == INDEX:
-        return _read_parts(digest), ()
+        return _read_parts(digest), {}, ()
     data, where = digest.read_weights(name), digest.path(name)
-    tensors, notes = (_safetensors(data, where), ()) if name.lower().endswith(SAFE) else _state_dict(data, where)
+    whole = name.lower().endswith(SAFE)
+    tensors, inside, notes = (_safetensors(data, where), {}, ()) if whole else _state_dict(data, where)
     if not tensors:
         raise InputError(f"{where}: holds no tensors", SAVE_AGAIN)
-    return tensors, notes
+    return tensors, inside, notes
 
 
 def _read_parts(digest: _Digest) -> dict[str, NDArray[Any]]:
@@ -323,7 +333,7 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any], tuple[str, ...]]:
     try:
         import torch
     except ImportError:
@@ -340,11 +350,12 @@ def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], tuple
         raise InputError(f"{where}: not a file of tensors alone ({reason})", save) from None
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: holds {type(found).__name__}, not a state dict", save)
+    inside = configuration_inside(found, INSIDE)
     found, notes = state_dict_of(found, torch.Tensor, where)
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise InputError(f"{where}: {name!r} is not a tensor, so this is not a state dict", save)
-    return {name: _from_torch(value, name, where) for name, value in found.items()}, notes
+    return {name: _from_torch(value, name, where) for name, value in found.items()}, inside, notes
 
 
 def _from_torch(tensor: Any, name: str, where: str) -> NDArray[Any]:

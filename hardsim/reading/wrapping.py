@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from hardsim.errors import InputError
@@ -103,13 +105,13 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
     """Return the state dict inside an object saved by a training loop or Lightning, with a note; return any other
     object unchanged.
 
-    Such a file is a dict that holds no tensor itself, beside one member that is a dict of tensors alone. Raises
-    InputError if several members are dicts of tensors."""
+    Such a file is a dict with one member that is a dict of tensors alone. It holds no tensor itself but single numbers,
+    such as a loss. Raises InputError if several members are dicts of tensors."""
 
     def holds_tensors(value: object) -> bool:
         return isinstance(value, Mapping) and bool(value) and all(isinstance(one, tensor) for one in value.values())
 
-    if any(isinstance(value, tensor) for value in found.values()):
+    if any(isinstance(value, tensor) and tuple(value.shape) for value in found.values()):
         return found, ()
     inside = [key for key, value in found.items() if holds_tensors(value)]
     if not inside:
@@ -120,3 +122,19 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
     others = ", ".join(str(key) for key in found if key != inside[0])
     beside = f"; {others} beside it {'are' if len(found) > 2 else 'is'} not read" if others else ""
     return found[inside[0]], (f"the weights are {inside[0]!r} of a training checkpoint{beside}",)
+
+
+def configuration_inside(found: Mapping[Any, Any], key: str) -> dict[str, Any]:
+    """Return the configuration inside an object saved by a training loop: its member `key`, which must be a dict of
+    names to numbers, texts, truth values or None, as JSON would hold it, and as the only member; empty if there is
+    none."""
+    given = found.get(key)
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        return {}
+    if not all(
+        one is None or isinstance(one, int | str) or (isinstance(one, float) and isfinite(one))
+        for one in given.values()
+    ):
+        return {}
+    plain = {name: Fraction(repr(one)) if isinstance(one, float) else one for name, one in given.items()}
+    return {key: plain}

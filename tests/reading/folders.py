@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from hardsim.reading.tensors import Stored
+from hardsim.run.dense_exact import DenseForward
 from tests.reading.plain import outputs
-from tests.support.model import Network
+from tests.support.model import BallArithmetic, Network
 
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[2].parent / "shared"
+ARCHITECTURES = SHARED / "architectures"
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -38,3 +42,40 @@ def difference(network: Network, ids: list[int], expected: NDArray[Any]) -> floa
     found = outputs(network, ids)
     assert found.shape == expected.shape
     return float(np.abs(found - expected).max() / max(1.0, float(np.abs(expected).max())))
+
+
+def architecture(name: str) -> str:
+    """Return the path of a network that a library wrote; the test is skipped if it is not there."""
+    if not ARCHITECTURES.exists():
+        pytest.skip("the shared networks are not here")
+    return str(ARCHITECTURES / name)
+
+
+def reference(name: str) -> list[tuple[list[int], NDArray[Any]]]:
+    """Return token ids with the outputs of the library at each position: in float64, if they are there."""
+    if (path := ARCHITECTURES / name / "reference.json").exists():
+        cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+        return [(case["ids"], np.array(case["outputs"])) for case in cases]
+    (rows,) = json.loads((ARCHITECTURES / name / "reference_float32.json").read_text(encoding="utf-8"))
+    return [([0, 1, 2, 1, 3, 2], np.array(rows))]
+
+
+def ball_outputs(network: Network, ids: list[int]) -> NDArray[Any]:
+    """Return the midpoints of the outputs in balls for token ids, which are all that is read: at each position, or in
+    one row for one that answers for a whole word."""
+    n = len(ids) - network.readout.length(0)
+    places = range(len(ids)) if network.readout.pooled == "last" else network.readout.places(n)
+    rows = DenseForward(network, BallArithmetic(96)).run(n, ids, places)
+    return np.array([[float(value.mid()) for value in row] for row in rows])
+
+
+def made_up(tensors: Arrays, config: Mapping[str, Any], vocabulary: tuple[str, ...] | None = None) -> Stored:
+    """Return the stored data of a network with these tensors and settings."""
+    return Stored("net", dict(tensors), dict(config), vocabulary=vocabulary)
+
+
+def drawn(seed: int, **shapes: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+    """Draw float32 tensors of these shapes; `__` in a name stands for a dot."""
+    rng = np.random.default_rng(seed)
+    named = {name.replace("__", "."): shape for name, shape in shapes.items()}
+    return {name: rng.normal(size=shape).astype(np.float32) / 2 for name, shape in named.items()}

@@ -122,7 +122,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     refused(tmp_path / "config.json", "neither a folder nor a file of weights")
     write_folder(tmp_path, ONE, {})
     (tmp_path / "config.json").unlink()
-    refused(tmp_path, r"neither config\.json nor meta\.json beside model\.safetensors")
+    refused(tmp_path, r"no config\.json beside model\.safetensors")
 
 
 @pytest.mark.parametrize(
