@@ -20,11 +20,13 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.words import drawn
 from hardsim.errors import HardsimError, Undecided
+from hardsim.network.features import require_only
 from hardsim.network.transformer import LengthTable
 from hardsim.options.table import Request
 from hardsim.proof.shared.result import NoProof
 from hardsim.reading.network_json import network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE
+from hardsim.reading.tokenizer import TOKENIZER
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
 from hardsim.run.dense_exact import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
@@ -40,10 +42,21 @@ from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float
 from hardsim.writing.onnx import onnx_bytes
-from hardsim.writing.running import ONNXRUNTIME, TORCH, Runner, installed, onnx_runner, torch_runner
+from hardsim.writing.running import (
+    ONNXRUNTIME,
+    TORCH,
+    Runner,
+    installed,
+    lens_runner,
+    lens_version,
+    onnx_runner,
+    torch_runner,
+)
+from hardsim.writing.transformerlens import lens_files, lens_json
 
-Goal: TypeAlias = Literal["torch", "onnx", "safetensors"]
-GOALS: tuple[Goal, ...] = ("torch", "onnx", "safetensors")
+Goal: TypeAlias = Literal["torch", "onnx", "safetensors", "transformer-lens"]
+GOALS: tuple[Goal, ...] = ("torch", "onnx", "safetensors", "transformer-lens")
+LENS: Goal = "transformer-lens"
 LENGTHS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 64)
 """Lengths of the random words that an export is run on."""
 WORDS = 3
@@ -276,11 +289,28 @@ MODEL = "model.py"
 def fill_folder(made: Export, goal: Goal, folder: Path, output: str, request: Request) -> ExportResult:
     """Write the files of an export folder and, for torch, run them. Return the result, which names the folder `output`.
     Raises OutOfRange as `folder_files`; OSError if the files cannot be written."""
-    files = folder_files(made, goal)
+    longest = made.longest
+    if goal == LENS:
+        # The class has a table of positions, which ends somewhere.
+        longest = request.max_n if longest is None else longest
+        files, runs = lens_folder(made, longest), run_lens
+    else:
+        files, runs = folder_files(made, goal), run_folder
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    runs = run_folder(made, folder, request.max_n, request.seed) if goal == TORCH else ()
-    return made.result(goal, output, files, files[WHOLE], made.longest, runs)
+    found = runs(made, folder, longest or request.max_n, request.seed) if goal in (LENS, TORCH) else ()
+    return made.result(goal, output, files, files[WHOLE], longest, found)
+
+
+def lens_folder(made: Export, max_n: int) -> dict[str, bytes]:
+    """Return the files of a folder for TransformerLens: their contents by name, for words of up to `max_n` symbols.
+    Raises InputError and OutOfRange as `lens_files`."""
+    from safetensors.numpy import save
+
+    if isinstance(made, NetworkExport):
+        require_only(made.target.network, (), f"--to {LENS}")
+    config, tensors, tokenizer = lens_files(made.layout, max_n)
+    return {WHOLE: save(tensors), CONFIGS[0]: lens_json(config), TOKENIZER: lens_json(tokenizer)}
 
 
 def fill_file(made: Export, output: str, request: Request) -> tuple[bytes, ExportResult]:
@@ -307,6 +337,15 @@ def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[Ex
         words = list(_exact_words(made, range(1, max_n + 1), seed))
         for dtype in ("float64", "float32") if words else ():
             yield _run(TORCH, str(torch.__version__), dtype, torch_runner(folder, dtype), words)
+
+
+def run_lens(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
+    """Yield the runs of a folder by TransformerLens, in float64 and float32, if a version with `HookedTransformer` is
+    installed and exact outputs are known."""
+    if (version := lens_version()) is not None:
+        words = list(_exact_words(made, range(1, max_n + 1), seed))
+        for dtype in ("float64", "float32") if words else ():
+            yield _run(LENS, version, dtype, lens_runner(folder, made.layout, dtype), words)
 
 
 def run_onnx(made: Export, data: bytes, dtype: str, lengths: range, seed: int) -> Iterator[ExportRun]:

@@ -178,9 +178,12 @@ class Request:
     name: str | None = argument("NAME", brief="examples")
     folder: str | None = argument("DIR", brief="replay")
     certificates: Sequence[str] = argument("FILE...", default=(), brief="verify")
-    to: str | None = console("--to NAME", brief="export", values=("torch", "onnx", "safetensors"))("""
-        The format to write: torch, onnx or safetensors. torch is a folder with model.safetensors, config.json and a
-        model.py that runs them; safetensors is the folder without model.py; onnx is one file.""")
+    to: str | None = console(
+        "--to NAME", brief="export", values=("torch", "onnx", "safetensors", "transformer-lens")
+    )("""
+        The format to write. torch is a folder with model.safetensors, config.json and a model.py that runs them;
+        safetensors is the folder without model.py; onnx is one file; transformer-lens is a folder with the state dict
+        of a HookedTransformer.""")
     automaton: str | None = console("--automaton FORMAT", brief="show", values=("dot", "json", "jff"))("""
         Write the minimal automaton instead: dot, json, jff. It goes to -o or standard output, as a DOT graph, as
         automata-lib's JSON, or as a file of JFLAP.""")

@@ -17,6 +17,8 @@ from hardsim.errors import InputError
 VOCABULARY, TOKENIZER, LINES = "vocab.json", "tokenizer.json", "vocab.txt"
 MOST_IDS = 2**24
 """The greatest id of a token."""
+BLANKS = "Whitespace", "WhitespaceSplit"
+"""The pre-tokenizers that divide a text at blanks, as words are written here."""
 UNNAMED = "<unused_{}>"
 """The name of an id that no token has."""
 
@@ -164,7 +166,7 @@ def _unapplied(document: Mapping[str, Any], model: Mapping[str, Any]) -> Iterato
     parts = [
         f"{key} ({part.get('type', 'unnamed')})"
         for key in ("normalizer", "pre_tokenizer")
-        if isinstance(part := document.get(key), dict)
+        if isinstance(part := document.get(key), dict) and part.get("type") not in BLANKS
     ]
     merges = model.get("merges")
     if isinstance(merges, list) and merges:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version as metadata_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,6 +45,38 @@ def torch_runner(folder: Path, dtype: str) -> Runner:
     def run(word: Sequence[str]) -> NDArray[Any]:
         with torch.no_grad():
             found: NDArray[Any] = model(model.encode(list(word)))[0].double().numpy()
+        return found
+
+    return run
+
+
+def lens_version() -> str | None:
+    """Return the version of TransformerLens if one with `HookedTransformer` is installed, and None otherwise."""
+    if not installed("transformer_lens"):
+        return None
+    try:
+        from transformer_lens import HookedTransformer  # noqa: F401  # version 4 has no such class
+    except ImportError:
+        return None
+    return metadata_version("transformer-lens")
+
+
+def lens_runner(folder: Path, layout: ExportLayout, dtype: str) -> Runner:
+    """Return a runner of the network in a folder, by TransformerLens in the dtype of this name."""
+    import torch
+    from safetensors.torch import load_file
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    kind = getattr(torch, dtype)
+    model = HookedTransformer(HookedTransformerConfig(**settings, device="cpu", dtype=kind))
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    model = model.to(kind)
+
+    def run(word: Sequence[str]) -> NDArray[Any]:
+        given = encoded_word(layout, word, np.dtype(dtype))
+        with torch.no_grad():
+            found: NDArray[Any] = model(torch.tensor(given)[None])[0].double().numpy()
         return found
 
     return run

@@ -208,9 +208,12 @@ def test_a_program_that_pads(hardsim: Cli) -> None:
 # ---- what is refused: nothing is left behind ----
 
 REFUSALS: list[tuple[list[str], list[str]]] = [
-    (["since.ltl", "-o", "out"], ["--to is required", "Add --to torch, --to onnx or --to safetensors."]),
+    (
+        ["since.ltl", "-o", "out"],
+        ["--to is required", "Add --to torch, --to onnx, --to safetensors or --to transformer-lens."],
+    ),
     (["since.ltl", "--to", "onyx", "-o", "out"], ["unknown target 'onyx': did you mean onnx?"]),
-    (["since.ltl", "--to", "keras", "-o", "out"], ["The targets are: torch, onnx, safetensors."]),
+    (["since.ltl", "--to", "keras", "-o", "out"], ["The targets are: torch, onnx, safetensors, transformer-lens."]),
     (["since.ltl", "--to", "torch"], ["-o is required: the directory for the export", "-o exported"]),
     (["since.ltl", "--to", "torch", "-o", "full"], ["this directory is not empty, and hardsim replaces nothing in it"]),
     (["since.ltl", "--to", "torch", "-o", "since.ltl"], ["exists and is not a directory"]),

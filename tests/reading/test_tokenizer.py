@@ -145,6 +145,7 @@ def test_what_cannot_be_used_is_said(tmp_path: Path, changes: dict[str, object],
     ("changes", "said"),
     [
         ({}, ()),
+        ({"pre_tokenizer": {"type": "WhitespaceSplit"}}, ()),
         ({"normalizer": {"type": "Lowercase"}}, "normalizer (Lowercase) is not applied"),
         (
             {"pre_tokenizer": {"type": "ByteLevel"}, "model": BYTES},
