@@ -11,7 +11,10 @@ import numpy as np
 from hardsim.lang.pretty import shortened
 from hardsim.network.dense import Network, RootScale
 from hardsim.network.reader import shown
-from hardsim.reading import huggingface, nanogpt, torch, tracr, transformerlens
+from hardsim.reading import nanogpt, torch, tracr, transformerlens
+from hardsim.reading.huggingface import known
+from hardsim.reading.huggingface.causal import CausalFamily, read_causal
+from hardsim.reading.huggingface.families import CAUSAL, instead
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 from hardsim.reading.tensors import NAMING, Stored, TakenSetting
 from hardsim.reading.tokenizer import TOKENIZER, UNNAMED
@@ -33,7 +36,21 @@ class StoredFormat:
     """Endings of the names of buffers that hold masks, which are verified."""
 
 
+def _causal(family: CausalFamily) -> StoredFormat:
+    """Return the format of a family of causal networks."""
+    return StoredFormat(
+        f"Hugging Face {family.title}",
+        lambda stored: stored.config.get("model_type") == family.model_type,
+        lambda stored: read_causal(family, stored),
+        known.SAID,
+        known.DROPOUTS,
+        (".attn.bias", ".attention.bias", ".masked_bias", ".inv_freq"),
+    )
+
+
 TRACR = "Tracr"
+OTHERS = "PyTorch encoder", nanogpt.NANO, nanogpt.MINI, "TransformerLens", TRACR
+"""The formats other than those of Hugging Face."""
 FORMATS: tuple[StoredFormat, ...] = (
     StoredFormat(TRACR, tracr.is_tracr, tracr.read_tracr, tracr.SAID),
     StoredFormat("PyTorch encoder", torch.is_torch, torch.read_torch, torch.SAID),
@@ -53,14 +70,7 @@ FORMATS: tuple[StoredFormat, ...] = (
         nanogpt.DROPOUTS,
         (".attn.bias", ".attn.mask"),
     ),
-    StoredFormat(
-        "Hugging Face GPT-2",
-        lambda stored: stored.config.get("model_type") == huggingface.MODEL_TYPE,
-        huggingface.read_gpt2,
-        huggingface.SAID,
-        huggingface.DROPOUTS,
-        (".attn.bias", ".attn.masked_bias"),
-    ),
+    *map(_causal, CAUSAL),
     StoredFormat(
         "TransformerLens",
         transformerlens.is_transformerlens,
@@ -77,9 +87,12 @@ def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
     for form in FORMATS:
         if form.fits(stored):
             return _read_as_tokenized(form.read(stored), stored), form
-    known = ", ".join(form.title for form in FORMATS)
-    hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported formats: {known}.'
-    raise stored.settings.at("model_type").error("a format that is supported", hint)
+    place = stored.settings.at("model_type")
+    families, others = ", ".join(family.model_type for family in CAUSAL), ", ".join(OTHERS)
+    if stored.settings.has("model_type"):
+        raise place.error(f"{families} or torch-encoder", instead(place.value))
+    hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported: {families}; {others}.'
+    raise place.error("a format that is supported", hint)
 
 
 def _read_as_tokenized(network: Network, stored: Stored) -> Network:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import struct
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -456,9 +456,10 @@ class Tensors:
         """Return a tensor as `take` does; None if there is no tensor of this name."""
         return self.take(name, *shape, why=why) if self.has(name) else None
 
-    def check_mask(self, name: str, size: int, causal: bool = True) -> None:
+    def check_mask(self, name: str, size: int, causal: bool = True, window: int | None = None) -> None:
         """Raise InputError unless a buffer, if it exists, is the mask of `size` positions: 1 where the key is no
-        later than the query (not `causal`: everywhere), and 0 elsewhere.
+        later than the query (not `causal`: everywhere) and, with a window, less than that many positions away; 0
+        elsewhere.
 
         Leading axes of length 1 are allowed. A buffer without entries is made anew when the network runs, and is
         accepted.
@@ -469,9 +470,9 @@ class Tensors:
         if not found.size:
             return
         square = found.shape[-2:] == (size, size) and found.size == size**2
-        last = 0 if causal else size
-        if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
-            message = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
+        if not square or not np.array_equal(self._buffer(name).reshape(size, size), _mask(size, causal, window)):
+            kind = ("causal" if causal else "full") + ("" if window is None else f" window-{window}")
+            message = f"the buffer {name} is not the {kind} mask of {size} positions"
             hint = "Other masks are not supported. If the buffer is not used, save the network without it."
             raise self.error(message, hint)
 
@@ -480,6 +481,18 @@ class Tensors:
         it is added to or replaces."""
         if self.has(name) and not (self._found(name).size == 1 and self._buffer(name).item() <= -1e4):
             raise self.error(f"the buffer {name} is not one number of at most -10000", "Save the network without it.")
+
+    def check_numbers(self, name: str, what: str, *expected: Sequence[float]) -> None:
+        """Raise InputError unless a buffer, if it exists, holds one of these sequences of numbers, up to rounding to
+        its dtype. `what` names them in the error."""
+        if not self.has(name):
+            return
+        found = self._buffer(name)
+        # A table in 16 bits may hold rounded results of rounded steps.
+        near = 1e-5 if self._found(name).dtype.itemsize > 2 else 2.0**-6
+        if not any(found.shape == (len(one),) and np.allclose(found, one, rtol=near, atol=0) for one in expected):
+            message = f"the buffer {name} does not hold the {what} that the configuration gives"
+            raise self.error(message, "If the buffer is not used, save the network without it.")
 
     def done(self) -> None:
         """Raise InputError that names every tensor that was not used, if there are any."""
@@ -505,6 +518,12 @@ class Tensors:
         if used:
             self._used.add(name)
         return self._stored.tensors[name]
+
+
+def _mask(size: int, causal: bool, window: int | None) -> Dense:
+    """Return the mask of `check_mask`."""
+    mask = np.tri(size, k=0 if causal else size)
+    return mask if window is None else mask - np.tri(size, k=-window)
 
 
 def _shape(sizes: tuple[int | None, ...]) -> str:

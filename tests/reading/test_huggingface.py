@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hardsim.reading.huggingface import read_gpt2
+from hardsim.reading.huggingface.causal import read_causal
+from hardsim.reading.huggingface.gpt2 import GPT2
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
@@ -22,6 +23,12 @@ from tests.support.model import Activation, Mask, Network, Readout, RootScale, n
 TRAINED = ["D2", "ab_d_bc", "majority", "tomita1", "tomita7"]
 LINEAR = 1e-5
 """Largest distance of float32 outputs from the real ones, relative to the largest."""
+
+
+def read_gpt2(found: Stored) -> Network:
+    """Read a stored GPT-2."""
+    return read_causal(GPT2, found)
+
 
 Change = Callable[[dict[str, Any]], object]
 

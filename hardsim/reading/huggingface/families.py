@@ -1,0 +1,28 @@
+"""All families of Hugging Face networks that are read."""
+
+from __future__ import annotations
+
+from hardsim.reading.huggingface.gemma import GEMMA, GEMMA2
+from hardsim.reading.huggingface.gpt2 import GPT2
+from hardsim.reading.huggingface.gpt_neo import GPT_NEO
+from hardsim.reading.huggingface.gpt_neox import GPT_NEOX
+from hardsim.reading.huggingface.gptj import CODEGEN, GPTJ
+from hardsim.reading.huggingface.llama import LLAMA
+from hardsim.reading.huggingface.mistral import MISTRAL
+from hardsim.reading.huggingface.qwen import QWEN2, QWEN3
+
+CAUSAL = (GPT2, GPT_NEOX, GPTJ, GPT_NEO, LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA, GEMMA2, CODEGEN)
+"""The families of causal networks, in the order of the documentation."""
+
+RECURRENT = "mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "jamba", "zamba", "recurrent_gemma", "bamba"
+"""The `model_type` of networks with recurrent layers in place of attention."""
+
+
+def instead(model_type: object) -> str:
+    """Return what to do with a network of a family that is not read."""
+    if str(model_type) in RECURRENT:
+        return (
+            "It has recurrent layers, and hardsim reads networks of attention and MLPs alone: "
+            "train one of these families on the same words."
+        )
+    return "See docs/networks.md. Any other network of attention and MLPs can be written as network JSON."
