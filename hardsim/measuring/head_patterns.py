@@ -256,7 +256,7 @@ def pointed(pattern: str, mask: Mask, tokens: Integers, start: int, members: Boo
         NEXT: np.where(places < m - 1, places + 1, nothing),
         LAST: np.full(m, m - 1),
     }[pattern]
-    seen = visible(mask, places, places)[places, found]
+    seen = visible(mask, None, places, places)[places, found]
     # A position that the mask hides cannot be attended.
     return np.broadcast_to(np.where(seen, found, -1), (words, m))
 
@@ -614,7 +614,7 @@ class _Heads:
         found: list[tuple[HeadTally, HeadRows, Booleans, Integers | None]] = []
         run = self.floats.attention(n, tokens)
         for tally, alike, (_, head, logits, slip) in zip(self.tallies, self.alike, run, strict=True):
-            seen = visible(head.mask, places, places)
+            seen = visible(head.mask, head.window, places, places)
             counted = seen.sum(axis=1) > 1
             one = rows(logits, slip, seen)
             # Exact comparisons are slow: they run only where float64 leaves a tie.

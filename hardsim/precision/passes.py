@@ -40,9 +40,14 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "gelu": lambda z: z * (1 + _erf(z * ROOT)) / 2,
     "gelu_new": lambda z: z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2,
+    "quick_gelu": lambda z: z / (1 + np.exp(-1.702 * z)),
     "silu": lambda z: z / (1 + np.exp(-z)),
+    "tanh": np.tanh,
 }
-MINIMA = {"gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "silu": (-1.2784645, -0.27847)}
+MINIMA = {
+    "gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "quick_gelu": (-0.7511542, -0.16362),
+    "silu": (-1.2784645, -0.27847), "tanh": (-math.inf, -1.0),
+}  # fmt: skip
 """The arguments where the activations are least, and numbers below their values there. The remaining error is less
 than the slack of `activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
 MOST_ORDERED = 3
@@ -312,8 +317,8 @@ class Enclosed:
         return z.each(lambda ends: np.minimum(np.maximum(ends, 0), cap))
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
-        """Apply gelu, gelu_new or silu, which decrease to a minimum below 0 and increase from there on, computed
-        to 4u |z|."""
+        """Apply an activation that decreases to a minimum below 0 (tanh: there is none) and increases from there on,
+        computed to 4u |z|."""
         f, (place, least) = ACTIVATIONS[kind], MINIMA[kind]
         low, high = f(z.low), f(z.high)
         first = np.where((z.low <= place) & (z.high >= place), least, np.minimum(low, high))
@@ -363,7 +368,7 @@ class Emulated(Enclosed):
         return self.number(np.exp(np.where(left_out, x.low, self.form.round(np.where(left_out, 0.0, x.low) - top.low))))
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
-        """Apply gelu, gelu_new or silu, rounded to nearest."""
+        """Apply an activation, rounded to nearest."""
         return self.number(ACTIVATIONS[kind](z.low))
 
 

@@ -35,6 +35,7 @@ from hardsim.verify.external.affine import AfterHeads
 from hardsim.verify.external.check import check_external
 from hardsim.verify.external.columns import Columns
 from hardsim.verify.external.network import read_network
+from hardsim.verify.external.numbers import ACTIVATIONS
 from hardsim.verify.external.sections import EXTERNAL_CLAIM, EXTERNAL_VERSION, EXTERNAL_WRONG_CLAIM
 from hardsim.verify.sections import FORMAT
 from hardsim.version import __version__
@@ -145,6 +146,9 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
     where these are not a table. Raises Rejected if a position encoding is irrational, or there are several layers."""
     require(len(network.layers) == 1, f"a network of {len(network.layers)} layers: certificates are about one layer")
     require(not features(network), f"certificates do not cover {', '.join(features(network))}")
+    for layer in network.layers:
+        kind = None if layer.mlp is None else layer.mlp.activation.value
+        require(kind is None or kind in ACTIVATIONS, f"certificates do not cover the activation {kind}")
     (layer,), scale, readout = network.layers, network.embedding_scale, network.readout
 
     def texts(tokens: Any) -> list[str] | None:

@@ -254,6 +254,11 @@ class DenseForward:
                 return arithmetic.relu
             case Activation.SILU:
                 return lambda x: x / (one + arithmetic.exp(-x))
+            case Activation.QUICK_GELU:
+                rate = self._number(Fraction(-1702, 1000))
+                return lambda x: x / (one + arithmetic.exp(rate * x))
+            case Activation.TANH:
+                return arithmetic.tanh
             case Activation.GELU:
                 root = arithmetic.sqrt(half)
                 return lambda x: half * x * (one + arithmetic.erf(root * x))

@@ -73,6 +73,24 @@ g_8 (A and B are right to 2 u, and no sign changes), and by the mean value theor
 most h |z'| e^-|z'| (1 + 2 h) <= h for a z' between. Thus c = EXP_ERROR + 4 u + g_8.
 gelu, x Phi(x) = max(x, 0) - |x| Q(|x|), Q = erfc(x / sqrt 2) / 2 by `TailTable`, off by at most E: c = E + 3 u.
 relu: exact; where x <= -r, exactly 0.
+quick_gelu, x / (1 + e^z), z = -1.702 x: z has relative error at most h = g_2, so c = EXP_ERROR + 4 u + g_4 as above;
+where e^z overflows, x < -416, the true result is below ETA / 1024.
+tanh: by `float_blocks.hyperbolic`, off by at most TANH_ERROR in each coordinate, which is added to the radius, and
+TANH_ERROR sqrt(d) to the length; the result is at most |x|.
+
+Gated MLPs. For vectors a and b with errors e and f, the products a_i b_i as computed are off by (a_i + e_i)(b_i + f_i)
+- a_i b_i = a_i f_i + b_i e_i + e_i f_i and by rounding, u |a_i b_i| and an underflow. In length that is at most max |a|
+||f|| + max |b| ||e|| + ||e|| ||f|| + u ||a b||, as no entry of e is larger than ||e||.
+
+Heads with norms or turns. Their queries and keys are vectors with errors like those of the stream, through the linear
+map, the norm and the turn (`float_blocks`); the bounds of scores take their largest lengths, errors and coordinates
+over all positions. The steps after the product, a soft cap and a bias of distances, are those of `ScoreSteps`; the
+softmax needs only that each score that a query sees is off by at most rho, and |s| <= ||q|| max ||k||. Hidden keys
+(by a mask or a window) have W_j = 0 as above. Where only scores read positions, queries and keys are made from the
+sum of the stream and the encodings.
+
+Means over positions. The mean of m vectors is off by the mean of their errors and by g_(m + 2) times the mean of the
+absolute values, whose length is at most the mean of the lengths.
 """
 
 from __future__ import annotations
@@ -80,7 +98,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import isfinite, isqrt, prod
 from typing import Any, TypeAlias
 
@@ -99,7 +116,6 @@ from hardsim.network.dense import (
     arrays_of,
     entries,
 )
-from hardsim.network.features import require_only
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     ETA,
@@ -116,6 +132,8 @@ from hardsim.run.enclosure import (
     outward,
     rounded,
 )
+from hardsim.run.float_blocks import TANH_ERROR, ScoreSteps, SoftCap, Turns, hyperbolic
+from hardsim.run.float_tail import tail_table
 
 FLOOR = -100.0
 """Distances from the largest logit below this are replaced by it: numpy's exp is ten times as slow where it
@@ -127,7 +145,10 @@ LEAST_LENGTH = 2.0**-500
 SQUARINGS = 5
 """The number of squarings of a matrix by which its largest singular value is bounded: with n columns the bound is too
 large by at most the 64th root of n."""
-STEEPEST = {Activation.RELU: 1.0, Activation.SILU: 1.101, Activation.GELU: 1.13, Activation.GELU_NEW: 1.131}
+STEEPEST = {
+    Activation.RELU: 1.0, Activation.GELU: 1.13, Activation.GELU_NEW: 1.131, Activation.QUICK_GELU: 1.101,
+    Activation.SILU: 1.101, Activation.TANH: 1.001,
+}  # fmt: skip
 """For each activation a number that is at least the largest slope plus 2^-10 (relu: 1)."""
 CELLS = 2**16
 """The count of numbers in an array of a batch: half a megabyte, so that some arrays stay in the cache."""
@@ -136,9 +157,6 @@ ROWS = 64
 left out."""
 KEPT = 4
 """The number of lengths whose position encodings are kept."""
-PIECES, TERMS = 70, 10
-"""The table of the normal distribution: the number of pieces of width 1/8, and of coefficients of each."""
-TABLE_BITS = 128
 
 Enclosure: TypeAlias = tuple[Floats, Floats]
 """Midpoints and radii."""
@@ -366,70 +384,6 @@ class FloatNorm:
         return found
 
 
-@dataclass(frozen=True)
-class TailTable:
-    """A table of Q(a) = erfc(a / sqrt 2) / 2 for a >= 0: polynomials in the distance from the middle of each piece,
-    with the coefficients of a power in a row, and 0 beyond the last piece. `error` bounds |computed - Q| everywhere.
-
-    A piece is a Taylor polynomial with Lagrange's remainder, the derivative enclosed by balls over its eighths. In
-    Horner's scheme p <- fl(c_k + fl(delta p)) an error e of p becomes at most |delta| e + 3 u |delta p| + u |new p| +
-    the error of c_k (delta is rounded, so is the product, and the sum); 2^-20 more covers what is quadratic in u.
-    """
-
-    coefficients: Floats
-    error: float
-
-    def __call__(self, a: Floats) -> Floats:
-        """Return Q where a >= 0, and NaN where a is NaN."""
-        place = np.fmin(a * 8, PIECES).astype(np.intp)
-        delta = a - (place + 0.5) / 8
-        found: Floats = self.coefficients[-1].take(place)
-        for row in self.coefficients[-2::-1]:
-            found *= delta
-            found += row.take(place)
-        return found
-
-
-@lru_cache(maxsize=1)
-def tail_table() -> TailTable:
-    """Return the table, made with balls at its first use."""
-    from flint import arb, arb_series, ctx
-
-    table, worst = np.zeros((TERMS, PIECES + 1)), 0.0
-    half = 1 / 16
-    with ctx.workprec(TABLE_BITS):
-        cap, ctx.cap = ctx.cap, TERMS + 1
-        try:
-            beyond = _above((arb(PIECES) / 8 / arb(2).sqrt()).erfc() / 2)
-            for piece in range(PIECES):
-                centre = arb(2 * piece + 1) / 16
-                exact = (arb_series([centre, 1]) / arb(2).sqrt()).erfc() / 2
-                parts = [arb(16 * piece + 2 * part + 1) / 128 for part in range(8)]
-                over = [(arb_series([arb(part, half / 8), 1]) / arb(2).sqrt()).erfc()[TERMS] / 2 for part in parts]
-                table[:, piece] = [float(exact[k].mid()) for k in range(TERMS)]
-                slips = [_above(exact[k] - arb(table[k, piece].item())) for k in range(TERMS)]
-                remainder = max(map(_above, over)) * half**TERMS
-                worst = max(worst, remainder + _horner_error(np.abs(table[:, piece]).tolist(), slips, half))
-        finally:
-            ctx.cap = cap
-    return TailTable(table, max(worst, beyond) * (1 + 2.0**-20))
-
-
-def _above(value: Any) -> float:
-    """Return a float that is at least the absolute value of every number in a ball."""
-    return float(abs(value).upper()) * (1 + 2.0**-40) + ETA
-
-
-def _horner_error(sizes: Sequence[float], slips: Sequence[float], width: float) -> float:
-    """Return a bound of the error of Horner's scheme, from the sizes of the coefficients and their errors."""
-    total, error = sizes[-1], slips[-1]
-    for size, slip in zip(sizes[-2::-1], slips[-2::-1], strict=True):
-        product = width * total
-        total = product + size
-        error = width * error + 3 * U * product + U * total + slip
-    return error * (1 + 2.0**-20)
-
-
 A_NEW, B_NEW = 1.5957691216057308, 0.07135481627260025
 """2 sqrt(2 / pi), and 0.044715 times that: right to 2 u (a test checks them with balls)."""
 
@@ -437,7 +391,7 @@ A_NEW, B_NEW = 1.5957691216057308, 0.07135481627260025
 def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
     """Apply an activation to vectors of length at most `size`, with radii of at least ETA. Their arrays are
     overwritten. The result is at most `size` long, up to a factor 1 + 2^-40."""
-    x = given.mid
+    x, fixed = given.mid, 0.0
     if not isfinite(float(x.sum())):
         x[~np.isfinite(x)] = np.nan  # otherwise an overflow would be taken for a large number
     match activation:
@@ -454,6 +408,15 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
             y += 1
             np.divide(x, y, out=y)
             relative = EXP_ERROR + 4 * U
+        case Activation.QUICK_GELU:
+            y = x * -1.702
+            np.exp(y, out=y)
+            y += 1
+            np.divide(x, y, out=y)
+            relative = EXP_ERROR + 4 * U + gamma(4)
+        case Activation.TANH:
+            y = hyperbolic(x)
+            relative, fixed = 0.0, TANH_ERROR
         case Activation.GELU_NEW:
             y = x * x
             y *= -B_NEW
@@ -472,13 +435,40 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
             relative = table.error + 3 * U
     relative *= GROW
     length = given.length * STEEPEST[activation] + size * relative
+    if fixed:
+        length += fixed * x.shape[-1] ** 0.5 * GROW
     if given.each is None:
         return Vectors(y, length)
     np.abs(x, out=x)
     x *= relative
     given.each[...] *= STEEPEST[activation]
     given.each[...] += x
+    given.each[...] += fixed
     return Vectors(y, length, given.each)
+
+
+def multiplied(a: Vectors, b: Vectors) -> Vectors:
+    """Return the products of the coordinates of vectors with errors (see the module)."""
+    mid = a.mid * b.mid
+    size_a, size_b = np.abs(a.mid), np.abs(b.mid)
+    most_a, most_b = (size.max(axis=-1, keepdims=True) for size in (size_a, size_b))
+    length = ((most_a + a.length) * b.length + most_b * a.length + 2 * U * lengths(mid)) * GROW + ETA
+    if a.each is None or b.each is None:
+        return Vectors(mid, length)
+    each = outward((size_a + a.each) * b.each + size_b * a.each + 2 * U * np.abs(mid))
+    return Vectors(mid, np.minimum(length, lengths(each)), each)
+
+
+def averaged(x: Vectors) -> Vectors:
+    """Return the mean of vectors over positions, (words, 1, d), from (words, positions, d)."""
+    m = x.mid.shape[1]
+    share = gamma(m + 6)
+    length = outward((x.length + share * lengths(x.mid)).sum(axis=1, keepdims=True) / m)
+    mid = x.mid.sum(axis=1, keepdims=True) / m
+    if x.each is None:
+        return Vectors(mid, length)
+    each = outward((x.each + share * np.abs(x.mid)).sum(axis=1, keepdims=True) / m)
+    return Vectors(mid, np.minimum(length, lengths(each)), each)
 
 
 def scale_of(scale: RootScale) -> tuple[float, float]:
@@ -503,29 +493,45 @@ class Look:
     hidden: Floats | None
 
 
-def looks(mask: Mask, queries: Integers, size: int) -> list[Look]:
+def looks(mask: Mask, window: int | None, queries: Integers, size: int) -> list[Look]:
     """Return the queries at these positions, ROWS at a time, with the keys that they see among `size` positions."""
     found = []
     for start in range(0, len(queries), ROWS):
         some = queries[start : start + ROWS]
-        low = int(some.min()) if mask is Mask.PAST else 0
-        high = int(some.max()) + 1 if mask is Mask.FUTURE else size
-        seen = visible(mask, some, np.arange(low, high))
+        least, most = int(some.min()), int(some.max())
+        low = least if mask is Mask.PAST else 0 if window is None else max(0, least - window + 1)
+        high = most + 1 if mask is Mask.FUTURE else size if window is None else min(size, most + window)
+        seen = visible(mask, window, some, np.arange(low, high))
         hidden = None if seen.all() else np.where(seen, 0.0, -np.inf)
         found.append(Look(slice(start, start + len(some)), slice(low, high), hidden))
     return found
 
 
-def visible(mask: Mask, queries: Integers, keys: Integers) -> Booleans:
+def visible(mask: Mask, window: int | None, queries: Integers, keys: Integers) -> Booleans:
     """Return which keys each query sees, (queries, keys), for positions from 0."""
     match mask:
         case Mask.NONE:
-            return np.ones((len(queries), len(keys)), dtype=np.bool_)
+            found = np.ones((len(queries), len(keys)), dtype=np.bool_)
         case Mask.FUTURE:
-            return keys[None, :] <= queries[:, None]
+            found = keys[None, :] <= queries[:, None]
         case Mask.PAST:
-            return keys[None, :] >= queries[:, None]
-    raise ValueError(f"every query of a dense network sees its own position: no mask {mask}")
+            found = keys[None, :] >= queries[:, None]
+        case _:
+            raise ValueError(f"every query of a dense network sees its own position: no mask {mask}")
+    return found if window is None else found & (np.abs(keys[None, :] - queries[:, None]) < window)
+
+
+def farthest(head: NetworkHead, queries: Integers, size: int) -> Integers:
+    """Return at least the distance of the farthest key that each query sees among `size` positions."""
+    back, forth = queries, size - 1 - queries
+    match head.mask:
+        case Mask.FUTURE:
+            found = back
+        case Mask.PAST:
+            found = forth
+        case _:
+            found = np.maximum(back, forth)
+    return found if head.window is None else np.minimum(found, head.window - 1)
 
 
 class FloatHead:
@@ -543,67 +549,79 @@ class FloatHead:
         self.value_one = slice(key + k, key + k + v + 1)
         """The columns of the values and of a coordinate that is 1, which sums the weights."""
         self.scale, self.scale_error = scale_of(head.scale)
+        self.norm_q, self.norm_k = (None if norm is None else FloatNorm(norm) for norm in (head.norm_q, head.norm_k))
+        self.turns = None if head.rotary is None else Turns(head.rotary)
+        self.linear = head.rotary is None and head.norm_q is None and head.norm_k is None
+        """True if queries and keys are linear maps of what the head reads."""
+        self.steps = ScoreSteps(head.cap, head.distance)
+
+    def queries(self, y: Vectors, size: Floats, positions: Integers) -> Vectors:
+        """Return the queries, before their scale, of vectors (..., positions, d) of length at most `size`."""
+        return self._turned(normed(self.norm_q, self.q(y, size)), positions)
+
+    def keys(self, y: Vectors, size: Floats, positions: Integers) -> Vectors:
+        """Return the keys of vectors (..., positions, d) of length at most `size`."""
+        return self._turned(normed(self.norm_k, self.k(y, size)), positions)
+
+    def _turned(self, x: Vectors, positions: Integers) -> Vectors:
+        if self.turns is None:
+            return x
+        mid, length = self.turns(x.mid, positions), self.turns.length(x.length, lengths(x.mid), positions)
+        if x.each is None:
+            return Vectors(mid, length)
+        each = self.turns.each(x.mid, x.each, positions)
+        return Vectors(mid, np.minimum(length, lengths(each)), each)
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinateExtremes:
-    """Bounds of single coordinates over all positions, by word: the largest and smallest keys and values, (words,
-    columns), and the largest absolute value and the largest slack of each coordinate that the heads read, (words,
-    d)."""
+    """Bounds of the single coordinates of keys and values over all positions, by word: the largest and the smallest
+    midpoint, and the largest radius, each (words, columns)."""
 
     high: Floats
     low: Floats
-    widest: Floats
-    loosest: Floats
+    radius: Floats
 
     def at(self, words: Integers) -> CoordinateExtremes:
         """Return the bounds of some of the words."""
-        return CoordinateExtremes(self.high[words], self.low[words], self.widest[words], self.loosest[words])
+        return CoordinateExtremes(self.high[words], self.low[words], self.radius[words])
 
     def joined(self, other: CoordinateExtremes) -> CoordinateExtremes:
         """Return the bounds over the positions of both."""
         return CoordinateExtremes(
-            np.maximum(self.high, other.high),
-            np.minimum(self.low, other.low),
-            np.maximum(self.widest, other.widest),
-            np.maximum(self.loosest, other.loosest),
+            np.maximum(self.high, other.high), np.minimum(self.low, other.low), np.maximum(self.radius, other.radius)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class KeyExtremes:
-    """Bounds over all positions whose keys and values the queries of a layer may see, by word.
-
-    `most` and `off` are the largest length and the largest error of the vectors that the heads read, (words, 1), and
-    `largest` the largest lengths of keys and of values, (words, 2 heads). `each` is None if radii of single coordinates
-    are not known.
+    """Bounds over all positions whose keys and values the queries of a layer may see, by word: the largest lengths of
+    keys and of values, and of their errors, each (words, 2 heads). `each` is None if radii of single coordinates are
+    not known.
     """
 
-    most: Floats
-    off: Floats
     largest: Floats
+    off: Floats
     each: CoordinateExtremes | None = None
 
     def at(self, words: Integers) -> KeyExtremes:
         """Return the bounds of some of the words."""
         each = None if self.each is None else self.each.at(words)
-        return KeyExtremes(self.most[words], self.off[words], self.largest[words], each)
+        return KeyExtremes(self.largest[words], self.off[words], each)
 
     def joined(self, other: KeyExtremes) -> KeyExtremes:
         """Return the bounds over the positions of both, for words that have positions in each."""
-        parts = [(self.most, other.most), (self.off, other.off), (self.largest, other.largest)]
         each = None if self.each is None or other.each is None else self.each.joined(other.each)
-        most, off, largest = (np.maximum(*pair) for pair in parts)
-        return KeyExtremes(most, off, largest, each)
+        return KeyExtremes(np.maximum(self.largest, other.largest), np.maximum(self.off, other.off), each)
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
     """The inputs that the queries of a layer share.
 
-    `read` are the vectors that the heads read, and `size` their lengths. `columns` are keys and values, (words,
+    `read` are the vectors that queries and keys read, and `size` their lengths. `columns` are keys and values, (words,
     positions, columns), and `extremes` are bounds over their positions. `loose` is the slack of the vectors; None if
-    radii of single coordinates are not known.
+    radii of single coordinates are not known. `positions` are the positions of the vectors.
     """
 
     read: Vectors
@@ -611,15 +629,24 @@ class Entered:
     columns: Floats
     loose: Floats | None
     extremes: KeyExtremes
+    positions: Integers
 
-    def coordinates(self, part: LinearMap, columns: slice) -> tuple[Floats, Floats, Floats]:
+    def coordinates(self, columns: slice) -> tuple[Floats, Floats, Floats]:
         """Return, by word and coordinate of keys or values, the largest absolute value, the largest radius, and the
         distance between the largest and the smallest."""
         each = self.extremes.each
         assert each is not None
         high, low = each.high[:, columns], each.low[:, columns]
-        radius = part.radius(each.widest, each.loosest)
-        return np.maximum(np.abs(high), np.abs(low)), radius, (high - low) * GROW
+        return np.maximum(np.abs(high), np.abs(low)), each.radius[:, columns], (high - low) * GROW
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Scaled queries of some positions, (words, positions, k). `made` are those before the scale, with their errors,
+    if they are no linear maps of what the head reads."""
+
+    mid: Floats
+    made: Vectors | None
 
 
 class FloatAttention:
@@ -646,69 +673,125 @@ class FloatAttention:
             ]
         )  # fmt: skip
 
-    def enter(self, y: Vectors) -> Entered:
-        """Compute the keys and values of vectors (words, positions, d)."""
+    def enter(self, y: Vectors, positions: Integers, beside: Vectors | None) -> Entered:
+        """Compute the keys and values of vectors (words, positions, d) at these positions. `beside` are the encodings
+        (positions, d) that queries and keys read besides; None if there are none."""
         size = lengths(y.mid)
-        loose = None if y.each is None else slack(y.mid, y.each)
+        read, long = y, size
+        if beside is not None:
+            read = summed(y, beside)
+            long = lengths(read.mid)
         columns = mapped(y.mid, *self._entered)
-        parts = [columns[:, :, one] for part in self.heads for one in (part.key, part.value)]
-        largest = np.concatenate([lengths(one).max(axis=1) for one in parts], axis=1)
-        each = None
-        if loose is not None:
-            widest = np.abs(y.mid).max(axis=1)
-            each = CoordinateExtremes(columns.max(axis=1), columns.min(axis=1), widest, loose.max(axis=1))
-        return Entered(y, size, columns, loose, KeyExtremes(size.max(axis=1), y.length.max(axis=1), largest, each))
+        largest, off, radii = [], [], []
+        for part in self.heads:
+            keys: Vectors | None = None
+            if beside is not None or not part.linear:
+                keys = part.keys(read, long, positions)
+                columns[:, :, part.key] = keys.mid
+                off.append(keys.length.max(axis=1))
+            else:
+                off.append(part.k.length(y.length.max(axis=1), size.max(axis=1)))
+            off.append(part.v.length(y.length.max(axis=1), size.max(axis=1)))
+            largest += [lengths(columns[:, :, one]).max(axis=1) for one in (part.key, part.value)]
+            radii.append(None if keys is None or keys.each is None else keys.each.max(axis=1))
+        extremes = KeyExtremes(
+            np.concatenate(largest, axis=1), np.concatenate(off, axis=1), self._coordinates(y, columns, radii)
+        )
+        loose = None if read.each is None else slack(read.mid, read.each)
+        return Entered(read, long, columns, loose, extremes, positions)
 
-    def queries(self, entered: Entered, part: FloatHead, at: Any) -> Floats:
-        """Return the scaled queries of some positions, (words, positions, k)."""
-        weight, bias = self._queries
-        found = mapped(entered.read.mid[at], weight[:, part.query], None if bias is None else bias[part.query])
+    def _coordinates(self, y: Vectors, columns: Floats, radii: list[Floats | None]) -> CoordinateExtremes | None:
+        """Return the bounds of single coordinates of keys and values (columns), with the largest radii of each head's
+        keys where these are known; those of linear maps of y are not. Return None if those of y are not known."""
+        if y.each is None:
+            return None
+        widest, loosest = np.abs(y.mid).max(axis=1), slack(y.mid, y.each).max(axis=1)
+        found = np.zeros((len(columns), columns.shape[2]))
+        for part, known in zip(self.heads, radii, strict=True):
+            found[:, part.key] = part.k.radius(widest, loosest) if known is None else known
+            found[:, part.value] = part.v.radius(widest, loosest)
+        return CoordinateExtremes(columns.max(axis=1), columns.min(axis=1), found)
+
+    def queries(self, entered: Entered, part: FloatHead, at: Any) -> Queries:
+        """Return the scaled queries of some positions."""
+        made: Vectors | None = None
+        if part.linear:
+            weight, bias = self._queries
+            found = mapped(entered.read.mid[at], weight[:, part.query], None if bias is None else bias[part.query])
+        else:
+            made = part.queries(entered.read.at(at), entered.size[at], entered.positions[at[1]])
+            found = made.mid.copy()
         found *= part.scale
-        return found
+        return Queries(found, made)
 
-    def slip(self, part: FloatHead, q: Floats, entered: Entered, at: Any) -> Floats:
-        """Return a bound of the errors of the logits of each query, (words, queries): rho of the module. q are the
-        scaled queries at the positions `at`.
+    def slip(self, part: FloatHead, queries: Queries, entered: Entered, at: Any, m: int) -> Floats:
+        """Return a bound of the errors of the scores of each query at the positions `at`, (words, queries): rho of the
+        module. `m` is the number of positions.
 
         With r_q the error of the queries before they are scaled, that of q is at most |s| (1 + e) r_q + (e + 2 u) |q|
         + ETA, for a scale s with relative error e.
         """
+        q = queries.mid
         k, share = q.shape[-1], part.scale_error + 4 * U
         factor = abs(part.scale) * (1 + part.scale_error) * (GROW * GROW)
         extremes = entered.extremes
-        size, off = extremes.largest[:, [2 * part.number]][:, None], part.k.length(extremes.off, extremes.most)[:, None]
+        size, off = (each[:, [2 * part.number]][:, None] for each in (extremes.largest, extremes.off))
         long = lengths(q)
-        own = part.q.length(entered.read.length[at], entered.size[at]) * factor + share * long + LEAST_LENGTH
+        if queries.made is not None:
+            own = queries.made.length
+        else:
+            own = part.q.length(entered.read.length[at], entered.size[at])
+        own = own * factor + share * long + LEAST_LENGTH
         found = (own * (size + off) + long * (off + gamma(k + 4) * size))[:, :, 0]
-        if entered.loose is None:
-            return outward(found)
+        if entered.loose is not None:
+            found = np.minimum(found, self._fine_slip(part, queries, entered, at))
+        found = outward(found)
+        if part.steps.any:
+            far = farthest(part.head, entered.positions[at[1]], m)
+            found = part.steps.slip(found, (long * size)[:, :, 0], far)
+        return found
+
+    def _fine_slip(self, part: FloatHead, queries: Queries, entered: Entered, at: Any) -> Floats:
+        """Return `slip` of the products of queries and keys by single coordinates."""
+        q = queries.mid
+        k, share = q.shape[-1], part.scale_error + 4 * U
+        factor = abs(part.scale) * (1 + part.scale_error) * (GROW * GROW)
         assert part.q.size is not None
-        coordinates, radius, _ = entered.coordinates(part.k, part.key)
+        assert entered.loose is not None
+        coordinates, radius, _ = entered.coordinates(part.key)
         each = coordinates + radius
         here = radius + gamma(k + 4) * coordinates + share * each + ETA
+        fine: Floats = (np.abs(q) @ here[:, :, None])[:, :, 0]
+        least = ETA * (1 + each.sum(axis=1, keepdims=True))
+        if queries.made is not None:
+            assert queries.made.each is not None
+            fine += (queries.made.each @ each[:, :, None])[:, :, 0] * factor + least
+            return fine
         through = (each @ part.q.size.T) * factor
-        fixed = (each @ part.q.base)[:, None] * factor + ETA * (1 + each.sum(axis=1, keepdims=True))
-        fine = (np.abs(q) @ here[:, :, None])[:, :, 0] + (entered.loose[at] @ through[:, :, None])[:, :, 0] + fixed
+        fine += (entered.loose[at] @ through[:, :, None])[:, :, 0] + (each @ part.q.base)[:, None] * factor + least
         if part.q.off is not None:
             weights = (each @ part.q.off.T) * factor
             fine += (np.abs(entered.read.mid[at]) @ weights[:, :, None])[:, :, 0]
-        return outward(np.minimum(found, fine))
+        return fine
 
-    def __call__(self, y: Vectors, places: Integers | None) -> Vectors:
+    def __call__(self, y: Vectors, places: Integers | None, beside: Vectors | None) -> Vectors:
         """Return the vectors that the heads add at the positions `places` (None: all), (words, places, d), from
-        vectors at all positions."""
+        vectors at all positions, with `beside` as in `enter`."""
         m = y.mid.shape[1]
-        queries = np.arange(m) if places is None else places
+        positions = np.arange(m)
+        queries = positions if places is None else places
         at = (slice(None), slice(None) if places is None else places)
-        visible_keys = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
-        entered = self.enter(y) if self.heads else None
+        seen = {(part.head.mask, part.head.window) for part in self.heads}
+        visible_keys = {(mask, window): looks(mask, window, queries, m) for mask, window in seen}
+        entered = self.enter(y, positions, beside) if self.heads else None
 
         def mean(part: FloatHead, q: Floats) -> Floats:
             assert entered is not None
             found = np.empty((*q.shape[:2], part.value.stop - part.value.start))
-            for look in visible_keys[part.head.mask]:
+            for look in visible_keys[part.head.mask, part.head.window]:
                 keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
-                weights = exponentials(q[:, look.rows] @ keys, look.hidden)
+                scores = part.steps(q[:, look.rows] @ keys, queries[look.rows], positions[look.keys])
+                weights = exponentials(scores, look.hidden)
                 total = weights @ entered.columns[:, look.keys, part.value_one]
                 np.divide(total[:, :, :-1], total[:, :, -1:], out=found[:, look.rows])
             return found
@@ -734,19 +817,19 @@ class FloatAttention:
             assert entered is not None
             extremes = entered.extremes
             q = self.queries(entered, part, at)
-            factors[:, :, number] = mean_factor(self.slip(part, q, entered, at))
+            factors[:, :, number] = mean_factor(self.slip(part, q, entered, at, m))
             values = slice(start, start + part.value.stop - part.value.start)
             start = values.stop
-            attended[:, :, values] = mean(part, q)
+            attended[:, :, values] = mean(part, q.mid)
             size = extremes.largest[:, [2 * part.number + 1]]
             spread = 2 * size
             if entered.loose is not None:
-                coordinates, radius, apart = entered.coordinates(part.v, part.value)
+                coordinates, radius, apart = entered.coordinates(part.value)
                 spread = np.minimum(spread, lengths(apart))
                 way, constant = self._ways(values, coordinates, radius, apart, m)
                 fine.append(way)
                 fixed = fixed + constant
-            constant = part.v.length(extremes.off, extremes.most) + gamma(2 * m + 6) * size + LEAST_LENGTH
+            constant = extremes.off[:, [2 * part.number + 1]] + gamma(2 * m + 6) * size + LEAST_LENGTH
             # The heads' values are parts of one vector, so the squares of their errors add up.
             errors += (factors[:, :, number, None] * spread[:, None] + constant[:, None]) ** 2
             most = most + size**2
@@ -809,9 +892,15 @@ class FloatMlp:
     def __init__(self, mlp: Mlp, fine: bool) -> None:
         self.activation = mlp.activation
         self.enter, self.leave = LinearMap(mlp.w_in, mlp.b_in, fine), LinearMap(mlp.w_out, mlp.b_out, fine)
+        self.gate = None if mlp.w_gate is None else LinearMap(mlp.w_gate, mlp.b_gate, fine)
 
     def __call__(self, y: Vectors) -> Vectors:
-        hidden = self.enter(y, lengths(y.mid))
+        long = lengths(y.mid)
+        hidden = self.enter(y, long)
+        if self.gate is not None:
+            gates = self.gate(y, long)
+            hidden = multiplied(activate(self.activation, gates, lengths(gates.mid)), hidden)
+            return self.leave(hidden, lengths(hidden.mid))
         size = lengths(hidden.mid)
         return self.leave(activate(self.activation, hidden, size), size * GROW)
 
@@ -820,32 +909,36 @@ class FloatLayer:
     """A layer in certified float64, applied to the residual stream (words, positions, d)."""
 
     def __init__(self, layer: NetworkLayer, d: int, fine: bool) -> None:
-        self.post = layer.post
+        self.post, self.parallel = layer.post, layer.parallel
         self.attention = FloatAttention(layer, d, fine) if layer.attends else None
         self.mlp = None if layer.mlp is None else FloatMlp(layer.mlp, fine)
-        self.norms = [None if norm is None else FloatNorm(norm) for norm in (layer.norm_1, layer.norm_2)]
+        norms = (layer.norm_1, layer.norm_2, layer.out_1, layer.out_2)
+        self.norm_1, self.norm_2, self.out_1, self.out_2 = (None if norm is None else FloatNorm(norm) for norm in norms)
         self.width: int = max([d, *([] if layer.mlp is None else [layer.mlp.w_in.shape[1]])])
 
     def entering(self, x: Vectors) -> Vectors:
         """Return the vectors that the heads read."""
-        return x if self.post else normed(self.norms[0], x)
+        return x if self.post else normed(self.norm_1, x)
 
-    def __call__(self, x: Vectors, places: Integers | None = None) -> Vectors:
-        """Return the residual stream after the layer, only at the positions `places` if these are given."""
+    def __call__(self, x: Vectors, places: Integers | None = None, beside: Vectors | None = None) -> Vectors:
+        """Return the residual stream after the layer, only at the positions `places` if these are given. `beside` are
+        the encodings of positions that only queries and keys read."""
         here = x if places is None else x.at((slice(None), places))
-        return self.after(here, None if self.attention is None else self.attention(self.entering(x), places))
+        return self.after(here, None if self.attention is None else self.attention(self.entering(x), places, beside))
 
     def after(self, here: Vectors, added: Vectors | None) -> Vectors:
         """Return the residual stream after the layer at some positions, from that before the layer and what the heads
         add there (None: the layer has no attention step)."""
+        entered = here
         if added is not None:
-            here = summed(here, added)
+            here = summed(here, normed(self.out_1, added))
             if self.post:
-                here = normed(self.norms[0], here)
+                here = normed(self.norm_1, here)
         if self.mlp is not None:
-            here = summed(here, self.mlp(here if self.post else normed(self.norms[1], here)))
+            y = entered if self.parallel else here
+            here = summed(here, normed(self.out_2, self.mlp(y if self.post else normed(self.norm_2, y))))
             if self.post:
-                here = normed(self.norms[1], here)
+                here = normed(self.norm_2, here)
         return here
 
 
@@ -882,30 +975,41 @@ class DenseFloat:
     """
 
     def __init__(self, network: Network, fine: bool | None = None) -> None:
-        require_only(network, (), "certified float64")
         self.network = network
-        self.fine = is_sparse(network) if fine is None else fine
+        self.fine = fine = is_sparse(network) if fine is None else fine
         self._embedding, self._embedding_rad = scaled(network.embedding, network.embedding_scale)
+        self._bias = None if network.embedding_bias is None else enclosed(network.embedding_bias)
+        transform = network.transform
+        self._activation = None if transform is None else transform.activation
+        self._transform: LinearMap | None = None
+        norms = (network.embedding_norm, network.final, None if transform is None else transform.norm)
         with np.errstate(all="ignore"):
-            self.layers = [FloatLayer(layer, network.dimension, self.fine) for layer in network.layers]
-            self._final = None if network.final is None else FloatNorm(network.final)
-            self._unembedding = LinearMap(network.unembedding, network.unembedding_bias, self.fine)
-        self.width: int = max([layer.width for layer in self.layers] + [network.dimension, len(network.outputs)])
+            self.layers = [FloatLayer(layer, network.dimension, fine) for layer in network.layers]
+            self._entering, self._final, self._leaving = (None if norm is None else FloatNorm(norm) for norm in norms)
+            if transform is not None:
+                self._transform = LinearMap(transform.weight, transform.bias, fine)
+            self._unembedding = LinearMap(network.unembedding, network.unembedding_bias, fine)
+            self._cap = None if network.output_cap is None else SoftCap(network.output_cap)
+        sizes = [network.dimension, network.unembedding.shape[0], len(network.outputs)]
+        self.width: int = max([layer.width for layer in self.layers] + sizes)
         self._encodings: dict[int, tuple[Floats, Floats | None] | None] = {}
 
     def run(self, n: int, tokens: Integers, places: slice | Sequence[int]) -> Enclosure:
         """Return the outputs of words of n symbols at some positions (from 0) of the tokens read.
 
         `tokens` are token ids, (words, m). The result is midpoints and radii, (words, places, outputs): where nothing
-        is known the radius is infinite and the midpoint 0.
+        is known the radius is infinite and the midpoint 0. If the readout takes the mean over positions, that of all
+        of them gives one row of outputs, (words, 1, outputs), whatever the places.
         """
         words, m = tokens.shape
-        at = np.arange(m)[places if isinstance(places, slice) else np.array(list(places), dtype=np.int64)]
-        mid = np.empty((words, len(at), len(self.network.outputs)))
+        mean = self.network.readout.pooled == "mean"
+        chosen = places if isinstance(places, slice) else np.array(list(places), dtype=np.int64)
+        at = np.arange(m)[slice(None) if mean else chosen]
+        mid = np.empty((words, 1 if mean else len(at), len(self.network.outputs)))
         rad = np.empty_like(mid)
         with np.errstate(all="ignore"):
             for some in self._batches(words, m):
-                mid[some], rad[some] = self._outputs(self.embedded(tokens[some], self.encoding(n)), at)
+                mid[some], rad[some] = self._outputs(tokens[some], self.encoding(n), at)
         return mid, rad
 
     def attention(self, n: int, tokens: Integers) -> Iterator[tuple[int, NetworkHead, Floats, Floats]]:
@@ -918,16 +1022,17 @@ class DenseFloat:
         words, m = tokens.shape
         with np.errstate(all="ignore"):
             streams = [self.embedded(tokens[some], self.encoding(n)) for some in self._batches(words, m)]
+            beside = self.beside(self.encoding(n))
         for number, layer in enumerate(self.layers):
             for part in layer.attention.heads if layer.attention is not None else ():
                 logits, slip = np.empty((words, m, m)), np.empty((words, m))
                 for some, x in zip(self._batches(words, m), streams, strict=True):
                     with np.errstate(all="ignore"):
-                        logits[some], slip[some] = _scores(layer, part, x)
+                        logits[some], slip[some] = _scores(layer, part, x, beside)
                 yield number, part.head, logits, slip
             with np.errstate(all="ignore"):
                 # The stream after the last layer is not needed.
-                streams = [layer(x) for x in streams] if number + 1 < len(self.layers) else []
+                streams = [layer(x, None, beside) for x in streams] if number + 1 < len(self.layers) else []
 
     def _batches(self, words: int, m: int) -> list[slice]:
         """Return the slices of words that are run together."""
@@ -940,13 +1045,25 @@ class DenseFloat:
         of the encodings of these positions."""
         x = self._embedding[tokens]
         rad = np.zeros_like(x) if self._embedding_rad is None else self._embedding_rad[tokens]
-        if positions is not None:
-            mid, off = positions
+        for mid, off in filter(None, (None if self._only_scores else positions, self._bias)):
             x += mid
             rad += U * np.abs(x) * GROW + ETA
             if off is not None:
                 rad += off
-        return Vectors(x, lengths(rad), rad if self.fine else None)
+        return normed(self._entering, Vectors(x, lengths(rad), rad if self.fine else None))
+
+    @property
+    def _only_scores(self) -> bool:
+        return self.network.positions_at == "scores"
+
+    def beside(self, positions: tuple[Floats, Floats | None] | None) -> Vectors | None:
+        """Return the encodings of positions that only queries and keys read, (positions, d), from their midpoints and
+        radii; None if there are none."""
+        if positions is None or not self._only_scores:
+            return None
+        mid, off = positions
+        rad = np.full_like(mid, ETA) if off is None else off + ETA
+        return Vectors(mid, lengths(rad), rad if self.fine else None)
 
     def encoding(self, n: int) -> tuple[Floats, Floats | None] | None:
         """Return midpoints and radii of the position encoding of words of n symbols, (tokens read, d); None if the
@@ -959,33 +1076,49 @@ class DenseFloat:
             self._encodings[n] = None if found is None else enclosed(found)
         return self._encodings[n]
 
-    def _outputs(self, x: Vectors, places: Integers) -> Enclosure:
-        """Return the outputs from the embedded words. The last layer computes queries at `places` only."""
-        m = x.mid.shape[1]
+    def _outputs(self, tokens: Integers, positions: tuple[Floats, Floats | None] | None, places: Integers) -> Enclosure:
+        """Return the outputs of words (words, m), from the encodings of their positions. The last layer computes
+        queries at `places` only."""
+        m = tokens.shape[1]
         everywhere = len(places) == m and bool((places == np.arange(m)).all())
+        x, beside = self.embedded(tokens, positions), self.beside(positions)
         for layer in self.layers[:-1]:
-            x = layer(x)
-        x = self.layers[-1](x, None if everywhere else places) if self.layers else x.at((slice(None), places))
+            x = layer(x, None, beside)
+        some = None if everywhere else places
+        x = self.layers[-1](x, some, beside) if self.layers else x.at((slice(None), places))
         return self.finished(x)
 
     def finished(self, x: Vectors) -> Enclosure:
         """Return the outputs from the residual stream after the last layer, (words, positions, outputs); where nothing
-        is known the radius is infinite and the midpoint 0."""
-        mid, rad = self._unembedding.outputs(normed(self._final, x))
+        is known the radius is infinite and the midpoint 0. If the readout takes the mean over positions, that of these
+        gives one row."""
+        x = normed(self._final, x)
+        if self.network.readout.pooled == "mean":
+            x = averaged(x)
+        if self._transform is not None:
+            x = self._transform(x, lengths(x.mid))
+            if self._activation is not None:
+                x = activate(self._activation, x, lengths(x.mid))
+            x = normed(self._leaving, x)
+        mid, rad = self._unembedding.outputs(x)
         known = np.isfinite(mid) & np.isfinite(rad)
+        if self._cap is not None:
+            mid, rad = self._cap(mid), outward(rad + self._cap.error)
+            known &= np.isfinite(rad)
         return np.where(known, mid, 0.0), np.where(known, rad, np.inf)
 
 
-def _scores(layer: FloatLayer, part: FloatHead, x: Vectors) -> tuple[Floats, Floats]:
+def _scores(layer: FloatLayer, part: FloatHead, x: Vectors, beside: Vectors | None) -> tuple[Floats, Floats]:
     """Return the logits and the bounds of their errors, for `DenseFloat.attention`."""
     attention, everywhere = layer.attention, (slice(None), slice(None))
     assert attention is not None
-    entered = attention.enter(layer.entering(x))
+    m = x.mid.shape[1]
+    positions = np.arange(m)
+    entered = attention.enter(layer.entering(x), positions, beside)
     q = attention.queries(entered, part, everywhere)
-    logits: Floats = q @ entered.columns[:, :, part.key].transpose(0, 2, 1)
-    slip = attention.slip(part, q, entered, everywhere)
-    positions = np.arange(logits.shape[1])
-    seen = visible(part.head.mask, positions, positions)
+    logits = part.steps(q.mid @ entered.columns[:, :, part.key].transpose(0, 2, 1), positions, positions)
+    slip = attention.slip(part, q, entered, everywhere, m)
+    seen = visible(part.head.mask, part.head.window, positions, positions)
     lost = ~(np.isfinite(logits) | ~seen).all(axis=2) | ~np.isfinite(slip)
     logits[lost], slip[lost] = 0.0, np.inf
     logits[:, ~seen] = -np.inf

@@ -6,15 +6,18 @@ its last token in each layer are kept for all prefixes that it begins, and the q
 keys of its own prefixes.
 
 Bounds of errors are those of `dense_float`, by the same code. They hold for one query with all keys that it sees: these
-are the keys of the prefix, over which its `KeyExtremes` give the largest lengths and errors. Those of a longer prefix
-are the larger ones of its parent's and of its last token's, so they are at most those over a whole word, which
-`DenseFloat` uses. A sum over keys is added up in another order, which the model of rounding allows.
+are the keys of the prefix (within a head's window, some of them), over which its `KeyExtremes` give the largest lengths
+and errors. Those of a longer prefix are the larger ones of its parent's and of its last token's, so they are at most
+those over a whole word, which `DenseFloat` uses. A sum over keys is added up in another order, which the model of
+rounding allows. Positions are those in the word, so keys are turned by them before they are kept.
+
+A network whose answer is read from the mean over positions is run word by word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -88,8 +91,18 @@ class KeyStore:
     def mean(self, q: Floats, blocks: Integers, rows: Integers) -> Floats:
         """Return the attended values of one query for each prefix, (prefixes, 1, v), from scaled queries."""
         found = np.empty((len(q), 1, self.width - self.keys - 1))
-        m = BLOCK * blocks.shape[1] + rows.shape[1]
-        size = max(1, CACHED // (m * self.width))
+        last = BLOCK * blocks.shape[1] + rows.shape[1] - 1
+        window, low, hidden = self.part.head.window, 0, None
+        if window is not None and last >= window:
+            # Blocks that the query does not see at all are left out, and so are single tokens, but not part of a block.
+            first = last - window + 1
+            gone = min(first // BLOCK, blocks.shape[1])
+            blocks, low = blocks[:, gone:], BLOCK * gone
+            if not blocks.shape[1]:
+                rows, low = rows[:, first - low :], first
+            hidden = np.where(np.arange(low, last + 1) < first, -np.inf, 0.0)
+        query, keys = np.array([last]), np.arange(low, last + 1)
+        size = max(1, CACHED // (len(keys) * self.width))
         for start in range(0, len(q), size):
             some = slice(start, start + size)
             parts = [
@@ -97,8 +110,9 @@ class KeyStore:
                 for kept, places in ((self.block, blocks), (self.single, rows))
                 if places.shape[1]
             ]
-            scores = [q[some] @ part[:, :, : self.keys].transpose(0, 2, 1) for part in parts]
-            weights = exponentials(scores[0] if len(scores) == 1 else np.concatenate(scores, axis=2), None)
+            products = [q[some] @ part[:, :, : self.keys].transpose(0, 2, 1) for part in parts]
+            joined = products[0] if len(products) == 1 else np.concatenate(products, axis=2)
+            weights = exponentials(self.part.steps(joined, query, keys), hidden)
             seen = parts[0].shape[1]
             total = weights[:, :, :seen] @ parts[0][:, :, self.keys :]
             if len(parts) > 1:
@@ -161,13 +175,14 @@ class PrefixTree:
             mid, rad = positions
             positions = mid[m : m + 1], None if rad is None else rad[m : m + 1]
         made = Prefixes(blocks, left)
-        x = self.floats.embedded(tokens[:, None], positions)
+        x, beside = self.floats.embedded(tokens[:, None], positions), self.floats.beside(positions)
+        place = np.array([m])
         extremes: list[KeyExtremes | None] = []
         entered: Entered | None = None
         for number, layer in enumerate(self.floats.layers):
             entered = None
             if layer.attention is not None and layer.attention.heads:
-                entered = layer.attention.enter(layer.entering(x))
+                entered = layer.attention.enter(layer.entering(x), place, beside)
                 for store in self._kept[number]:
                     store.add(start, entered.columns[:, 0])
                     if whole:
@@ -205,7 +220,7 @@ class PrefixTree:
             return layer.after(x, None)
         if entered is not None:
             assert extremes is not None
-            entered = Entered(entered.read, entered.size, entered.columns, entered.loose, extremes)
+            entered = replace(entered, extremes=extremes)
 
         def mean(part: FloatHead, q: Floats) -> Floats:
             return stores[part.number].mean(q, seen.blocks, seen.rows)
@@ -217,13 +232,20 @@ def of_words(entered: Entered, words: Integers) -> Entered:
     """Return the inputs of the queries of some of the words; the extremes are those of their own positions."""
     loose = None if entered.loose is None else entered.loose[words]
     return Entered(
-        entered.read.at(words), entered.size[words], entered.columns[words], loose, entered.extremes.at(words)
-    )  # fmt: skip
+        entered.read.at(words),
+        entered.size[words],
+        entered.columns[words],
+        loose,
+        entered.extremes.at(words),
+        entered.positions,
+    )
 
 
 def shares_prefixes(network: Network, last: bool) -> bool:
     """Return True if outputs depend on the tokens read so far alone. With `last` they are those at the last token: then
-    the heads of the last layer may see all tokens."""
+    the heads of the last layer may see all tokens. (Outputs from the mean over positions are computed word by word.)"""
+    if network.readout.pooled == "mean":
+        return False
     layers = network.layers[:-1] if last else network.layers
     back = all(head.mask is Mask.FUTURE for layer in layers for head in layer.heads)
     return back and all(head.mask is not Mask.PAST for head in network.heads)

@@ -301,8 +301,11 @@ class _Graph:
         """Return the activation f, as in model.py."""
         if activation in ("clip", "relu"):
             return self.op("Min", self.op("Relu", z), str(self.array(cap)))
-        if activation == "silu":
-            return self.op("Mul", z, self.op("Sigmoid", z))
+        if activation == "tanh":
+            return self.op("Tanh", z)
+        if activation in ("silu", "quick_gelu"):
+            inner = z if activation == "silu" else self.op("Mul", z, self.number(1.702))
+            return self.op("Mul", z, self.op("Sigmoid", inner))
         half = self.op("Mul", z, self.number(0.5))
         if activation == "gelu":
             inner = self.erf(self.op("Mul", z, self.number(math.sqrt(0.5))))

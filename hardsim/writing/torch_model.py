@@ -104,6 +104,8 @@ class SoftLayer(Parameters):
         """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1 or infinity."""
         if self.activation in ("gelu", "gelu_new"):
             return nn.functional.gelu(z, approximate="none" if self.activation == "gelu" else "tanh")
+        if self.activation in ("quick_gelu", "tanh"):
+            return torch.tanh(z) if self.activation == "tanh" else z * torch.sigmoid(1.702 * z)
         return nn.functional.silu(z) if self.mlp.cap is None else torch.minimum(nn.functional.relu(z), self.mlp.cap)
 
 

@@ -26,7 +26,9 @@ FUNCTIONS = {
     Activation.RELU: lambda x: max(x, 0.0),
     Activation.GELU: lambda x: x * (1 + erf(x / sqrt(2))) / 2,
     Activation.GELU_NEW: lambda x: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2,
+    Activation.QUICK_GELU: lambda x: x / (1 + exp(-1.702 * x)),
     Activation.SILU: lambda x: x / (1 + exp(-x)),
+    Activation.TANH: tanh,
 }
 
 

@@ -25,13 +25,14 @@ from hardsim.run.dense_float import (
     lengths,
     scale_of,
     stretch,
-    tail_table,
 )
 from hardsim.run.enclosure import ETA
+from hardsim.run.float_tail import tail_table
 from tests.support.dense_networks import SEEN, Shape, made
 from tests.support.model import Activation, BallArithmetic, Mask, Network, Norm, Readout, RootScale
 
 BITS = 400
+CURVED = [activation for activation in Activation if activation is not Activation.RELU]
 TRAINED = Path(__file__).parents[3] / "shared" / "trained"
 
 
@@ -102,7 +103,7 @@ def test_enclosures_hold_of_random_shapes(seed: int) -> None:
         mlp=int(rng.choice([0, 1, 5, 40])),
         norm=(None, "layer", "rms")[rng.integers(3)],
         post=bool(rng.integers(2)),
-        activation=list(Activation)[rng.integers(4)],
+        activation=list(Activation)[rng.integers(len(Activation))],
         biases=bool(rng.integers(2)),
         mask=SEEN[rng.integers(3)],
         fractions=bool(rng.integers(2)),
@@ -343,6 +344,10 @@ def true_activation(activation: Activation, x: arb) -> arb:
             return x / 2 * (1 + (x / 2).tanh())
         case Activation.GELU:
             return x / 2 * (-x / arb(2).sqrt()).erfc()
+        case Activation.QUICK_GELU:
+            return x / 2 * (1 + (x * 851 / 1000).tanh())
+        case Activation.TANH:
+            return 1 - 2 / ((2 * x).exp() + 1) if x > 0 else 2 / ((-2 * x).exp() + 1) - 1
         case Activation.GELU_NEW:
             inner = (2 / arb.pi()).sqrt() * (x + arb(44715) / 1_000_000 * x**3)
             return x * (1 - 1 / (1 + (2 * inner).exp())) if inner > 0 else x / (1 + (-2 * inner).exp())
@@ -375,14 +380,14 @@ def test_activations_are_as_near_as_they_say(activation: Activation) -> None:
     assert worst_share(activation, POINTS) <= 1
 
 
-@pytest.mark.parametrize("activation", [Activation.SILU, Activation.GELU, Activation.GELU_NEW])
+@pytest.mark.parametrize("activation", CURVED)
 def test_activations_that_were_taken_for_exact_would_be_found_out(
     activation: Activation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = np.linspace(-3, 3, 200)
     assert worst_share(activation, points) <= 1
-    monkeypatch.setattr(dense_float, "EXP_ERROR", 0.0)
-    monkeypatch.setattr(dense_float, "U", 0.0)
+    for name in ("EXP_ERROR", "TANH_ERROR", "U"):
+        monkeypatch.setattr(dense_float, name, 0.0)
     monkeypatch.setattr(dense_float, "gamma", lambda k: 0.0)
     table = tail_table()
     monkeypatch.setattr(dense_float, "tail_table", lambda: replace(table, error=0.0))
@@ -395,6 +400,11 @@ def slope(activation: Activation, x: arb) -> arb:
         case Activation.SILU:
             share = 1 / (1 + (-x).exp())
             return share * (1 + x * (1 - share))
+        case Activation.QUICK_GELU:
+            share = 1 / (1 + (-x * 851 / 500).exp())
+            return share * (1 + x * 851 / 500 * (1 - share))
+        case Activation.TANH:
+            return 1 / x.cosh() ** 2
         case Activation.GELU:
             return (-x / arb(2).sqrt()).erfc() / 2 + x * (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
         case Activation.GELU_NEW:
@@ -420,7 +430,7 @@ def bounded(activation: Activation, limit: float, low: float, high: float) -> bo
 FAR = 20.0
 
 
-@pytest.mark.parametrize("activation", [Activation.SILU, Activation.GELU, Activation.GELU_NEW])
+@pytest.mark.parametrize("activation", CURVED)
 def test_no_slope_is_steeper_than_stated(activation: Activation) -> None:
     limit = STEEPEST[activation] - 2.0**-10
     assert bounded(activation, limit, -FAR, FAR)
@@ -430,6 +440,8 @@ def test_no_slope_is_steeper_than_stated(activation: Activation) -> None:
     # All of these decrease beyond 20, where they are less than 2^-10.
     density = {
         Activation.SILU: exp(-FAR),
+        Activation.QUICK_GELU: 1.702 * exp(-1.702 * FAR),
+        Activation.TANH: 4 * exp(-2 * FAR),
         Activation.GELU: exp(-FAR * FAR / 2),
         Activation.GELU_NEW: 2 * exp(-2 * 0.79 * FAR) * 0.8 * (1 + 0.14 * FAR * FAR),
     }
@@ -601,7 +613,7 @@ def test_a_mean_taken_for_exact_would_be_found_out(fine: bool) -> None:
 
 
 @pytest.mark.parametrize("fine", [False, True])
-@pytest.mark.parametrize("activation", [Activation.SILU, Activation.GELU, Activation.GELU_NEW])
+@pytest.mark.parametrize("activation", CURVED)
 def test_an_activation_that_errors_do_not_pass_would_be_found_out(
     activation: Activation, fine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,10 @@ ROUND = 2.0**-40
 """A bound of the relative error of sums of at most DEEPEST products, 2^11 u = 2^-42, with a few operations more."""
 SAMPLES = 17
 """The number of points at which an activation is computed to bound its distance from a chord."""
-CURVATURE = {Activation.RELU: 0.0, Activation.SILU: 0.501, Activation.GELU: 0.799, Activation.GELU_NEW: 0.82}
+CURVATURE = {
+    Activation.RELU: 0.0, Activation.GELU: 0.799, Activation.GELU_NEW: 0.82, Activation.QUICK_GELU: 0.853,
+    Activation.SILU: 0.501, Activation.TANH: 0.771,
+}  # fmt: skip
 """For each activation a bound of its second derivative, in size (relu is treated by its kink)."""
 
 

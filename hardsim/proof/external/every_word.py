@@ -64,6 +64,10 @@ def prove_by_words(
     proved nor open in the result. Raises NotProved if the answers after a prefix depend on more than the prefix, or if
     the oracle does not say what is required after each."""
     greatest = greatest_length(network, longest)
+    if network.readout.pooled == "start":
+        raise NotProved("the answer is read at the first token, so it is not one of the last token of each prefix")
+    if network.readout.pooled == "mean":
+        raise NotProved("the answer is read from the mean of all positions, so prefixes do not share its work")
     if not shares_prefixes(network, network.readout.at == "last"):
         raise NotProved("the network is not causal, so its prefixes cannot be run alone")
     run = _Run(network, short_demands(oracle, network, greatest), most, report or (lambda done, total: None))

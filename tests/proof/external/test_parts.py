@@ -332,18 +332,26 @@ def test_second_derivatives_are_bounded() -> None:
     with ctx.workprec(80):
         for step in range(-24_000, 24_000):
             x = arb(step) / 3000 + arb(0, 1) / 6000 + arb(1) / 6000
-            logistic = 1 / (1 + (-x).exp())
-            slope = logistic * (1 - logistic)
-            silu = 2 * slope + x * slope * (1 - 2 * logistic)
             density = (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
             u, first, second = new_argument(x)
             s = 1 / (1 + (-2 * u).exp())
             ds = 2 * s * (1 - s)
             dds = 2 * ds * (1 - 2 * s)
             new = 2 * ds * first + x * (dds * first * first + ds * second)
-            bounds = {Activation.SILU: silu, Activation.GELU: density * (2 - x * x), Activation.GELU_NEW: new}
+            bounds = {
+                Activation.SILU: bend_of_silu(x), Activation.GELU: density * (2 - x * x), Activation.GELU_NEW: new,
+                Activation.QUICK_GELU: bend_of_silu(x * 851 / 500) * 851 / 500,
+                Activation.TANH: 2 * x.tanh() / x.cosh() ** 2,
+            }  # fmt: skip
             for activation, value in bounds.items():
                 assert abs(value) <= CURVATURE[activation]
+
+
+def bend_of_silu(x: Any) -> Any:
+    """Return the second derivative of silu."""
+    logistic = 1 / (1 + (-x).exp())
+    slope = logistic * (1 - logistic)
+    return 2 * slope + x * slope * (1 - 2 * logistic)
 
 
 def new_argument(x: Any) -> tuple[Any, Any, Any]:
