@@ -93,7 +93,6 @@ from hardsim.measuring.export import GOALS, ExportResult, export_of, fill_file, 
 from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
 from hardsim.measuring.trace import TraceResult, trace_target
-from hardsim.network.dense import JudgedAt
 from hardsim.options.table import OPTIONS, WRITTEN, Request, require_one_regime, signed, unknown
 from hardsim.options.values import plain_text
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
@@ -105,8 +104,9 @@ from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import ProofResult
 from hardsim.proving.rocq.coqc import find_prover
 from hardsim.proving.rocq.theorem import TheoremPlan, plan_theorem
+from hardsim.reading.readout import ReadAt
 from hardsim.reading.tensors import is_network_folder
-from hardsim.reading.torch import from_torch as taken_from_torch
+from hardsim.reading.torch_modules import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
 from hardsim.report.automaton import AutomatonState, states_of
@@ -771,7 +771,7 @@ class Model:
         tokens: str | Sequence[Any] | None = None,
         alphabet: str | Sequence[Any] | None = None,
         input: str | None = None,
-        at: JudgedAt | None = None,
+        at: ReadAt | None = None,
         decide: str | None = None,
     ) -> Model:
         """Return an external network that is read in another way; arguments that are not given keep their setting.
@@ -780,7 +780,8 @@ class Model:
             tokens: names of the tokens, in order of their ids.
             alphabet: the tokens of which words are made.
             input: the tokens read around a word: in `"<bos> *"` the word is `*`.
-            at: where the answer is read: "last", "first" or "each" symbol.
+            at: where the answer is read: at the "last" token, the "first" symbol, "each" symbol, the token at the
+                "start" (before the word, if `input` has one there), or from the "mean" over all tokens.
             decide: how outputs give the answer: `"above 0"`, `"argmax"`, `"argmax of a b"` or `"value within
             1/100"`.
 
@@ -1101,7 +1102,7 @@ def load(
     *,
     tokens: str | Sequence[Any] | None = None,
     input: str | None = None,
-    at: JudgedAt | None = None,
+    at: ReadAt | None = None,
     decide: str | None = None,
 ) -> Model:
     """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a
@@ -1257,16 +1258,21 @@ def from_torch(
     tokens: str | Sequence[Any] | None = None,
     outputs: str | Sequence[Any] | None = None,
     input: str | None = None,
-    at: JudgedAt | None = None,
+    at: ReadAt | None = None,
     decide: str | None = None,
     alphabet: str | Sequence[Any] | None = None,
     embedding_scale: float | str = 1,
+    memory: int | None = None,
+    norm_first: bool | None = None,
+    final_norm: Any = None,
 ) -> Model:
     """Return the network that computes `unembedding(encoder(embedding_scale * embedding(ids) + positions))`.
 
     Args:
         module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
-            mode. For a module of your own, give the encoder in it.
+            mode. For a module of your own, give the encoder in it. An `nn.TransformerDecoder` needs `memory=0`. A list
+            of `nn.MultiheadAttention` is a stack: each adds its result to the stream. A dict in the list is a layer
+            with the members `attention`, `norm1`, `linear1`, `activation`, `linear2` and `norm2`, or some of them.
         embedding: an `nn.Embedding`, or an array (V, d).
         unembedding: an `nn.Linear`, or an array (outputs, d); with a single output, words are accepted or rejected.
         positions: an `nn.Embedding` or an array (rows, d); None: none are added.
@@ -1275,6 +1281,9 @@ def from_torch(
         input, at, decide, alphabet: as in `Model.read_as`.
         embedding_scale: the factor of the embedding: a positive number, or "sqrt(d)", the real number; 1 leaves the
             embedding as it is.
+        memory: 0 for a decoder that is run with a memory of zeros.
+        norm_first: for a stack with norms: True if a norm stands before each step, False if after each sum.
+        final_norm: a norm that your module applies after `module`.
 
     Raises:
         hardsim.errors.InputError: naming what is missing or not understood.
@@ -1282,7 +1291,7 @@ def from_torch(
     with _in_python():
         stored = taken_from_torch(
             module, embedding, unembedding, positions, causal, tokens, outputs, input, at, decide, alphabet,
-            embedding_scale,
+            embedding_scale, memory, norm_first, final_norm,
         )  # fmt: skip
         return _opened(of_stored(stored, "<torch>"))
 

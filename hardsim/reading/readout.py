@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,8 @@ DECIDE = "above X, argmax, argmax of TOKENS, value within E"
 _RATIONAL = re.compile(r"-?[0-9]{1,300}([.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?", re.ASCII)
 
 
-AT: dict[str, tuple[JudgedAt, Pooled]] = {
+ReadAt: TypeAlias = Literal["last", "first", "each", "start", "mean"]
+AT: dict[ReadAt, tuple[JudgedAt, Pooled]] = {
     "last": ("last", "last"),
     "first": ("first", "last"),
     "each": ("each", "last"),

@@ -1,36 +1,36 @@
-"""Read PyTorch's `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, from a state dict or from a module in
-Python.
+"""Read state dicts of PyTorch's `nn.TransformerEncoder`, `nn.TransformerDecoder` and stacks of attentions.
 
 Source: torch 2, `nn/modules/transformer.py` and `activation.py`: weights of `nn.Linear` (y = x W^T + b, W of shape
 [out, in]), queries, keys and values one below the other in `in_proj_weight`, scores divided by sqrt(d / heads), norms
 before each step (`norm_first`) or after it. A state dict lacks the heads, the activation, the order of norms, the
 mask and the scale of the embedding: `config.json` with `model_type: torch-encoder` states them, and the parts around
 the encoder. A setting that is not stated raises an error, unless the weights show it or PyTorch's constructors have a
-single default (the epsilon of LayerNorm). torch is not imported: modules are read by their attributes.
+single default (the epsilon of LayerNorm).
+
+A decoder is read with a memory of zeros, as where no encoder stands before it. All keys and values of its cross
+attention are then equal, so that it adds the constant `b_v W_o + b_o` to every position: an attention step without
+heads. In a stack of attentions, each adds its result to the stream.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, Literal, TypeAlias
+from operator import mul
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardsim.errors import InputError, did_you_mean
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import listed_names, read_readout, require_tokens, stored_name
+from hardsim.reading.attention import linear, split_heads, thirds
+from hardsim.reading.readout import listed_names, read_readout, require_tokens
 from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 
 Tokens: TypeAlias = tuple[dense.Token, ...]
 MODEL_TYPE = "torch-encoder"
-NAME = "<torch>"
 ACTIVATIONS = {
     "relu": dense.Activation.RELU,
     "gelu": dense.Activation.GELU,
@@ -41,10 +41,12 @@ ACTIVATIONS = {
 }
 NORMS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
 NO_NORM = "none"
+ZEROS = "zeros"
+ATTENTION, FEED_FORWARD = "attention", "mlp"
 NO_POSITIONS = "none"
 LIBRARY = "PyTorch"
 SAID = (
-    "embedding_scale", "nhead", "causal", "activation", "norm_first", "norm", "layer_norm_eps", "final_norm",
+    "embedding_scale", "nhead", "causal", "memory", "activation", "norm_first", "norm", "layer_norm_eps", "final_norm",
     "final_norm_eps", "positions",
 )  # fmt: skip
 """Settings other than sizes that determine what the network computes."""
@@ -63,12 +65,15 @@ ADVICE = {
 }
 """Hints for the settings that must be stated."""
 STATED = "embedding_scale", "nhead", "norm_first", "activation", "causal"
-"""The settings that every configuration must state."""
+"""The settings that a configuration must state: `activation` only with an MLP, `norm_first` only with norms."""
 TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
 """Settings that do not affect evaluation."""
-FIRST = "self_attn.in_proj_weight"
-BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "linear2.bias"
-NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
+FIRST, CROSS, MLP = "self_attn.in_proj_weight", "multihead_attn.in_proj_weight", "linear1.weight"
+BIASES = {
+    ATTENTION: ("self_attn.in_proj_bias", "self_attn.out_proj.bias"),
+    FEED_FORWARD: ("linear1.bias", "linear2.bias"),
+}
+CROSS_BIASES = "multihead_attn.in_proj_bias", "multihead_attn.out_proj.bias"
 _LAYER = re.compile(r"layers\.(0|[1-9][0-9]{0,5})\.")  # six digits at most: names decide how far we count
 _TABLE = re.compile(r"(?i)(^|[._])(pos(?!t)\w*|pe|wpe)(\.[^.]+)?\Z|position")
 """Pattern of the names of tensors with a table of positions."""
@@ -84,12 +89,20 @@ class _Encoder:
     width: int
     heads: int
     mask: Mask
-    activation: dense.Activation
+    activation: dense.Activation | None
+    """None in layers without an MLP."""
     first: bool
     epsilon: Fraction
-    norm: Literal["layer", "rms"]
+    norm: Literal["layer", "rms"] | None
+    decoder: bool
+    """True if layers have cross attention."""
     optional: frozenset[str]
     """Endings of the names of optional tensors that are present."""
+
+    @property
+    def norm_weights(self) -> bool:
+        """True if norms have weights."""
+        return "norm1.weight" in self.optional
 
 
 def is_torch(stored: Stored) -> bool:
@@ -99,7 +112,7 @@ def is_torch(stored: Stored) -> bool:
 
 def read_torch(stored: Stored) -> dense.Network:
     """Read the network of a state dict with an `nn.TransformerEncoder`, or one layer of it, an embedding and an
-    unembedding.
+    unembedding; an `nn.TransformerDecoder` that is run with a memory of zeros; or a stack of attentions.
 
     A network with one output answers at the last position, any other with the largest output at each position. Raises
     InputError if a tensor or a setting is missing, wrong or not understood."""
@@ -107,13 +120,13 @@ def read_torch(stored: Stored) -> dense.Network:
     settings.library, settings.examples = LIBRARY, ADVICE
     settings.neutral("model_type", MODEL_TYPE)
     settings.harmless(*TRAINING)
-    _require_stated(settings)
     start = _start(settings, weights)
+    _require_stated(settings, any(name.startswith(start) and name.endswith(MLP) for name in weights.names))
     encoder = _encoder(settings, weights, start)
     scale = settings.scale("embedding_scale", encoder.width)
     why = "the width of the encoder"
     embedding = weights.take(_name(settings, weights, "embedding"), None, encoder.width, why=why)
-    layers = tuple(_layer(weights, encoder, number) for number in range(len(encoder.starts)))
+    layers = tuple(layer for number in range(len(encoder.starts)) for layer in _layers_of(weights, encoder, number))
     final = _final(settings, weights, start, encoder)
     positions = _positions(settings, weights, encoder.width)
     named = _name(settings, weights, "unembedding")
@@ -126,10 +139,11 @@ def read_torch(stored: Stored) -> dense.Network:
     return dense.Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout, scale)
 
 
-def _require_stated(settings: Settings) -> None:
+def _require_stated(settings: Settings, mlp: bool) -> None:
     """Raise InputError with all settings that are missing, if there are several, so that they can be added in one
     step."""
-    missing = [key for key in STATED if not settings.has(key)]
+    needless = {"activation": not mlp, "norm_first": settings.value("norm") == NO_NORM}
+    missing = [key for key in STATED if not settings.has(key) and not needless.get(key)]
     if len(missing) > 1:
         message = f"{', '.join(missing)} are missing: weights do not show them"
         hint = " ".join([*(ADVICE[key] for key in missing), "See docs/networks.md."])
@@ -179,25 +193,63 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
         raise settings.at("nhead").error(f"a divisor of the width {width} of the encoder")
     settings.neutral("d_model", width)
     settings.neutral("num_layers", len(starts))
-    hidden = weights.shape(f"{starts[0]}linear1.weight")
+    mlp, decoder = (any(weights.has(one + name) for one in starts) for name in (MLP, CROSS))
+    hidden = weights.shape(starts[0] + MLP) if mlp else ()
     settings.neutral("dim_feedforward", *hidden[:1])
-    optional: set[str] = set()
-    for group in (BIASES, NORM_WEIGHTS, NORM_BIASES):
-        # Modules have all of a group or none: if one is missing, it was lost.
-        if any(weights.has(place + name) for place in starts for name in group):
-            optional.update(group)
-    norm = _kind(settings, "norm", NORM_BIASES[0] in optional)
+    optional = _optional(settings, weights, starts, decoder, mlp)
+    norm = None if settings.value("norm") == NO_NORM else _kind(settings, "norm", "norm1.bias" in optional)
+    if norm is None:
+        settings.take("norm", NO_NORM)
+        settings.neutral("layer_norm_eps")
+    causal, activation = settings.truth("causal"), settings.choice("activation", ACTIVATIONS) if mlp else None
+    if not mlp:
+        settings.neutral("activation")
+    if decoder:
+        _memory(settings)
+    first = settings.truth("norm_first") if norm else True
+    settings.harmless("norm_first")
     return _Encoder(
         starts,
         width,
         heads,
-        Mask.FUTURE if settings.truth("causal") else Mask.NONE,
-        settings.choice("activation", ACTIVATIONS),
-        settings.truth("norm_first"),
-        _epsilon(settings, "layer_norm_eps", norm),
+        Mask.FUTURE if causal else Mask.NONE,
+        activation,
+        first,
+        DEFAULT_EPSILON if norm is None else _epsilon(settings, "layer_norm_eps", norm),
         norm,
+        decoder,
         frozenset(optional),
     )
+
+
+def _optional(settings: Settings, weights: Tensors, starts: tuple[str, ...], decoder: bool, mlp: bool) -> set[str]:
+    """Return the endings of the names of optional tensors that are present. Modules have all of a group or none: if one
+    is missing, it was lost, and the reader asks for it."""
+    steps = range(1, 2 + decoder + mlp)
+    kinds = [ATTENTION, FEED_FORWARD] if mlp else [ATTENTION]
+    names = [name for kind in kinds for name in BIASES[kind]] + list(CROSS_BIASES) * decoder
+    if settings.value("biases") is not None:
+        names = list(settings.choice("biases", BIASES))
+    found: set[str] = set()
+    for group in (names, [f"norm{n}.weight" for n in steps], [f"norm{n}.bias" for n in steps]):
+        if any(weights.has(place + name) for place in starts for name in group):
+            found.update(group)
+    return found
+
+
+def _memory(settings: Settings) -> None:
+    """Record that cross attention reads zeros. Raises InputError if the configuration states another memory."""
+    key = "memory"
+    if not settings.has(key):
+        settings.remarks.append(
+            f"the layers have cross attention, and {settings.source} states no memory: read with a memory of zeros. "
+            f'Write "{key}": "{ZEROS}" if that is right'
+        )
+        settings.take(key, ZEROS, "the weights: multihead_attn, without an encoder")
+    elif settings.value(key) == 0:
+        settings.take(key, ZEROS)
+    else:
+        settings.choice(key, {ZEROS: None})
 
 
 def _kind(settings: Settings, key: str, biased: bool) -> Literal["layer", "rms"]:
@@ -224,32 +276,49 @@ def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
     return tuple(f"{start}layers.{number}." for number in range(count))
 
 
-def _layer(weights: Tensors, encoder: _Encoder, number: int) -> dense.NetworkLayer:
-    start, width = encoder.starts[number], encoder.width
+def _layers_of(weights: Tensors, encoder: _Encoder, number: int) -> tuple[dense.NetworkLayer, ...]:
+    """Return a layer of an encoder, or the two that compute what a layer of a decoder does with a memory of zeros."""
+    start, width, post = encoder.starts[number], encoder.width, not encoder.first
 
     def maybe(name: str, size: int) -> dense.Dense | None:
         return weights.take(start + name, size) if name in encoder.optional else None
 
-    joint = weights.take(start + FIRST, 3 * width, width, why="3 d, d")
-    joint_bias, key = maybe("self_attn.in_proj_bias", 3 * width), width // encoder.heads
+    def norm(name: str) -> dense.Norm | None:
+        if encoder.norm is None:
+            return None
+        return dense.Norm(encoder.norm, encoder.epsilon, maybe(f"{name}.weight", width), maybe(f"{name}.bias", width))
+
+    joint = linear(weights.take(start + FIRST, 3 * width, width, why="3 d, d"), maybe(BIASES[ATTENTION][0], 3 * width))
     w_o = weights.take(f"{start}self_attn.out_proj.weight", width, width)
-    heads = []
-    for head in range(encoder.heads):
-        parts = [slice(third * width + head * key, third * width + (head + 1) * key) for third in range(3)]
-        w_q, w_k, w_v = (joint[part].T for part in parts)
-        b_q, b_k, b_v = (None if joint_bias is None else joint_bias[part] for part in parts)
-        scale, out = dense.RootScale(Fraction(1), key), w_o[:, head * key : (head + 1) * key].T
-        heads.append(dense.NetworkHead(f"L{number}H{head}", encoder.mask, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
-    w_in = weights.take(f"{start}linear1.weight", None, width)
-    hidden = len(w_in)
-    w_out = weights.take(f"{start}linear2.weight", width, hidden)
-    mlp = dense.Mlp(encoder.activation, w_in.T, w_out.T, maybe("linear1.bias", hidden), maybe("linear2.bias", width))
-    norm_1, norm_2 = (
-        dense.Norm(encoder.norm, encoder.epsilon, maybe(f"{name}.weight", width), maybe(f"{name}.bias", width))
-        for name in ("norm1", "norm2")
-    )
-    b_o = maybe("self_attn.out_proj.bias", width)
-    return dense.NetworkLayer(tuple(heads), mlp, b_o, norm_1, norm_2, post=not encoder.first)
+    scale = dense.RootScale(Fraction(1), width // encoder.heads)
+    heads = split_heads(number, encoder.heads, thirds(joint), w_o.T, encoder.mask, scale)
+    b_o, norm_1 = maybe(BIASES[ATTENTION][1], width), norm("norm1")
+    mlp = None
+    if encoder.activation is not None:
+        w_in = weights.take(start + MLP, None, width)
+        w_out, b_in = weights.take(f"{start}linear2.weight", width, len(w_in)), maybe("linear1.bias", len(w_in))
+        mlp = dense.Mlp(encoder.activation, w_in.T, w_out.T, b_in, maybe("linear2.bias", width))
+    if not encoder.decoder:
+        return (dense.NetworkLayer(heads, mlp, b_o, norm_1, None if mlp is None else norm("norm2"), post),)
+    norms = norm("norm2"), None if mlp is None else norm("norm3")
+    constant = _cross(weights, start, width, *map(maybe, CROSS_BIASES, (3 * width, width)))
+    return dense.NetworkLayer(heads, None, b_o, norm_1, post=post), dense.NetworkLayer((), mlp, constant, *norms, post)
+
+
+def _cross(
+    weights: Tensors, start: str, width: int, joint_bias: dense.Dense | None, b_o: dense.Dense | None
+) -> dense.Dense:
+    """Return what cross attention adds where its memory is zeros, shape (d,): exact Fractions, or zeros."""
+    # With equal keys every value gets the same weight, and all values are b_v, whatever these matrices are.
+    weights.take(start + CROSS, 3 * width, width, why="3 d, d")
+    w_o = weights.take(f"{start}multihead_attn.out_proj.weight", width, width)
+    if joint_bias is None or b_o is None:
+        return np.zeros(width)
+    values = list(map(Fraction, joint_bias[2 * width :].tolist()))
+    found = np.empty(width, dtype=object)
+    for place, row in enumerate(w_o.tolist()):
+        found[place] = Fraction(b_o[place]) + sum(map(mul, map(Fraction, row), values))
+    return found
 
 
 def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> dense.Norm | None:
@@ -257,7 +326,7 @@ def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) 
     has none."""
     name, key = f"{start}norm", "final_norm"
     stored, stated = weights.has(f"{name}.weight"), settings.value(key)
-    if stated is None and not stored and NORM_WEIGHTS[0] in encoder.optional:
+    if stated is None and not stored and (encoder.norm_weights or encoder.norm is None):
         settings.take(key, NO_NORM, f"the weights: there is no tensor {name}.weight")
         stated = NO_NORM
     elif stated == NO_NORM:
@@ -335,256 +404,3 @@ def _readout(settings: Settings, tokens: Tokens, count: int) -> tuple[Tokens, de
         outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
     settings.harmless("input", "at", "decide", "alphabet")
     return outputs, read_readout(settings.document, tokens, outputs)
-
-
-# ---- from Python ----
-
-
-def from_torch(
-    module: Any,
-    embedding: Any = None,
-    unembedding: Any = None,
-    positions: Any = None,
-    causal: bool = False,
-    tokens: str | Sequence[Any] | None = None,
-    outputs: str | Sequence[Any] | None = None,
-    input: str | None = None,
-    at: str | None = None,
-    decide: str | None = None,
-    alphabet: str | Sequence[Any] | None = None,
-    embedding_scale: Any = 1,
-) -> Stored:
-    """Return the data that a network folder would store of an encoder.
-
-    Args:
-        module: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, or one such layer, as PyTorch defines them.
-        embedding: [V, d]: `nn.Embedding`, a parameter, tensor or array, or `nn.Linear(V, d, bias=False)`.
-        unembedding: [O, d]: the same, or `nn.Linear(d, O)`, with its bias.
-        positions: [rows, d]: `nn.Embedding`, a parameter, tensor or array; None: nothing is added.
-        causal: True if the module is run with the mask `nn.Transformer.generate_square_subsequent_mask`.
-        tokens: names of the tokens by id, in a sequence or one text with spaces; None: their ids.
-        outputs: names of the outputs; None: the tokens if there are as many, else 0, 1, ...
-        input: the tokens around every word, such as `<bos> *`.
-        at: the positions that answer: last, first or each; None: last for one output, else each.
-        decide: the rule of the answer, such as `above 0` or `argmax`; None: `above 0` for one output, `argmax` for
-            several.
-        alphabet: tokens that words are made of; None: all but those of `input`.
-        embedding_scale: a positive number by which the rows of the embedding are multiplied before positions are
-            added, or "sqrt(d)", the real number; 1: the embedding is used as given.
-
-    Raises:
-        InputError: naming what is missing or not understood.
-    """
-    for value, what, shape in ((embedding, "embedding", "V"), (unembedding, "unembedding", "O")):
-        if value is None:
-            hint = f"Give {what}=, a module or an array of shape [{shape}, d]: an encoder has none of its own."
-            raise InputError(f"the {what} is missing", hint)
-    if not isinstance(causal, bool):
-        raise InputError(f"causal is {causal!r}", "Give True or False; other masks are not supported.")
-    config = {"model_type": MODEL_TYPE, **_stated(module), "causal": causal}
-    config["embedding_scale"] = _written_scale(embedding_scale)
-    if positions is None:
-        config["positions"] = NO_POSITIONS
-    tensors = {f"encoder.{name}": array for name, array in _state(module, "the encoder")}
-    for value, name in ((embedding, "embedding"), (positions, "positions"), (unembedding, "unembedding")):
-        if value is not None:
-            tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
-    for key, names in (("tokens", tokens), ("outputs", outputs), ("alphabet", alphabet)):
-        if names is not None:
-            if not isinstance(names, Iterable):
-                raise TypeError(f"{key} must be text, or a sequence of names, not {type(names).__name__}")
-            listed = names.split() if isinstance(names, str) else names
-            config[key] = [_plain(one, key) for one in listed]
-    config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
-    digest = hashlib.sha256(repr(sorted(config.items())).encode())  # identifies the network, as files' checksums do
-    for name, array in sorted(tensors.items()):
-        digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
-    return Stored(NAME, tensors, config, sha256=digest.hexdigest())
-
-
-def _written_scale(value: Any) -> Any:
-    """Return an embedding scale as a configuration writes it."""
-    found = value.item() if isinstance(value, np.generic) else value
-    if isinstance(found, float) and np.isfinite(found):
-        return Fraction(repr(found))
-    if isinstance(found, str | int | Fraction) and not isinstance(found, bool):
-        return found
-    raise InputError(f"embedding_scale is {value!r}", 'Give a positive number, or "sqrt(d)".')
-
-
-def _is(module: Any, *kinds: str) -> bool:
-    """Return True if the module is one of these classes of PyTorch itself. A derived class may compute something
-    else."""
-    kind = type(module)
-    return kind.__module__.startswith("torch.nn.modules.") and kind.__name__ in kinds
-
-
-def _expect(module: Any, what: str, *kinds: str) -> None:
-    """Raise InputError unless the module is one of these classes of PyTorch, without hooks."""
-    if not _is(module, *kinds):
-        hint = f"Supported: {' or '.join(f'nn.{kind}' for kind in kinds)}, as PyTorch defines it."
-        raise InputError(f"{what} is a {type(module).__name__}", hint)
-    if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module):
-        raise InputError(f"{what} has hooks, or a forward of its own", "Remove them: they may change what it computes.")
-
-
-def _stated(module: Any) -> dict[str, Any]:
-    """Return the settings of an encoder that its state dict lacks."""
-    if not _is(module, "TransformerEncoder", "TransformerEncoderLayer"):
-        hint = "Give an nn.TransformerEncoder, or one layer of it, as PyTorch defines it (not the module around it)."
-        raise InputError(f"the module is a {type(module).__name__}", hint)
-    _expect(module, "the module", "TransformerEncoder", "TransformerEncoderLayer")
-    whole = _is(module, "TransformerEncoder")
-    if whole:
-        _expect(module.layers, "layers", "ModuleList")
-        if not len(module.layers):
-            raise InputError("the encoder has no layers", "Give one that has a layer.")
-    named = [(f"layers.{n}", layer) for n, layer in enumerate(module.layers)] if whole else [("the layer", module)]
-    found = [_layer_settings(name, layer) for name, layer in named]
-    for key, value in found[0].items():
-        for (name, _), other in zip(named, found, strict=True):
-            if other[key] != value:
-                message = f"{name} has {key} {_written(other[key])}, and {named[0][0]} {_written(value)}"
-                raise InputError(message, "Layers must be alike in this.")
-    settings = found[0]
-    if whole:
-        _only(dict(module.named_children()), {"layers", "norm"}, "the encoder")
-        if module.norm is not None:
-            kind, epsilon = _norm_settings(module.norm, "norm", module.layers[0].self_attn.embed_dim)
-            return settings | {"final_norm": kind, "final_norm_eps": epsilon}
-    return settings | {"final_norm": NO_NORM}
-
-
-def _written(value: Any) -> str:
-    return str(float(value)) if isinstance(value, Fraction) else str(value)
-
-
-def _only(names: Iterable[str], known: set[str], what: str) -> None:
-    if unknown := sorted(set(names) - known):
-        message = f"{what} has the module {unknown[0]}, which PyTorch's own class does not have"
-        raise InputError(message, "Remove it: it is not supported.")
-
-
-def _layer_settings(name: str, layer: Any) -> dict[str, Any]:
-    """Return the settings of one layer, after checking that its parts are those that PyTorch gives it."""
-    _expect(layer, name, "TransformerEncoderLayer")
-    parts = dict(layer.named_children())
-    attention: Any = parts.get("self_attn")
-    dropouts = "dropout", "dropout1", "dropout2"
-    _expect(attention, f"{name}.self_attn", "MultiheadAttention")
-    _expect(attention.out_proj, f"{name}.self_attn.out_proj", "NonDynamicallyQuantizableLinear", "Linear")
-    _only(dict(attention.named_children()), {"out_proj"}, f"{name}.self_attn")
-    _only(parts, {"self_attn", "linear1", "linear2", "norm1", "norm2", "activation", *dropouts}, name)
-    for part in ("linear1", "linear2"):
-        _expect(parts.get(part), f"{name}.{part}", "Linear")
-    for part in dropouts:
-        dropout = parts.get(part)
-        _expect(dropout, f"{name}.{part}", "Dropout", "Identity")
-        if dropout is not None and dropout.training and getattr(dropout, "p", 0):
-            raise InputError(f"{name}.{part} is on: its module is in training mode", "Call module.eval() first.")
-    if attention.training and attention.dropout:
-        raise InputError(f"{name}.self_attn has its dropout on: it is in training mode", "Call module.eval() first.")
-    width = attention.embed_dim
-    wrong = [key for key in ("kdim", "vdim") if getattr(attention, key) != width]
-    wrong += ["add_zero_attn"] * bool(attention.add_zero_attn)
-    wrong += ["add_bias_kv"] * (attention.bias_k is not None or attention.bias_v is not None)
-    if wrong:
-        hint = "Supported are layers whose keys and values have the width of the model, with nothing added to them."
-        raise InputError(f"{name}.self_attn has {wrong[0]}", hint)
-    norms = [_norm_settings(parts.get(part), f"{name}.{part}", width) for part in ("norm1", "norm2")]
-    if norms[0] != norms[1]:
-        raise InputError(f"{name}.norm1 and {name}.norm2 differ in kind or epsilon", "They must be alike.")
-    return {
-        "nhead": int(attention.num_heads),
-        "activation": _activation(layer, name),
-        "norm_first": bool(layer.norm_first),
-        "norm": norms[0][0],
-        "layer_norm_eps": norms[0][1],
-    }
-
-
-def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
-    """Return the kind of a norm and its epsilon, which is read as the decimal that was written."""
-    _expect(norm, what, "LayerNorm", "RMSNorm")
-    if tuple(norm.normalized_shape) != (width,):
-        message = f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates"
-        raise InputError(message, "Not supported.")
-    if norm.eps is None:
-        raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
-    if not np.isfinite(norm.eps):
-        raise InputError(f"{what} has the eps {norm.eps}", "Give it a number that is at least 0.")
-    return "rms" if _is(norm, "RMSNorm") else "layer", Fraction(str(norm.eps))
-
-
-def _activation(layer: Any, name: str) -> str:
-    """Return the name of a layer's activation, which is a module or a function of PyTorch."""
-    given: Any = layer.activation
-    options: Mapping[str, Any] = {}
-    if isinstance(given, partial) and not given.args:
-        given, options = given.func, given.keywords
-    home, called = getattr(given, "__module__", None), getattr(given, "__name__", "")
-    if _is(given, "ReLU", "GELU", "SiLU"):
-        _expect(given, f"{name}.activation", "ReLU", "GELU", "SiLU")
-        found, options = type(given).__name__.lower(), {"approximate": getattr(given, "approximate", "none")}
-    elif home in ("torch.nn.functional", "torch._C._nn", "torch") and called in ("relu", "gelu", "silu"):
-        found = called
-    else:
-        message = f"{name}.activation is {called or type(given).__name__}, which is not understood"
-        raise InputError(message, "Supported are relu, gelu and silu: functions of torch.nn.functional, or modules.")
-    tanh = found == "gelu" and options.get("approximate", "none") == "tanh"
-    quick = {1: "relu", 2: "gelu"}.get(getattr(layer, "activation_relu_or_gelu", 0), found)
-    if quick != found:  # PyTorch's fast path uses the activation that the layer was made with
-        message = f"{name}.activation is {found}, and was {quick} when the layer was made"
-        raise InputError(message, "Give the activation to nn.TransformerEncoderLayer: PyTorch may compute either.")
-    return "gelu_tanh" if tanh else found
-
-
-def _state(module: Any, what: str) -> Iterable[tuple[str, NDArray[Any]]]:
-    for name, tensor in module.state_dict().items():
-        yield name, _array(tensor, f"{name} of {what}")
-
-
-def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
-    """Yield ("weight", array [rows, d]) of an embedding, unembedding or table of positions, and ("bias", array) if
-    there is a bias."""
-    if not hasattr(value, "state_dict"):
-        yield "weight", _array(value, f"the {name}")
-        return
-    linear = () if name == "positions" else ("Linear",)
-    _expect(value, f"the {name}", "Embedding", *linear)
-    if getattr(value, "max_norm", None) is not None:
-        hint = "PyTorch scales its rows when they are looked up: give the scaled weight."
-        raise InputError(f"the {name} has max_norm {value.max_norm}", hint)
-    weight = _array(value.weight, f"the {name}")
-    bias = getattr(value, "bias", None)
-    if name == "embedding" and _is(value, "Linear"):
-        # A Linear embedding is applied to one-hot rows, so the columns of its weight belong to the tokens.
-        weight = np.ascontiguousarray(weight.T)
-        if bias is not None:
-            raise InputError("the embedding is an nn.Linear with a bias", "Give the array of its rows.")
-    yield "weight", weight
-    if bias is not None:
-        yield "bias", _array(bias, f"the bias of the {name}")
-
-
-def _array(tensor: Any, what: str) -> NDArray[Any]:
-    """Return a copy of a tensor or an array in its dtype, or in float32 (which holds narrower ones) if numpy lacks
-    its dtype."""
-    if not hasattr(tensor, "detach"):
-        return np.array(tensor, order="C")
-    plain = tensor.detach()
-    try:
-        plain = plain.cpu()
-        try:
-            return np.array(plain.numpy(), order="C")
-        except TypeError:
-            return np.array(plain.float().numpy(), order="C")
-    except (TypeError, RuntimeError) as error:  # torch raises these for sparse, quantised and meta tensors
-        reason = str(error).strip().split("\n")[0][:200]
-        raise InputError(f"{what}: not a plain array of numbers ({reason})", "Give a dense array of numbers.") from None
-
-
-def _plain(value: Any, what: str) -> str | int | Fraction:
-    """Return the name of a token as JSON stores it."""
-    message = "is neither text nor a number", "Name each by text or a number."
-    return stored_name(value, lambda found: InputError(f"{what}: {found!r} {message[0]}", message[1]))

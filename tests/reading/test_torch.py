@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 import hardsim
 from hardsim.network.dense import arrays_of
 from hardsim.reading.tensors import Stored
-from hardsim.reading.torch import from_torch, read_torch
+from hardsim.reading.torch import read_torch
+from hardsim.reading.torch_modules import from_torch
 from hardsim.run.dense_exact import DenseForward
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
 from tests.reading.plain import outputs
