@@ -83,17 +83,24 @@ def from_torch(
     for value, name in ((embedding, "embedding"), (positions, "positions"), (unembedding, "unembedding")):
         if value is not None:
             tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
-    for key, names in (("tokens", tokens), ("outputs", outputs), ("alphabet", alphabet)):
-        if names is not None:
-            if not isinstance(names, Iterable):
-                raise TypeError(f"{key} must be text, or a sequence of names, not {type(names).__name__}")
-            listed = names.split() if isinstance(names, str) else names
-            config[key] = [_plain(one, key) for one in listed]
+    config |= _named(tokens=tokens, outputs=outputs, alphabet=alphabet)
     config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
     digest = hashlib.sha256(repr(sorted(config.items())).encode())  # identifies the network, as files' checksums do
     for name, array in sorted(tensors.items()):
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
     return Stored(NAME, tensors, config, sha256=digest.hexdigest())
+
+
+def _named(**given: str | Sequence[Any] | None) -> dict[str, list[str | int | Fraction]]:
+    """Return lists of names, each given as a sequence or as one text with spaces; None is left out."""
+    found = {}
+    for key, names in given.items():
+        if names is not None:
+            if not isinstance(names, Iterable):
+                raise TypeError(f"{key} must be text, or a sequence of names, not {type(names).__name__}")
+            listed = names.split() if isinstance(names, str) else names
+            found[key] = [_plain(one, key) for one in listed]
+    return found
 
 
 def _written_scale(value: Any) -> Any:
