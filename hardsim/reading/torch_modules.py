@@ -73,22 +73,24 @@ def from_torch(
     if not isinstance(causal, bool):
         raise InputError(f"causal is {causal!r}", "Give True or False; other masks are not supported.")
     settings, tensors = _described(module, norm_first, memory)
-    config = {"model_type": MODEL_TYPE, **settings, "causal": causal}
-    if final_norm is not None:
-        outer, rows = _outer_norm(final_norm, settings)
-        config, tensors = config | outer, tensors | rows
-    config["embedding_scale"] = _written_scale(embedding_scale)
-    if positions is None:
-        config["positions"] = NO_POSITIONS
+    outer, more = ({}, {}) if final_norm is None else _outer_norm(final_norm, settings)
+    config, tensors = {"model_type": MODEL_TYPE, **settings, **outer, "causal": causal}, tensors | more
+    config |= {"embedding_scale": _written_scale(embedding_scale)}
+    config |= {"positions": NO_POSITIONS} if positions is None else {}
     for value, name in ((embedding, "embedding"), (positions, "positions"), (unembedding, "unembedding")):
         if value is not None:
             tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
     config |= _named(tokens=tokens, outputs=outputs, alphabet=alphabet)
     config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
-    digest = hashlib.sha256(repr(sorted(config.items())).encode())  # identifies the network, as files' checksums do
+    return Stored(NAME, tensors, config, sha256=_digest(config, tensors))
+
+
+def _digest(config: dict[str, Any], tensors: Tensors) -> str:
+    """Return the SHA-256 that identifies the network, as the checksums of files do."""
+    found = hashlib.sha256(repr(sorted(config.items())).encode())
     for name, array in sorted(tensors.items()):
-        digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
-    return Stored(NAME, tensors, config, sha256=digest.hexdigest())
+        found.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
+    return found.hexdigest()
 
 
 def _named(**given: str | Sequence[Any] | None) -> dict[str, list[str | int | Fraction]]:
