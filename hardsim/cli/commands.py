@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+from functools import cache
 from glob import glob
 from importlib import import_module
 from typing import Annotated, Any
@@ -71,8 +72,10 @@ class Page(TyperCommand):
         return super().parse_args(ctx, renamed(args, str(self.name)))
 
 
+@cache
 def page(name: str, brief: bool) -> Any:
-    """Return a command as an object of typer: for its brief help page, or with its whole manual, to be run."""
+    """Return a command as an object of typer: for its brief help page, or with its whole manual, to be run. It is made
+    once, because typer takes milliseconds; runs change nothing in it."""
     manual = COMMANDS[name]
 
     def command(request: Request) -> None:
@@ -126,8 +129,9 @@ VERSION = flag("version", "-V", "--version", callback=_version, help="Print the 
 NAMED = typer.Argument(metavar="COMMAND", hidden=True, autocompletion=lambda: list(COMMANDS))
 
 
+@cache
 def application(brief: bool) -> Any:
-    """Return the application with all commands: for the help of one screen, or with all texts, to be run."""
+    """Return the application with all commands, made once: for the help of one screen, or with all texts, to be run."""
     app = typer.Typer(
         name="hardsim",
         cls=TyperGroup if brief else Commands,

@@ -277,14 +277,14 @@ def open_quote(pieces: Sequence[str]) -> int | None:
     """Return the index of the first piece of a list of names that opens a quote without closing it, as in `'a b','c d'`
     and `' a'`; a later piece ends or contains that quote. None if there is none. A quote that is a symbol may be a
     piece."""
-    for index, piece in enumerate(pieces):
-        mark, later = piece[:1], pieces[index + 1 :]
-        begins = mark in ("'", '"') and piece[1:2] != mark and unquoted(piece) == piece
-        ends = [one for one in later if mark in one[1:] and unquoted(one) == one]
-        if piece == mark:  # a symbol, unless a later piece ends with it, as in `' a'`
-            ends = [one for one in ends if one.endswith(mark)]
-        if begins and ends:
-            return index
+    plain = [(index, piece) for index, piece in enumerate(pieces) if unquoted(piece) == piece]
+    for index, piece in plain:
+        mark = piece[:1]
+        if mark in ("'", '"') and piece[1:2] != mark:
+            ends = [one for later, one in plain if later > index and mark in one[1:]]
+            # A quote alone is a symbol, unless a later piece ends with it, as in `' a'`.
+            if any(one.endswith(mark) for one in ends) if piece == mark else ends:
+                return index
     return None
 
 

@@ -387,7 +387,7 @@ def test_critical_needs_a_temperature_of_the_length(hardsim: Any, tmp_path: Path
 # ---- bounds that are void ----
 
 
-@pytest.mark.sweep(every=4)
+@pytest.mark.sweep(every=8)
 @pytest.mark.parametrize("options", [("--regime", "none"), ("--beta", "1"), ("--tau", "4/n"), ("--beta", "1/100")])
 @pytest.mark.parametrize("command", ["bound", "check"])
 def test_a_bound_after_a_head_that_failed_is_void(hardsim: Any, command: str, options: tuple[str, ...]) -> None:

@@ -208,7 +208,8 @@ def test_altered_sections_are_named(hardsim: Cli, right: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the trained networks are not here")
-@pytest.mark.parametrize("name", ["tomita1", pytest.param("D2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tomita1", "D2"])
 def test_published_networks(hardsim: Cli, tmp_path: Path, name: str) -> None:
     alphabet, expression = {"tomita1": ("0 1", "/1*/"), "D2": ("a b", "/(a(ab)*b)*/")}[name]
     text = f"alphabet: {alphabet}\ntokens: {alphabet} <bos> <sep> <eos> <pad>\ninput: <bos> *\nnext: {expression}\n"

@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     "options", [[], ["--workers", "2"], ["--engine", "ball"], ["--exhaustive", "1", "--samples", "7"]]
 )

@@ -202,6 +202,7 @@ FOLDED = {
 """Options with which each command refutes a formula, in sentences of more than 80 columns."""
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("columns", ["20", "80"])
 @pytest.mark.parametrize("command", FOLDED)
 @pytest.mark.parametrize("name", ["junit", "github", "sarif"])

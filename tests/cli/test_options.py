@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -9,6 +10,7 @@ import pytest
 
 from docs.site import options as pages
 from hardsim.campaign.workers import BACKENDS
+from hardsim.cli.commands import page
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.typer_options import options_of
@@ -39,14 +41,16 @@ class LongerRequest(Request):
 
 
 @pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Add an option to the table, and return the list of the requests that commands get."""
+def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """Add an option to the table, and yield the list of the requests that commands get."""
     found: list[Any] = []
     monkeypatch.setitem(OPTIONS, "turns", table(LongerRequest)["turns"])
     monkeypatch.setattr("hardsim.cli.typer_options.Request", LongerRequest)
     monkeypatch.setattr("hardsim.cli.check.command", found.append)
     monkeypatch.setenv("COLUMNS", "80")
-    return found
+    page.cache_clear()  # commands that were made of another table
+    yield found
+    page.cache_clear()
 
 
 def test_an_option_is_one_entry(hardsim: Any, requests: list[Any]) -> None:
@@ -62,10 +66,9 @@ def test_an_option_is_one_entry(hardsim: Any, requests: list[Any]) -> None:
     assert (requests[-1].turns, requests[-1].written) == (3, {"files"})
     hardsim("check", "--turns", "x").refused("Invalid value for '-t' / '--turns': 'x' is not an integer")
     hardsim("check", "--turn", "3").refused("no such option: --turn; did you mean --turns?")
-    page = pages.render(OPTIONS)
     assert (
         "- `-t --turns K` (`check`, `words`, `prove`): Turns. There are a few (default: 3; `prove` 5, as a proof"
-        in page
+        in pages.render(OPTIONS)
     )
     names: dict[str, Any] = {}
     exec(pages.keywords(OPTIONS), names)

@@ -97,6 +97,7 @@ def test_a_bare_formula_is_read_with_its_names_as_propositions(hardsim: Any, tmp
     assert hardsim("words", *auto, "1").out.splitlines() == words
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(
     ("given", "symbols"), [(("--props", "P1 P2"), 4), (("--props", "auto"), 4), (("--alphabet", "P1 P2 x"), 3)]
 )

@@ -65,6 +65,7 @@ def levels(weighting: str) -> Document:
     }
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
 @pytest.mark.parametrize("model", [letters, levels])
 def test_one_value_keeps_the_weights(hardsim: Any, tmp_path: Path, model: Any, weighting: str) -> None:
