@@ -1,21 +1,25 @@
 """Upper bounds of sums of several heads' outputs over the prefixes of a class: the heads read the same prefix.
 
 The greatest values of the heads, added, may belong to different prefixes. One longest path for all heads couples them.
-Let `a_h = N_h / D_h` be the heads' outputs (`supports`), c_h directions, L_h numbers, `x_h = c_h.a_h - L_h`, and X_h =
-D_h x_h, which is a sum over positions. Let R be a number or the D_h of one head, the reference. With r_h = D_h / R,
+Let `a_h = N_h / D_h` be the heads' outputs (`supports`), c_h directions, and `x_h = c_h.a_h`. Let R be a number or the
+D_h of one head, the reference. Over a class `r_h = D_h / R` lies in [p, q] and x_h in [A, B], each with its h. Since
+(x - A) (r - p) and (B - x) (q - r) are not negative,
 
-    R (the sum of all x_h) = the sum of all X_h / r_h.
+    R x_h <= (c_h.N_h - A D_h) / p + A R    and    R x_h <= (c_h.N_h - B D_h) / q + B R,
 
-Over a class, 1 / r_h lies in s_h (1 +- e_h). Where x_h lies in [-A, B] with A, B >= 0, the size of x_h is at most
-`alpha + beta x_h`, its chord: alpha = 2 A B / (A + B), beta = (B - A) / (A + B). So X_h / r_h <= s_h (X_h + e_h (alpha
-D_h + beta X_h)), a sum over positions, too. Let V be the greatest total of these bounds, a longest path. Then the sum
-of the c_h.a_h is at most that of the L_h plus V / R; where V is above 0, R is taken at its least, else at its
-greatest. Every L gives a bound. With L_h the greatest values of the heads alone B is 0, and V / R is what coupling
-gains; after that the L_h are moved to where that bound says that the values are.
+and so for each share f of the first and 1 - f of the second. Let V be the greatest total over heads of the terms with
+N_h and D_h, which are sums over positions: a longest path. Then the sum of the x_h is at most that of the f A + (1 - f)
+B plus V / R; where V is above 0, R is taken at its least, else at its greatest. For the head that is the reference, R
+x_h is N_h = (N_h - L D_h) + L R for each number L. No linear bound of x_h by N_h and D_h is better than these, on the
+box of x_h and r_h. The best shares f are a multiplier for each head: they are the least point of a convex function, and
+a best path gives its slope. So the shares are moved against the slopes by steps that shrink, and L by Newton's steps.
 
-What is lost is about the sum of the e_h times the sizes of the x_h. So the reference is, for each direction, the one
-with the least sum of the e_h times the widths of the ranges of the c_h.a_h: a head whose weights are as uneven as the
-other heads', or the number 1 if one head's sum of weights varies much more than those of the others.
+What is lost is about the sum over heads of the width of x_h times the relative width of r_h. So the reference is, for
+each direction, the one for which this is least: a head whose weights are as uneven as the other heads', or the number 1
+if one head's sum of weights varies much more than those of the others.
+
+A known value T of the sum, that of some prefix, makes the ranges of the x_h narrower: where a sum is greater, x_h is
+greater than T less the greatest values of the other heads. After that the bound is the greater one of T and the above.
 
 Rigour is that of `supports`: passes are rounded upward. The least and greatest r_h are longest paths as well.
 """
@@ -29,13 +33,17 @@ import numpy as np
 from hardsim.proof.external.affine import ROUND
 from hardsim.proof.external.columns import PrefixClasses, Weights
 from hardsim.proof.external.logits import Basis
-from hardsim.proof.external.supports import HeadSupports, Paths, longest_paths
+from hardsim.proof.external.supports import HeadSupports, Paths, longest_paths, traced_paths
 from hardsim.run.enclosure import ETA, GROW, Floats, Integers, U, gamma
 
 NUMBERS = 2**20
 """The count of numbers in an array of a batch."""
-MOVES = (0.7, 1.0)
-"""Where the L_h are moved to, as shares of the way from the greatest value of each head alone to its estimate."""
+STEPS = 5
+"""Greatest number of passes for a bound."""
+FIRST_STEP, SHRINKS = 0.25, 0.75
+"""The first step of the shares f, and the factor from each step to the next."""
+BIAS = 1.25
+"""How much more may be lost, by the estimate, with the number 1 as the reference: it needs no Newton steps."""
 RATIOS = 8
 """Passes that look for the least and greatest ratio of two sums of weights."""
 
@@ -54,20 +62,44 @@ class WeightRanges:
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
-    """By class and direction: s_h and e_h, (classes, directions, heads), and the least and greatest R."""
+class References:
+    """By class and direction: the bounds p and q of each r_h, (classes, directions, heads), the head that is the
+    reference (-1: the number 1), and the least and greatest R."""
 
-    s: Floats
-    e: Floats
+    low: Floats
+    high: Floats
+    head: Integers
     least: Floats
     most: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class JointPass:
+    """A pass: V, by class and direction, and of a best path, by class, direction and head, c.N and D without bounds of
+    their errors."""
+
+    value: Floats
+    sums: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Classes in the order of falling numbers of free positions, with the weights, directions, (classes, directions,
+    v), and products of directions and fixed values of each head."""
+
+    classes: PrefixClasses
+    weights: list[Weights]
+    parts: list[Floats]
+    fixed: list[Floats]
 
 
 class JointSupports:
     """Bounds for all heads of a network together."""
 
-    def __init__(self, heads: list[HeadSupports], paths: Paths, count: int) -> None:
-        self.heads, self.paths = heads, paths
+    def __init__(self, heads: list[HeadSupports], paths: Paths, count: int, steps: int = STEPS) -> None:
+        """`count` is the number of classes in the whole proof, `steps` that of the passes for a bound."""
+        self.heads, self.paths, self.steps = heads, paths, steps
         size = (count, len(heads) + 1, len(heads))
         self._ranges = WeightRanges(np.full(size, np.nan), np.full(size, np.nan))
 
@@ -85,7 +117,8 @@ class JointSupports:
         size = max(1, NUMBERS // each)
         for start in range(0, len(order), size):
             some = order[start : start + size]
-            found[some] = self._some(places[some], classes.at(some), directions[some], lows[some], highs[some])
+            with np.errstate(all="ignore"):
+                found[some] = self._some(places[some], classes.at(some), directions[some], lows[some], highs[some])
         return found
 
     def _some(
@@ -96,81 +129,93 @@ class JointSupports:
         ends = np.cumsum([head.width for head in self.heads])[:-1]
         parts = np.split(directions, ends, axis=2)
         fixed = [head.fixed(classes, part) for head, part in zip(self.heads, parts, strict=True)]
-        best = highs.sum(axis=2) + gamma(len(self.heads) + 4) * np.abs(highs).sum(axis=2) + ETA
-        share = (highs - lows) / np.maximum((highs - lows).sum(axis=2, keepdims=True), ETA)
-        scaled = self._scaled(ranges, highs - lows)
-        for move in (0.0, *MOVES):
-            level = highs - move * np.maximum(highs.sum(axis=2) - best, 0.0)[:, :, None] * share
-            passed = self._pass(classes, parts, weights, fixed, level, lows, highs, scaled)
-            gained = passed / np.where(passed > 0, scaled.least, scaled.most)
-            total = level.sum(axis=2) + gained
-            total = total + gamma(len(self.heads) + 8) * (np.abs(level).sum(axis=2) + np.abs(gained)) + ETA
-            best = np.fmin(best, total)
+        batch = Batch(classes, weights, parts, fixed)
+        return self._descended(batch, self._references(ranges, highs - lows), lows, highs)
+
+    def _descended(self, batch: Batch, known: References, lows: Floats, highs: Floats) -> Floats:
+        """Return the least bound of all passes."""
+        count, size = len(self.heads), np.abs(highs).sum(axis=2)
+        alone = highs.sum(axis=2)
+        best = alone + gamma(count + 4) * size + ETA
+        own = known.head[:, :, None] == np.arange(count)
+        shares, level = np.full(highs.shape, 0.5), (lows + highs) / 2
+        attained, low = np.full(alone.shape, -np.inf), lows
+        for number in range(self.steps):
+            low = np.minimum(low, highs)
+            done, fixed = self._pass(batch, known, own, np.where(own, level, shares), low, highs)
+            gained = done.value / np.where(done.value > 0, known.least, known.most)
+            total = fixed + gained
+            total = total + gamma(count + 8) * (np.abs(fixed) + np.abs(gained)) + ETA
+            known_value = np.where(attained > -np.inf, attained + 2.0**-40 * (np.abs(attained) + size), -np.inf)
+            best = np.fmin(best, np.maximum(total, known_value))
+            x, r = done.sums / done.weights, np.where(known.head < 0, 1.0, (done.weights * own).sum(axis=2))[:, :, None]
+            inside = ((x >= lows) & (x <= highs)).all(axis=2)
+            attained = np.where(inside, np.fmax(attained, x.sum(axis=2)), attained)
+            slope = (done.sums - low * done.weights) / known.low - (done.sums - highs * done.weights) / known.high
+            slope = slope / r - (highs - low)
+            shares = np.clip(shares - np.nan_to_num(np.sign(slope)) * FIRST_STEP * SHRINKS**number, 0.0, 1.0)
+            level = level + np.nan_to_num(done.value / r[:, :, 0])[:, :, None]
+            low = np.where(attained[:, :, None] > -np.inf, attained[:, :, None] - alone[:, :, None] + highs, lows)
+            low = np.maximum(low, lows)
         return np.asarray(best)
 
-    def _scaled(self, ranges: WeightRanges, widths: Floats) -> Scales:
-        """Return the factors for the reference that is likely the best one of each direction, for the widths of the
-        heads' ranges (classes, directions, heads)."""
-        least, most = 1 / ranges.high, 1 / ranges.low
-        s, e = (least + most) / 2, (most - least) / (most + least) * GROW + 2.0**-40
-        count = len(self.heads)
-        same = np.concatenate([np.zeros((1, count), dtype=np.bool_), np.eye(count, dtype=np.bool_)])
-        s, e = np.where(same, 1.0, s), np.where(same, 0.0, e)
-        cost = np.einsum("cdh,crh->cdr", widths, np.where(np.isfinite(e), e, np.inf))
+    def _references(self, ranges: WeightRanges, widths: Floats) -> References:
+        """Return the references that are likely the best ones of each direction, for the widths of the heads' ranges
+        (classes, directions, heads)."""
+        apart = (ranges.high - ranges.low) / (ranges.high + ranges.low)
+        cost = np.einsum("cdh,crh->cdr", widths, np.where(np.isfinite(apart), apart, np.inf))
+        cost[:, :, 0] /= BIAS
         chosen = np.where(np.isnan(cost), np.inf, cost).argmin(axis=2)
-        at = np.arange(len(s))[:, None]
-        ones = np.ones(len(s))[:, None]
-        low, high = np.concatenate([ones, ranges.low[:, 0]], axis=1), np.concatenate([ones, ranges.high[:, 0]], axis=1)
-        return Scales(s[at, chosen], e[at, chosen], low[at, chosen], high[at, chosen])
+        at, ones = np.arange(len(apart))[:, None], np.ones((len(apart), 1))
+        least = np.concatenate([ones, ranges.low[:, 0]], axis=1)[at, chosen]
+        most = np.concatenate([ones, ranges.high[:, 0]], axis=1)[at, chosen]
+        return References(ranges.low[at, chosen], ranges.high[at, chosen], chosen - 1, least, most)
 
     def _pass(
-        self, classes: PrefixClasses, parts: list[Floats], weights: list[Weights], fixed: list[Floats],
-        level: Floats, lows: Floats, highs: Floats, scaled: Scales,
-    ) -> Floats:  # fmt: skip
-        """Return V. An upper bound of x_h and -x_h may be increased: A and B are."""
-        scales, lowered = [], []
-        for number, part in enumerate(parts):
-            here, s, e = level[:, :, number], scaled.s[:, :, number], scaled.e[:, :, number]
-            slip = self.heads[number].slip_of(part)
-            above = np.maximum(highs[:, :, number] - here, 0.0) * GROW + 2.0**-40 * np.abs(here) + ETA
-            below = np.maximum(here - lows[:, :, number], 0.0) * GROW + 2.0**-40 * np.abs(here) + ETA
-            alpha = 2 * above * below / (above + below)
-            beta = (above - below) / (above + below)
-            # s (X + e (alpha D + beta X)) = s (1 + e beta) (X + D e alpha / (1 + e beta)); what is rounded in the
-            # factors moves it by less than 2^-38 D (A + B + alpha), by which the level is lowered
-            grown = 1 + e * beta
-            grown = np.where(grown > 2.0**-20, grown, np.nan)  # NaN bounds nothing
-            up = e * alpha * (1 + 2.0**-38) / grown + 2.0**-38 * (above + below + alpha)
-            scales.append(s * grown)
-            lowered.append(np.nextafter(here - (up + slip) * GROW, -np.inf))
-        return self._longest(classes, parts, weights, fixed, scales, lowered)
+        self, batch: Batch, known: References, own: Floats, shares: Floats, lows: Floats, highs: Floats
+    ) -> tuple[JointPass, Floats]:
+        """Return V, and a bound of the sum of what is added to V / R. `own` marks the head that is the reference, for
+        which `shares` is L."""
+        first, second = shares / known.low, (1 - shares) / known.high
+        # (x - A) (r - p) times any factor is not negative: what is rounded in the factors changes that of x, which is
+        # 1, by less than 2^-49, and moves the rest by less than 2^-40 D (|A| + |B|), by which the level is lowered
+        scale = np.where(own, 1.0, first + second)
+        level = np.where(own, shares, (first * lows + second * highs) / (first + second))
+        size = np.abs(lows) + np.abs(highs)
+        fixed = np.where(own, shares, shares * lows + (1 - shares) * highs + 2.0**-40 * size)
+        total = fixed.sum(axis=2) + gamma(len(self.heads) + 4) * np.abs(fixed).sum(axis=2)
+        lost = np.where(own, 0.0, 2.0**-38 * size)
+        slips = np.stack([head.slip_of(part) for head, part in zip(self.heads, batch.parts, strict=True)], axis=2)
+        return self._longest(batch, scale, np.nextafter(level - (lost + slips) * GROW, -np.inf)), total
 
-    def _longest(
-        self, classes: PrefixClasses, parts: list[Floats], weights: list[Weights], fixed: list[Floats],
-        scales: list[Floats], levels: list[Floats],
-    ) -> Floats:  # fmt: skip
-        """Return an upper bound of the greatest sum over heads and positions of s_h w (c.v - L_h)."""
-        first = np.zeros(levels[0].shape)
-        for scale, one, values, level in zip(scales, weights, fixed, levels, strict=True):
-            x = values - level[:, :, None]
+    def _longest(self, batch: Batch, scales: Floats, levels: Floats) -> JointPass:
+        """Return the greatest sum over heads and positions of scale w (c.v - level), rounded upward."""
+        count, shape = len(self.heads), levels.shape[:2]
+        start, beside = np.zeros(shape), np.zeros((2 * count, *shape))
+        for number, (one, values) in enumerate(zip(batch.weights, batch.fixed, strict=True)):
+            scale, x = scales[:, :, number], values - levels[:, :, number, None]
             gains = np.maximum(x * one.fixed_high[:, None], x * one.fixed_low[:, None])
             size = np.abs(gains).sum(axis=2)
-            first = first + scale * (gains.sum(axis=2) + gamma(gains.shape[2] + 8) * size + ETA)
-            first = first + 8 * U * (np.abs(first) + scale * size)
+            start = start + scale * (gains.sum(axis=2) + gamma(gains.shape[2] + 8) * size + ETA)
+            start = start + 8 * U * (np.abs(start) + scale * size)
+            beside[number] = gains.sum(axis=2)
+            beside[count + number] = one.fixed_high.sum(axis=1)[:, None]
 
-        def gains_at(j: int, live: int) -> Floats:
-            total: Floats | None = None
-            size: Floats | float = 0.0
-            for head, scale, one, part, level in zip(self.heads, scales, weights, parts, levels, strict=True):
-                y = (part[:live] @ head.values[:, j].T).transpose(2, 0, 1) - level[:live]
+        def gains_at(j: int, live: int) -> tuple[Floats, Floats]:
+            total, size = np.zeros(()), np.zeros(())
+            added = np.empty((2 * count, len(self.heads[0].values), live, shape[1]))
+            for number, (head, one, part) in enumerate(zip(self.heads, batch.weights, batch.parts, strict=True)):
+                y = (part[:live] @ head.values[:, j].T).transpose(2, 0, 1) - levels[:live, :, number]
                 high, low = one.high[:live, j].T[:, :, None], one.low[:live, j].T[:, :, None]
-                gains = np.maximum(y * high, y * low) * scale[:live]
-                total = gains if total is None else total + gains
-                size = size + np.abs(gains)
-            assert total is not None
-            return np.asarray(total + gamma(len(parts) + 6) * size + ETA)
+                gains = np.maximum(y * high, y * low)
+                added[number], added[count + number] = gains, high
+                gains = gains * scales[:live, :, number]
+                total, size = total + gains, size + np.abs(gains)
+            return np.asarray(total + gamma(count + 6) * size + ETA), added
 
-        return longest_paths(self.paths, classes, first, gains_at)
+        value, sums = traced_paths(self.paths, batch.classes, start, beside, gains_at)
+        every = np.moveaxis(sums, 0, 2)
+        return JointPass(value, every[:, :, :count] + levels * every[:, :, count:], every[:, :, count:])
 
     # ---- sums of weights ----
 

@@ -219,6 +219,40 @@ def longest_paths(
     return result
 
 
+def traced_paths(
+    paths: Paths,
+    classes: PrefixClasses,
+    first: Floats,
+    beside: Floats,
+    gains_at: Callable[[int, int], tuple[Floats, Floats]],
+) -> tuple[Floats, Floats]:
+    """Return the upper bounds of `longest_paths`, and sums along a best path, (sums, classes, directions), without
+    bounds of their errors: of `beside`, (sums, classes, directions), and of what `gains_at` gives beside the gains,
+    (sums, symbols, live, directions)."""
+    value, sums, live = first[None], beside[:, None], len(classes)
+    result, found = np.empty_like(first), np.empty_like(beside)
+    for j in range(int(classes.free.max(initial=0)) + 1):
+        more = int(np.searchsorted(-classes.free, -j, side="left"))
+        if more < live:
+            ends = np.arange(more, live)
+            at = paths.place[j, classes.state[ends]]
+            result[ends], found[:, ends] = value[at, ends], sums[:, at, ends]
+        live = more
+        if live == 0:
+            break
+        gains, added = gains_at(j, live)
+        size = (len(paths.layers[j].states), *value[:, :live].shape[1:])
+        best: Any = np.full(size, -np.inf)
+        after = np.zeros((len(sums), *size))
+        for rows, sources, symbols in paths.layers[j].moves:
+            reached = value[sources, :live] + gains[symbols]
+            better = reached > best[rows]
+            best[rows] = np.where(better, reached, best[rows])
+            after[:, rows] = np.where(better, sums[:, sources, :live] + added[:, symbols], after[:, rows])
+        value, sums = np.maximum(best * UP, best * DOWN) + ETA, after
+    return result, found
+
+
 def _summed(gains: Floats) -> Floats:
     """Return an upper bound of the sums along the last axis."""
     size = np.abs(gains).sum(axis=2)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -122,31 +122,53 @@ def test_supports_are_the_greatest_values(template: str, text: str, seed: int) -
             assert (found[row] <= greatest + 1e-9).all()
 
 
+class JointCase:
+    """Some directions of several heads, with the ranges of each head alone, and the true values on every prefix."""
+
+    def __init__(self, heads: int, seed: int) -> None:
+        network = network_of(seed, 1, heads=heads, k=3, cold=1 + 9 * (seed == 3))
+        demands = demands_of(oracle_of(network, "output t0: t0 | t1"), network, 6)
+        columns, paths = Columns(network, 6), Paths(demands)
+        self.classes, self.paths = classes_of(demands, columns.symbol_last), paths
+        parts = np.random.default_rng(seed).normal(size=(heads, 1, 5, 4))
+        self.heads = [HeadSupports(columns, one, paths) for one in columns.heads]
+        pairs = list(zip(self.heads, parts, strict=True))
+        self.highs = np.stack([head.bounds(self.classes, part) for head, part in pairs], axis=2)
+        self.lows = -np.stack([head.bounds(self.classes, -part) for head, part in pairs], axis=2)
+        self.directions = np.repeat(np.concatenate(list(parts), axis=2), len(self.classes), axis=0)
+        rows = [self.classes.at(np.array([row])) for row in range(len(self.classes))]
+        self.values = [np.stack([mean(head, demands, row, part[0]) for head, part in pairs], axis=2) for row in rows]
+        """By class, (prefixes, directions, heads)."""
+
+    def bounds(self, share: float = 1.0, **options: Any) -> Any:
+        """Return the joint bounds where each head is in the lower `share` of its range."""
+        count = len(self.classes)
+        joint = JointSupports(self.heads, self.paths, count, **options)
+        highs = self.lows + share * (self.highs - self.lows)
+        return joint.bounds(np.arange(count), self.classes, self.directions, self.lows, highs)
+
+
 @pytest.mark.parametrize("heads", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_heads_are_bounded_together(heads: int, seed: int) -> None:
-    text = "output t0: t0 | t1"
-    network = network_of(seed, 1, heads=heads, k=3, cold=1 + 9 * (seed == 3))
-    demands = demands_of(oracle_of(network, text), network, 6)
-    columns, paths = Columns(network, 6), Paths(demands)
-    classes = classes_of(demands, columns.symbol_last)
-    parts = np.random.default_rng(seed).normal(size=(heads, 1, 5, 4))
-    every = [HeadSupports(columns, one, paths) for one in columns.heads]
-    highs = np.stack([head.bounds(classes, part) for head, part in zip(every, parts, strict=True)], axis=2)
-    lows = -np.stack([head.bounds(classes, -part) for head, part in zip(every, parts, strict=True)], axis=2)
-    joint, places = JointSupports(every, paths, len(classes)), np.arange(len(classes))
-    directions = np.repeat(np.concatenate(list(parts), axis=2), len(classes), axis=0)
-    found = joint.bounds(places, classes, directions, lows, highs)
-    narrow = joint.bounds(places, classes, directions, lows, lows + 0.6 * (highs - lows))
-    gained = 0.0
-    for row in range(len(classes)):
-        some = classes.at(np.array([row]))
-        values = np.stack([mean(head, demands, some, part[0]) for head, part in zip(every, parts, strict=True)], axis=2)
+    case = JointCase(heads, seed)
+    found, narrow, gained = case.bounds(), case.bounds(0.6), 0.0
+    for row, values in enumerate(case.values):
         assert (found[row] >= values.sum(axis=2).max(axis=0) - 1e-12).all()
-        gained += float((highs[row].sum(axis=1) - found[row]).sum())
-        within = (values <= lows[row] + 0.6 * (highs[row] - lows[row])).all(axis=2)
+        gained += float((case.highs[row].sum(axis=1) - found[row]).sum())
+        within = (values <= case.lows[row] + 0.6 * (case.highs[row] - case.lows[row])).all(axis=2)
         assert (narrow[row] >= np.where(within, values.sum(axis=2), -np.inf).max(axis=0) - 1e-12).all()
     assert gained > 0.5
+
+
+@pytest.mark.parametrize("heads", [2, 3])
+def test_more_steps_give_better_joint_bounds(heads: int) -> None:
+    case = JointCase(heads, 3)
+    bounds = [case.highs.sum(axis=2), *(case.bounds(steps=steps) for steps in range(5))]
+    for before, after in pairwise(bounds):
+        assert (after <= before + 1e-12).all()
+    assert (bounds[4] < bounds[2] - 1e-3).any()
+    assert (bounds[2] < bounds[0] - 1e-3).any()
 
 
 def mean(head: HeadSupports, demands: PrefixDemands, classes: Any, directions: Any) -> list[Any]:
