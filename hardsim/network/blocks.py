@@ -63,3 +63,14 @@ class DistanceBias:
         if self.exponent.denominator == 1:
             return Fraction(2) ** int(-self.exponent)
         return apply("exp", apply("log", 2) * -self.exponent)
+
+
+def standard_slopes(heads: int) -> tuple[DistanceBias, ...]:
+    """Return the biases that the authors of ALiBi give to a number of heads.
+
+    With a power of 2, H, of heads, head h (from 1) has the exponent 8 h / H. Otherwise the first heads are those of the
+    greatest power of 2 below, and the others are the heads 1, 3, 5, ... of twice that power."""
+    power = 1 << (heads.bit_length() - 1)
+    first = [Fraction(8 * h, power) for h in range(1, power + 1)]
+    others = [Fraction(8 * h, 2 * power) for h in range(1, 2 * power, 2)]
+    return tuple(map(DistanceBias, (first + others)[:heads]))

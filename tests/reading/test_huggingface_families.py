@@ -1,6 +1,7 @@
 """Families of Hugging Face: outputs compared with those of the libraries, in balls."""
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,17 @@ from hardsim.reading.huggingface import known
 from hardsim.reading.tensors import Stored
 from hardsim.run.dense_exact import DenseForward
 from tests.reading.folders import SHARED
+from tests.support.causal_families import CASES, FamilyCase
 from tests.support.model import BallArithmetic, Network, network_of, read_folder
 
 FOLDERS = SHARED / "architectures"
 NAMES = ["gpt2_nope", "gpt_neox", "gptj", "gpt_neo", "llama", "qwen2"]
+
+
+def stored(case: FamilyCase, **changes: Any) -> Stored:
+    """Return a stored network as it is read from files: decimals are Fractions."""
+    config = json.loads(json.dumps(case.config | changes), parse_float=Fraction)
+    return Stored("here", case.tensors, config)
 
 
 def evaluated(network: Network, ids: list[int]) -> Any:
@@ -36,9 +44,19 @@ def test_outputs_are_those_of_the_library(name: str) -> None:
         assert np.abs(evaluated(network, case["ids"]) - np.array(case["outputs"])).max() < 1e-5
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_those_of_the_definition(name: str) -> None:
+    case, ids = CASES[name](), [0, 3, 1, 4, 4, 2]
+    found = stored(case)
+    expected = case.outputs(ids)
+    assert np.abs(evaluated(network_of(found)[0], ids) - expected).max() < 1e-9 * max(1.0, np.abs(expected).max())
+    assert_told(found)
+
+
 SIZES = {
     "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_layers", "n_embd",
-    "n_inner", "n_layer", "n_positions", "n_ctx", "max_position_embeddings",
+    "n_inner", "n_layer", "n_layers", "d_model", "ffn_dim", "ffn_hidden_size", "word_embed_proj_dim",
+    "n_positions", "n_ctx", "max_position_embeddings",
 }  # fmt: skip
 
 

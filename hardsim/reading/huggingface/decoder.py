@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from hardsim.network.dense import Activation, Mlp, NetworkLayer, Norm
+from hardsim.network.dense import Activation, Mlp, NetworkHead, NetworkLayer, Norm
 from hardsim.reading.huggingface.causal import CausalBody
 from hardsim.reading.huggingface.parts import (
     AttentionShape,
+    Projections,
     ScoreRules,
     StoredModel,
     attention_heads,
@@ -64,6 +65,8 @@ class DecoderPlan:
     parallel: bool = False
     head_norms: Callable[[str], HeadNorms] = lambda name: ((), ())
     """Return the norms of queries and keys of the attention whose tensors' names begin so."""
+    refined: Callable[[str, tuple[NetworkHead, ...], Projections], tuple[NetworkHead, ...]] | None = None
+    """Change the heads of the attention whose tensors' names begin so, which are made of these maps."""
     final: str = "norm"
 
 
@@ -98,6 +101,7 @@ def read_decoder(model: StoredModel, sizes: DecoderSizes, plan: DecoderPlan) -> 
         maps = model.projections(name, sizes.width, sizes.shape, plan.bias, out=plan.out, out_bias=plan.out_bias)
         model.frequencies(name, rules.rotary)
         heads = attention_heads(layer, sizes.shape, maps, rules, norms=plan.head_norms(name))
+        heads = heads if plan.refined is None else plan.refined(name, heads, maps)
         read = NetworkLayer(
             heads,
             plan.mlp(f"{prefix}mlp."),

@@ -210,7 +210,7 @@ class StoredModel:
     # ---- rules of scores ----
 
     def rotary(
-        self, key: int, theta: Fraction = THETA, part: Fraction = ALL, names: Mapping[str, str] = NO_NAMES
+        self, key: int, theta: Fraction | None = THETA, part: Fraction = ALL, names: Mapping[str, str] = NO_NAMES
     ) -> Rotary | None:
         """Return the rotary positions of keys of width `key`, with pairs of coordinates half of the turned part apart.
         None if no coordinate is turned.
@@ -220,7 +220,7 @@ class StoredModel:
 
         Args:
             key: the width of a key.
-            theta: the default base.
+            theta: the default base; None if it must be stated.
             part: the default share of the coordinates that are turned.
             names: other names of `rope_theta` and `partial_rotary_factor` outside `rope_parameters`.
         """
@@ -230,7 +230,7 @@ class StoredModel:
             settings.neutral("rope_scaling")
         inside = settings.part(stated) if stated is not None else None
 
-        def number(name: str, default: Fraction) -> Fraction:
+        def number(name: str, default: Fraction | None) -> Fraction:
             own = names.get(name, name)
             if inside is not None and inside.has(name):
                 settings.harmless(own, name)

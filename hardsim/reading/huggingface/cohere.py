@@ -1,0 +1,51 @@
+"""Cohere (Command R): LayerNorm without bias, parallel steps of one norm, and outputs that are multiplied by a number.
+
+Source: transformers, `models/cohere/modeling_cohere.py`. Rotary positions turn neighbouring coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from hardsim.network.dense import Norm, RootScale
+from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
+from hardsim.reading.huggingface.decoder import DecoderPlan, HeadNorms, NormNames, gated, read_decoder, read_sizes
+from hardsim.reading.huggingface.known import ACTIVATIONS
+from hardsim.reading.huggingface.parts import ScoreRules, StoredModel
+
+
+def _body(model: StoredModel) -> CausalBody:
+    settings, sizes = model.settings, read_sizes(model)
+    shape = sizes.shape
+    activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
+    epsilon = settings.epsilon("layer_norm_eps")
+    # The default base changed from 10 000 to 500 000 in transformers 5.
+    rotary = model.rotary(shape.key, theta=None)
+    rules = ScoreRules(RootScale(root=shape.key), rotary and replace(rotary, interleaved=True))
+    biased, normed = settings.truth("attention_bias", False), settings.truth("use_qk_norm", False)
+    logit_scale = settings.number("logit_scale", Fraction(1, 16))
+    model.settled("max_position_embeddings")
+
+    def head_norms(name: str) -> HeadNorms:
+        if not normed:
+            return (), ()
+        counts = ("q", shape.heads), ("k", shape.groups)
+        weights = (model.take(f"{name}{part}_norm.weight", count, shape.key) for part, count in counts)
+        norms_q, norms_k = ([Norm("layer", epsilon, row) for row in weight] for weight in weights)
+        return norms_q, norms_k
+
+    plan = DecoderPlan(
+        lambda layer: rules,
+        lambda name: model.layer_norm(name, sizes.width, epsilon, bias=False),
+        gated(model, sizes, activation),
+        bias=biased,
+        out_bias=biased,
+        names=NormNames(norm_2="input_layernorm"),
+        parallel=True,
+        head_norms=head_norms,
+    )
+    return replace(read_decoder(model, sizes, plan), logit_scale=logit_scale)
+
+
+COHERE = CausalFamily("cohere", "Cohere", "Cohere", "model.", _body, "embed_tokens.weight", padding=0)
