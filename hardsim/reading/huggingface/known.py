@@ -62,6 +62,7 @@ ACTIVATIONS = {
     "relu": Activation.RELU,
     "silu": Activation.SILU,
     "swish": Activation.SILU,
+    "quick_gelu": Activation.QUICK_GELU,
+    "tanh": Activation.TANH,
 }
-"""The activations of transformers that equal these functions (`gelu_fast` has a rounded constant, and `quick_gelu` is
-a different function)."""
+"""The activations of transformers that equal these functions (`gelu_fast` has a rounded constant)."""

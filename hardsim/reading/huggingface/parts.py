@@ -22,6 +22,7 @@ from hardsim.reading.tensors import Settings, Stored
 
 THETA = Fraction(10_000)
 """The default base of rotary positions."""
+PLAIN = "Only plain rotary frequencies are supported, and those divided by one factor (linear)."
 ALL = Fraction(1)
 NO_NAMES: Mapping[str, str] = {}
 EPSILON_LAYER, EPSILON_RMS = Fraction(1, 100_000), Fraction(1, 1_000_000)
@@ -240,6 +241,7 @@ class StoredModel:
         base, share, divisor = number("rope_theta", theta), number("partial_rotary_factor", part), Fraction(1)
         if inside is not None:
             type_name = "rope_type" if inside.has("rope_type") else "type"
+            inside.examples = {type_name: PLAIN}
             if inside.choice(type_name, {"default": False, "linear": True}, "default"):
                 divisor = inside.number("factor")
             inside.harmless("original_max_position_embeddings", "rope_type", "type")
