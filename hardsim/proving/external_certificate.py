@@ -19,7 +19,7 @@ import numpy as np
 from hardsim.errors import Undecided
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.desugar import desugar
-from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
+from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, Matches, Negated, NextSymbols
 from hardsim.network.dense import Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
 from hardsim.network.features import features
 from hardsim.proof.external.demands import PrefixDemands, demands_of
@@ -249,14 +249,19 @@ def specification_section(oracle: Lines | NextSymbols) -> dict[str, Any]:
     return {"kind": "lines", "lines": lines, "assume": assume}
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: ExpectedColumn) -> dict[str, Any]:
     match column:
-        case Matches(automaton):
+        case Negated(Matches(automaton) | InLanguage(automaton)):
+            others = frozenset(range(len(automaton.moves))) - automaton.accepting
+            return {"kind": "matches", "automaton": _automaton(Automaton(automaton.letters, automaton.moves, others))}
+        case Matches(automaton) | InLanguage(automaton):
             return {"kind": "matches", "automaton": _automaton(automaton)}
         case FormulaTruth(file):
             core = desugar(file.read_at("last"))
             return {"kind": "formula", "formula": formula_json(core, {item.name: item for item in file.predicates})}
-    raise NotProved("a line names a vector of a program; certificates are about formulas and expressions")
+    raise NotProved(
+        "a line names a program, or rejects what a formula accepts; certificates are about formulas and expressions"
+    )
 
 
 def _automaton(automaton: Automaton) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from hardsim.files import LARGEST_TEXT, is_directory, read_bytes, read_head, sam
 from hardsim.lang import ltl_parser
 from hardsim.lang.corpus import line_of, read_corpus, read_line
 from hardsim.lang.frontend import normalised
+from hardsim.lang.spec.oracle import ExpectedColumn
 from hardsim.lang.unread_files import (
     DECLARES,
     ENOUGH,
@@ -29,6 +30,7 @@ from hardsim.lang.valuations import (
     Alphabet,
     Valuations,
 )
+from hardsim.network.dense import JudgedAt
 from hardsim.network.reader import read_json
 from hardsim.program.file import FORMAT as AHAT
 from hardsim.reading.automata.opening import declares_alphabet, drawn_format, open_drawn, open_table, read_table_json
@@ -53,6 +55,7 @@ from hardsim.reading.tensors import (
 from hardsim.reading.writing import json_text
 from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.exported import document_of, is_exported, require_exported
+from hardsim.targets.file_columns import column_of
 from hardsim.targets.inputs.automaton import of_automaton
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.inputs.formula import of_formula
@@ -61,6 +64,7 @@ from hardsim.targets.inputs.network import NetworkInput, SpecificationInput, Spe
 from hardsim.targets.inputs.program import read_crasp, read_srasp
 from hardsim.targets.inputs.regex import read_regex
 from hardsim.targets.paths import CRASP, PROGRAM, REGEX, files_in
+from hardsim.targets.semantics import Semantics
 from hardsim.targets.specification import SPEC, read_specification
 from hardsim.targets.stored import FORMAT
 from hardsim.verify.sections import FORMAT as CERTIFICATE
@@ -132,7 +136,7 @@ def read_input(
 
 def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     """Read a specification, with the network that it names unless `alone`."""
-    given = read_specification(data, name, place)
+    given = replace(read_specification(data, name, place), opened=_accepting)
     if alone:
         return SpecificationInput.of(given)
     path = given.network
@@ -155,6 +159,20 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     if not isinstance(found, NetworkInput):
         raise given.wrong_network(f"{path} is {found.what}", NetworkInput.what)
     return SpecifiedInput.of(given, found, path)
+
+
+def _accepting(path: str, alphabet: Alphabet, at: JudgedAt) -> ExpectedColumn:
+    """Return the truth of "a file accepts the word", over the symbols of a network that is judged `at` some positions.
+    Raises InputError if the file says nothing about words, or has other symbols."""
+    hint = "Name a formula (.ltl), an expression (.re), a program (.cr, .srasp) or an automaton."
+    if is_directory(path) or path.endswith((SPEC, ".json")):
+        raise InputError(f"{path} is no file that says which words are accepted", hint)
+    found = read_input(path, beside=alphabet)
+    semantics = found.reference()
+    if not isinstance(semantics, Semantics):
+        raise InputError(f"{path} is {found.what}, and does not say which words are accepted", hint)
+    semantics.require_alphabet("the network", alphabet)
+    return column_of(semantics.over(alphabet), at)
 
 
 def declares(path: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hardsim.lang.automata.of_formula import NoAutomaton
-from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
+from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, Lines, Matches, Negated, NextSymbols
 from hardsim.proof.shared.result import NotProved
 from hardsim.targets.external import External
-from hardsim.targets.semantics import Accepts, AcceptsProgram, automaton_of
+from hardsim.targets.semantics import Accepts, AcceptsProgram, Winner, automaton_of
 
 
 def prefix_oracle(subject: External) -> Any:
@@ -17,11 +17,14 @@ def prefix_oracle(subject: External) -> Any:
     oracle = subject.oracle
     if isinstance(oracle, NextSymbols | Lines):
         return oracle
-    name, column = str(subject.against), _column(oracle, subject)
-    return Lines("last", subject.network.readout.decide, None, ((None, column),), name)
+    name, decide = str(subject.against), subject.network.readout.decide
+    if isinstance(oracle, Winner):
+        column = _column(oracle.oracle, subject)
+        return Lines("last", decide, None, ((oracle.yes, column), (oracle.no, Negated(column))), name)
+    return Lines("last", decide, None, ((None, _column(oracle, subject)),), name)
 
 
-def _column(oracle: Any, subject: External) -> Column:
+def _column(oracle: Any, subject: External) -> ExpectedColumn:
     """Return a semantics as the truth of a line: of an automaton, or of a formula with counts, which has none."""
     try:
         return Matches(automaton_of(oracle, subject.alphabet, str(subject.against)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.automata.of_formula import NoAutomaton
-from hardsim.lang.spec.oracle import FormulaTruth, Lines, NextSymbols
+from hardsim.lang.spec.oracle import FormulaTruth, InLanguage, Lines, Negated, NextSymbols
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
@@ -83,6 +83,8 @@ def _stated(target: Subject | External, name: str) -> tuple[Accepts | Members, s
     match oracle:
         case NextSymbols(automaton):
             return Members(automaton), "line next:"
+        case Lines(_, _, None, ((_, InLanguage(automaton)),) | ((_, InLanguage(automaton)), (_, Negated()))):
+            return Members(automaton), "its regular expression"
         case Lines(at, _, None, ((output, FormulaTruth(file)),)):
             place: At = "first" if at == "first" else "last"
             line = "output" if output is None else f"output {output}"

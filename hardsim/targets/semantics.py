@@ -15,6 +15,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.spec.meaning import accepting_name
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.valuations import (
@@ -26,6 +27,7 @@ from hardsim.lang.valuations import (
     same_spelling,
     same_symbols,
 )
+from hardsim.network.dense import Network
 from hardsim.targets.base import At
 from hardsim.targets.external import External, judging
 from hardsim.targets.program_reference import ProgramReference
@@ -121,18 +123,19 @@ class Semantics:
 
     def deciding(self, external: External) -> External:
         """Return an external network with this semantics as its reference: its single output should be above its level
-        where the semantics accepts. Raises InputError if the network has several outputs, or no token for a symbol."""
+        where the semantics accepts; or of its two outputs the one whose name says so should win there. Raises
+        InputError if it has other outputs, or no token for a symbol."""
         network = external.network
-        readout = network.readout
-        if len(network.outputs) != 1 or readout.decide != "above":
+        readout, labels = network.readout, _labels(network)
+        if labels is None and (len(network.outputs) != 1 or readout.decide != "above"):
             if isinstance(self.oracle, Runs):
                 return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(external)
             what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
             message = f"{external.name} {what}, and {self.name} says only which words are accepted"
             hint = (
-                "State which output decides (`output NAME:`) and how (`decide:`, `at:`) in a .spec file, or in Python "
+                "State which output says that a word is accepted (`accept: NAME`, `language: @FILE`) in a .spec file, "
+                "or in Python hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
             )
-            hint += "hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
             raise InputError(message, hint)
         symbols = list(listed_symbols(self.alphabet))
         unknown = [symbol for symbol in symbols if symbol not in network.ids]
@@ -146,7 +149,34 @@ class Semantics:
         made = replace(external, network=replace(network, readout=read), alphabet=self.alphabet)
         longest = network.longest
         examples = tuple((word, None) for word in self.examples if longest is None or len(word) <= longest)
+        if labels is not None:
+            return replace(judging(made, Winner(self.oracle, *labels), self.name), examples=examples, pins=True)
         return replace(judging(made, self.oracle, self.name, accepts=True), examples=examples, pins=True)
+
+
+def _labels(network: Network) -> tuple[str, str] | None:
+    """Return the outputs that say yes and no, of a network whose answer is the larger of two outputs and whose names
+    tell which is which; None of any other network."""
+    readout = network.readout
+    outputs = list(map(str, network.outputs if readout.among is None else readout.among))
+    yes = accepting_name(outputs) if readout.decide == "argmax" and len(outputs) == 2 else None
+    return None if yes is None else (yes, next(name for name in outputs if name != yes))
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The output that should win an argmax of two: one for the words that a semantics accepts, and the other."""
+
+    oracle: Accepts | Runs | Members | Respelled
+    yes: str
+    no: str
+
+    def __call__(self, word: Word) -> str:
+        return self.yes if self.oracle(word) else self.no
+
+    def many(self, words: Sequence[Word]) -> list[str]:
+        """Return the outputs for words of one length."""
+        return [self.yes if answer else self.no for answer in self.oracle.many(words)]
 
 
 def automaton_of(oracle: Any, alphabet: Alphabet, name: str) -> Automaton:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from hardsim.errors import InputError, SourceError, Span
 from hardsim.files import LARGEST_TEXT, read_bytes, read_head
 from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
-from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
+from hardsim.lang.spec.layout import ACCEPT, FILE, FORM, OUTPUT, SpecLayout, read_spec, references
 from hardsim.lang.spec.meaning import Question, remarks, require_program
-from hardsim.lang.spec.oracle import Lines, NextSymbols
+from hardsim.lang.spec.oracle import ExpectedColumn, Lines, NextSymbols
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.unread_files import ENOUGH, unread_format_error
@@ -34,9 +34,18 @@ from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 
 SPEC = ".spec"
-_FOREIGN = "tokens", "input", "next", "assume"
+_FOREIGN = "tokens", "input", "next", "assume", ACCEPT
 """The keys that apply only to external networks."""
 _PROGRAM = ".srasp"
+
+
+Opened: TypeAlias = Callable[[str, Alphabet, JudgedAt], ExpectedColumn]
+"""A function from the path of a file that accepts words, the symbols of words and the positions where a network is
+judged to the truth of "the word is accepted"."""
+
+
+def _unopened(path: str, alphabet: Alphabet, at: JudgedAt) -> ExpectedColumn:
+    raise InputError(f"{path}: this specification was read without its files", "Read it from a file.")
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,8 @@ class Specification:
     program: SraspProgram | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     """Settings for tokens, alphabet, input, at and decide that replace the lines of the file."""
+    opened: Opened = field(default=_unopened, repr=False)
+    """Opens a file that a line names (`@FILE`)."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -99,7 +110,11 @@ class Specification:
         outputs = tuple(map(str, network.outputs))
         # In a causal network the answer at a position is that of the prefix, so every prefix can be judged in one run.
         before, causal = bool(readout.before), readout.at == "each" and _causal(network)
-        question = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal)
+        among = outputs if readout.among is None else tuple(map(str, readout.among))
+        question = Question(
+            self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal, among,
+            self._files(symbols, readout.at),
+        )  # fmt: skip
         demands = question.demands()
         if isinstance(demands.oracle, NextSymbols):
             self._require_taking_part(readout, demands.oracle.tokens)
@@ -116,6 +131,20 @@ class Specification:
             prefixes=self.layout.header("next") is not None and causal,
             shortest=demands.shortest,
         )
+
+    def _files(self, alphabet: Alphabet, at: JudgedAt) -> dict[str, ExpectedColumn]:
+        """Return the columns of the files that lines name, by the text of the line. Raises SourceError at the line if a
+        file cannot be read, or has other symbols."""
+        found = dict[str, ExpectedColumn]()
+        for line in references(self.layout):
+            path = _beside(self.place, self.layout, line, line.text[len(FILE) :].strip())
+            try:
+                found[line.text] = self.opened(path, alphabet, at)
+            except SourceError:
+                raise
+            except InputError as error:
+                raise self.layout.error(line.body, error.message, "", error.hint) from None
+        return found
 
     @property
     def stated(self) -> tuple[str, ...]:
@@ -233,7 +262,17 @@ class Specification:
         if self.program is not None:
             require_program(layout, self.program, subject.alphabet)
         at: JudgedAt = "first" if line is not None and line.text == "first" else "last"
-        question = Question(layout, self.program, subject.alphabet, at, "above", (self._only_output,), before=False)
+        only = (self._only_output,)
+        question = Question(
+            layout,
+            self.program,
+            subject.alphabet,
+            at,
+            "above",
+            only,
+            before=False,
+            files=self._files(subject.alphabet, at),
+        )
         return replace(subject, oracle=question.demands().oracle, against=self.name)
 
     @property
@@ -282,6 +321,12 @@ def read_specification(data: bytes, name: str, place: str) -> Specification:
     program."""
     layout = read_spec(data, name)
     found = Specification(name, digest(data), layout, place)
+    for one in references(layout):
+        path = _beside(place, layout, one, one.text[len(FILE) :].strip())
+        try:
+            found = replace(found, sha256=digest(f"{found.sha256} {digest(read_bytes(path, LARGEST_TEXT))}".encode()))
+        except InputError as error:
+            raise layout.error(one.body, error.message, "", error.hint) from None
     line = layout.header("program")
     if line is None:
         return found
@@ -305,12 +350,15 @@ def named_files(place: str) -> list[str]:
     with suppress(InputError):
         layout = read_spec(read_bytes(place, LARGEST_TEXT), place)
         lines = filter(None, map(layout.header, ("network", "program")))
-        return [_beside(place, layout, line) for line in lines]
+        files = [_beside(place, layout, line, line.text[len(FILE) :].strip()) for line in references(layout)]
+        return [*(_beside(place, layout, line) for line in lines), *files]
     return []
 
 
-def _beside(place: str, layout: SpecLayout, line: FileLine) -> str:
-    """Return the path that a line of a file at `place` names, relative to the file's folder."""
-    if not line.text:
+def _beside(place: str, layout: SpecLayout, line: FileLine, named: str | None = None) -> str:
+    """Return the path that a line of a file at `place` names, relative to the file's folder: `named`, or the value of
+    the line."""
+    path = line.text if named is None else named
+    if not path:
         raise layout.error(line.body, f"{line.name}: names nothing", "a path, relative to this file")
-    return os.path.join(os.path.dirname(place), line.text)
+    return os.path.join(os.path.dirname(place), path)

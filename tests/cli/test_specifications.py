@@ -1,11 +1,18 @@
 """Tests of specifications on the command line; this network accepts if at least half of the symbols are a."""
 
+import json
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from hardsim.reading.network_json import network_json
 from tests.cli.conftest import Cli, interrupt, written
-from tests.support.external import hooked_folder
+from tests.support.external import exact, hooked_folder, mean_of_a
+from tests.support.model import Readout
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "// most are a\nnetwork: net\nalphabet: a b\noutput 0: #L[a] >= #L[b]\n"
@@ -76,7 +83,7 @@ def test_other_networks_are_checked_against_it(hardsim: Cli) -> None:
 @pytest.mark.usefixtures("here")
 def test_a_formula_does_not_say_which_of_several_outputs(hardsim: Cli, tmp_path: Path) -> None:
     formula = written(tmp_path / "most.ltl", "alphabet: a b\n#L[a] >= #L[b]\n")
-    hardsim("check", "two", "--against", formula).refused("has 2 outputs", "`output NAME:`", "in a .spec file")
+    hardsim("check", "two", "--against", formula).refused("has 2 outputs", "`accept: NAME`", "in a .spec file")
     written(
         tmp_path / "two.spec", "alphabet: a b\nat: last\ndecide: above 0\noutput 0: #L[a] >= #L[b]\noutput 1: false\n"
     )
@@ -194,3 +201,96 @@ def test_nothing_is_written_over_what_is_read(hardsim: Cli, here: Path, path: st
 def test_other_files_beside_a_network_are_written_again(hardsim: Cli) -> None:
     for _ in range(2):
         hardsim("check", "most.spec", "--max-n", "2", "--json", "net/report.json").clean("PROVED")
+
+
+# ---- classifiers: the words that are accepted ----
+
+
+def classifier(path: Path, *names: str, at: Any = "last") -> Path:
+    """Write a network over a and b with two outputs, of which the second is greater if at least half of the symbols
+    are a; return the path."""
+    network = replace(mean_of_a(), outputs=names, readout=Readout(at=at, decide="argmax"))
+    bias = exact([[0, Fraction(TIE)]])[0]
+    network = replace(network, unembedding=np.array([[0.0, 0.0], [0.0, 1.0]]), unembedding_bias=bias)
+    return written(path, json.dumps(network_json(network)))
+
+
+@pytest.mark.parametrize("language", ["#L[a] >= #L[b]", "@half.ltl", "@first.ltl", "@half.cr"])
+def test_a_language_says_which_words_a_classifier_accepts(hardsim: Cli, tmp_path: Path, language: str) -> None:
+    """The formula that is read at the first position, with counts to the right, is the same language."""
+    classifier(tmp_path / "net.json", "no", "1")
+    written(tmp_path / "half.ltl", "#L[a] >= #L[b]\n")
+    written(tmp_path / "first.ltl", "alphabet: b a\nat: first\n#R[a] >= #R[b]\n")
+    written(tmp_path / "half.cr", 'alphabet: a b\nhalf = #"a" >= #"b"\n')
+    spec = "network: net.json\naccept: 1\nlanguage: {}\n"
+    right = written(tmp_path / "right.spec", spec.format(language))
+    hardsim("check", right, "--max-n", "6").clean(f"PROVED {right}")
+    wrong = written(tmp_path / "wrong.spec", spec.format(language).replace("accept: 1", "accept: no"))
+    hardsim("check", wrong, "--max-n", "6").exits(1, "REFUTED")
+
+
+@pytest.mark.parametrize("line", ["language: /[ab]*a|(bb)*/", "output no: /(a|b)*a/\noutput 1: /(a|b)*b/"])
+def test_expressions_say_what_an_output_should_be(hardsim: Cli, tmp_path: Path, line: str) -> None:
+    """By hand: the last symbol is not what the network answers, and ba is the first word in which both are wrong."""
+    classifier(tmp_path / "net.json", "no", "1")
+    head = "network: net.json\n" + "accept: 1\n" * line.startswith("language")
+    found = hardsim("check", written(tmp_path / "x.spec", f"{head}{line}\n"), "--max-n", "4")
+    # Half of the symbols of a, ab, ba and so on are a: the first line is wrong on ab and bb, the others on a and b.
+    word = "ab" if line.startswith("language") else "a"
+    assert found.exits(1).out.splitlines().count(word) == 1
+
+
+def test_the_names_of_outputs_may_say_which_one_accepts(hardsim: Cli, tmp_path: Path) -> None:
+    half = written(tmp_path / "half.ltl", "alphabet: a b\n#L[a] >= #L[b]\n")
+    ends = written(tmp_path / "ends.re", "alphabet: a b\n[ab]*a\n")
+    for number, names in enumerate((("reject", "accept"), ("False", "True"), ("NEGATIVE", "POSITIVE"))):
+        net = classifier(tmp_path / f"{number}.json", *names)
+        hardsim("check", net, "--against", half, "--max-n", "6").clean(f"PROVED {net} checked against {half}")
+        hardsim("check", net, "--against", ends, "--max-n", "6").exits(1, "REFUTED")
+        hardsim("prove", net, "--against", half, "--max-n", "6").exits(0, "PROVED")
+        spec = written(tmp_path / f"{number}.spec", f"network: {number}.json\nlanguage: @half.ltl\n")
+        hardsim("prove", spec, "--max-n", "6").exits(0, "PROVED")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("accept: 1\n", ["accept: names the output", "a line language: /EXPRESSION/"]),
+        ("language: /a*/\n", ["it is not known which output says yes", "a line accept: with one of no 1"]),
+        ("accept: 2\nlanguage: /a*/\n", ["the network has no output 2", "a line accept: with one of no 1"]),
+        ("language: /a*/\nnext: /a*/\n", ["language: defines all outputs"]),
+        ("language: /a*/\noutput 1: a\n", ["language: defines all outputs"]),
+        ("accept: 1\nlanguage: @\n", ["language: names nothing", "a path, relative to this file"]),
+        ("accept: 1\nlanguage: @none.ltl\n", ["none.ltl", "no such file"]),
+        ("accept: 1\nlanguage: @x.spec\n", ["is no file that says which words are accepted"]),
+        ("accept: 1\nlanguage: @other.ltl\n", ["have different alphabets"]),
+        ("accept: 1\nlanguage: /a*\n", ["language: is not followed by a regular expression"]),
+        ("accept: 1\nlanguage: /c*/\n", ["'c'"]),
+        (
+            "decide: value within 1\naccept: 1\nlanguage: /a*/\n",
+            ["compares numbers", "decide: above X"],
+        ),
+    ],
+)
+def test_mistakes_about_languages(hardsim: Cli, tmp_path: Path, lines: str, said: list[str]) -> None:
+    classifier(tmp_path / "net.json", "no", "1")
+    written(tmp_path / "other.ltl", "alphabet: a c\nO a\n")
+    hardsim("check", written(tmp_path / "x.spec", f"network: net.json\n{lines}")).refused("x.spec:", *said)
+
+
+def test_a_language_of_prefixes(hardsim: Cli, tmp_path: Path) -> None:
+    """A network that is read at each symbol is judged by the prefix that ends there."""
+    classifier(tmp_path / "net.json", "no", "1", at="each")
+    written(tmp_path / "half.ltl", "#L[a] >= #L[b]\n")
+    for language in ("#L[a] >= #L[b]", "@half.ltl"):
+        spec = written(tmp_path / "x.spec", f"network: net.json\naccept: 1\nlanguage: {language}\n")
+        hardsim("check", spec, "--max-n", "5").clean("PROVED")
+    spec = written(tmp_path / "x.spec", "network: net.json\naccept: 1\nlanguage: /a*/\n")
+    assert "ab" in hardsim("check", spec, "--max-n", "5").exits(1).out.splitlines()
+
+
+def test_compiled_formulas_take_a_language(hardsim: Cli, tmp_path: Path) -> None:
+    spec = written(tmp_path / "x.spec", "language: /[abc]*b a*/\n")
+    hardsim("check", "since", "--against", spec, "--max-n", "5").clean("PROVED")
+    spec = written(tmp_path / "y.spec", "accept: 1\nlanguage: /[abc]*/\n")
+    hardsim("check", "since", "--against", spec).refused("accept: is for external networks")

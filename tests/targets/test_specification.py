@@ -316,7 +316,7 @@ def test_it_is_opened_with_additional_options(folder: Path) -> None:
         ),
         (
             "network: net\nat: eech\n" + MOST,
-            "x.spec:2:5: error: at 'eech' is not one of: last, first, each\n  at: eech\n      ^^^^\n"
+            "x.spec:2:5: error: at 'eech' is not one of: last, first, each, start, mean\n  at: eech\n      ^^^^\n"
             "  did you mean each?",
         ),
         (

@@ -18,6 +18,10 @@ from hardsim.lang.vocabulary import brief
 OUTPUT, VALUE = "output", "value"
 """The keys of lines about a named output: its truth value (OUTPUT), or its number (VALUE)."""
 FORM = {OUTPUT: "output NAME: FORMULA", VALUE: "value NAME: TERM"}
+LANGUAGE, ACCEPT = "language", "accept"
+"""The keys of the words that a network should accept, and of the output that says that it accepts."""
+FILE = "@"
+"""The sign before the path of a file that is the reference of an output."""
 _NAMED = re.compile(r"(?P<key>output|value)[^\S\n]+(?P<name>\S+):(?=\s|$)(?P<value>[^\n]*)")
 """A line about a named output. Names may contain colons: the name ends at the last colon with white space after it."""
 _UNNAMED = re.compile(r"(?P<key>output|value)(?=[\s:=]|$)")
@@ -27,9 +31,7 @@ _LISTS = frozenset({"alphabet", "tokens", "input", "source"})
 """Keys whose value may contain `//`, as a token or as text."""
 _ELSEWHERE = {
     "props": "the tokens of a network are symbols: alphabet: a b",
-    **dict.fromkeys(
-        ("accept", "reject", "map", "pad", "dialect", "one-of", "at-most-one"), "specifications have no such line"
-    ),
+    **dict.fromkeys(("reject", "map", "pad", "dialect", "one-of", "at-most-one"), "specifications have no such line"),
     "against": "write a formula as output NAME: FORMULA, and name a program with program:",
     "max-n": "set the greatest length on the command line, with --max-n",
     OUTPUT: f"write {FORM[OUTPUT]}, where NAME is the network's name for the output",
@@ -44,7 +46,7 @@ class SpecLayout(Layout):
 
     keys = (
         "network", "alphabet", "tokens", "input", "at", "decide", "assume", "output NAME", "value NAME", "program",
-        "next", "source", *CHOICES,
+        "next", LANGUAGE, ACCEPT, "source", *CHOICES,
     )  # fmt: skip
     hints: ClassVar = _ELSEWHERE
     outputs: list[FileLine] = field(default_factory=list)
@@ -108,13 +110,29 @@ class SpecLayout(Layout):
         return self.error(line, "this line does not belong in a specification", expected, hint)
 
 
+def references(layout: SpecLayout) -> list[FileLine]:
+    """Return the lines whose value is the path of a file that is a reference: `@FILE`."""
+    lines = [*layout.outputs, *filter(None, [layout.header(LANGUAGE)])]
+    return [line for line in lines if line.text.startswith(FILE)]
+
+
 def read_spec(text: str | bytes, name: str) -> SpecLayout:
     """Return the lines of a `.spec` file; `name` is the file name in errors. Raises SourceError at the first mistake:
     in a line, lines that exclude each other, or no line about the outputs."""
     hint = "a small file: network: net, then output NAME: F a"
     layout = SpecLayout(source_of(text, name, "a line about the expected outputs", hint))
     whole = layout.header("next")
-    if whole is not None:
+    language, accept = layout.header(LANGUAGE), layout.header(ACCEPT)
+    if accept is not None and language is None:
+        message = f"{ACCEPT}: names the output that says that a word is accepted, and no line says which words are"
+        raise layout.error(accept.at, message, f"a line {LANGUAGE}: /EXPRESSION/, FORMULA or {FILE}FILE beside it")
+    if language is not None:
+        beside = next(filter(None, [*layout.outputs, *layout.values, layout.header("program"), whole]), None)
+        if beside is not None:
+            hint = f"remove it, or remove {LANGUAGE}: (line {layout.line_of(language.at)})"
+            message = f"{LANGUAGE}: defines all outputs, so this line cannot be used with it"
+            raise layout.error(beside.at, message, "", hint)
+    elif whole is not None:
         others = [layout.header("assume"), *layout.outputs, *layout.values, layout.header("program")]
         beside = next((line for line in others if line is not None), None)
         if beside is not None:
@@ -125,11 +143,12 @@ def read_spec(text: str | bytes, name: str) -> SpecLayout:
         message = "lines value and output in one specification: its outputs are numbers or truth values, not both"
         raise layout.error(layout.values[0].at, message, "lines of one kind only")
     elif not layout.outputs and not layout.values and layout.header("program") is None:
-        expected = f"{FORM[OUTPUT]}, {FORM[VALUE]}, program: FILE.srasp or next: /EXPRESSION/"
+        expected = f"{FORM[OUTPUT]}, {FORM[VALUE]}, {LANGUAGE}: /EXPRESSION/, program: FILE.srasp or next: /EXPRESSION/"
         raise layout.error(layout.end, "no line states what the outputs should be", expected)
     notation_of(layout)
     stray = next(filter(None, map(layout.header, CHOICES)), None)
-    if stray is not None and whole is None and not layout.value("assume").startswith("/"):
+    texts = [layout.value("assume"), layout.value(LANGUAGE), *(line.text for line in layout.outputs)]
+    if stray is not None and whole is None and not any(text.startswith("/") for text in texts):
         message = f"{stray.name}: applies to regular expressions, and there is none here"
-        raise layout.error(stray.at, message, "next: /EXPRESSION/ or assume: /EXPRESSION/", "remove the line")
+        raise layout.error(stray.at, message, "next: /EXPRESSION/, say", "remove the line")
     return layout

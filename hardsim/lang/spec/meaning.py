@@ -6,10 +6,10 @@ and the kind of decision must be known before the formulas of a specification ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from hardsim.errors import Span
+from hardsim.errors import Span, did_you_mean
 from hardsim.lang.ast import FormulaFile, Node, Sort, SraspProgram
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.files import FileLine
@@ -18,8 +18,20 @@ from hardsim.lang.regex.construct import automaton_of
 from hardsim.lang.regex.notation import notation_of
 from hardsim.lang.regex.regex_parser import mistakable, read_expression, regex_tokens
 from hardsim.lang.spec.domain import extensions_of, first_in, prefixes_of
-from hardsim.lang.spec.layout import FORM, OUTPUT, VALUE, SpecLayout
-from hardsim.lang.spec.oracle import Column, Decide, FormulaTruth, JudgedAt, Lines, Matches, NextSymbols, Value, Vector
+from hardsim.lang.spec.layout import ACCEPT, FILE, FORM, LANGUAGE, OUTPUT, VALUE, SpecLayout
+from hardsim.lang.spec.oracle import (
+    Decide,
+    ExpectedColumn,
+    FormulaTruth,
+    InLanguage,
+    JudgedAt,
+    Lines,
+    Matches,
+    Negated,
+    NextSymbols,
+    Value,
+    Vector,
+)
 from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
 
 END = "<eos>"
@@ -53,6 +65,10 @@ class Question:
     outputs: Sequence[str]
     before: bool
     causal: bool = False
+    among: Sequence[str] = ()
+    """The outputs that take part in an argmax."""
+    files: Mapping[str, ExpectedColumn] = field(default_factory=dict)
+    """The columns of lines that name a file, by their text (`@FILE`)."""
 
     def demands(self) -> Demands:
         """Return all that the specification demands. Raises SourceError at the first mistake or contradiction."""
@@ -94,7 +110,13 @@ class Question:
         assume, domain = self._assume(scope)
         named = self.layout.outputs or self.layout.values
         self._require_decided()
-        found: list[tuple[str | None, Column]] = [(line.name, self._column(scope, line)) for line in named]
+        found: list[tuple[str | None, ExpectedColumn]] = [(line.name, self._column(scope, line)) for line in named]
+        line = self.layout.header(LANGUAGE)
+        if line is not None:
+            if self.decide == "value":
+                message = f"{LANGUAGE}: says which words are accepted, but decide: value compares numbers"
+                raise self.layout.error(line.at, message, "decide: above X or decide: argmax")
+            found = self._language(line, self._column(scope, line))
         line = self.layout.header("program")
         if line is not None and self.program is not None:
             if not found:
@@ -107,7 +129,29 @@ class Question:
         lines = ((None, found[0][1]),) if single else tuple(found)
         return Demands(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
 
-    def _assume(self, scope: Scope) -> tuple[Column | None, Automaton | None]:
+    def _language(self, line: FileLine, column: ExpectedColumn) -> list[tuple[str | None, ExpectedColumn]]:
+        """Return what is expected of each output of a network that should accept the words of a language."""
+        layout, accept = self.layout, self.layout.header(ACCEPT)
+        outputs = self.among if self.decide == "argmax" else self.outputs
+        yes = self._accepting(outputs) if accept is None else accept.text
+        if yes not in outputs:
+            place, known = (line.at, "") if accept is None else (accept.body, did_you_mean(yes, outputs))
+            message = f"the network has no output {yes}" if yes else "it is not known which output says yes"
+            raise layout.error(place, message, f"a line {ACCEPT}: with one of {listed(outputs)}", known)
+        if self.decide != "argmax":
+            return [(yes, column)]
+        if len(outputs) != 2:
+            message = f"{len(outputs)} outputs compete, so that rejecting a word is not one of them"
+            hint = f"write a line {FORM[OUTPUT]} for each, or name two: decide: argmax of {yes} OTHER"
+            raise layout.error(line.at, message, f"two outputs, of which {yes} accepts", hint)
+        (no,) = (name for name in outputs if name != yes)
+        return [(yes, column), (no, Negated(column))]
+
+    def _accepting(self, outputs: Sequence[str]) -> str:
+        """Return the output that says that a word is accepted, as its name says; "" if no name says it."""
+        return outputs[0] if len(outputs) == 1 else accepting_name(outputs) or ""
+
+    def _assume(self, scope: Scope) -> tuple[ExpectedColumn | None, Automaton | None]:
         """Return the condition for a position to have an expected output, and the language of the words with such a
         position; None for a condition that always holds and for an unknown language."""
         line, own = self.layout.header("assume"), self.program
@@ -138,9 +182,13 @@ class Question:
             reason = f"a line {kind} does not fit decide: {self.decide}, which compares {message}"
             raise layout.error(wrong[0].at, reason, other)
 
-    def _column(self, scope: Scope, line: FileLine) -> Column:
+    def _column(self, scope: Scope, line: FileLine) -> ExpectedColumn:
         """Return what a line expects of its output: a vector of the program, or a formula or a term."""
         program, numbers = self.program, self.decide == "value"
+        if line.text.startswith("/") and not numbers:
+            return InLanguage(self._automaton(_region(self.layout, line)))
+        if line.text.startswith(FILE) and line.text in self.files:
+            return self.files[line.text]
         if program is not None and line.text in program.vectors:
             return self._vector(scope, line, program, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
         if numbers:
@@ -155,7 +203,7 @@ class Question:
         self._require_sort(line, program, line.text, sorts)
         return Vector(program, line.text)
 
-    def _own(self, line: FileLine, program: SraspProgram) -> Column:
+    def _own(self, line: FileLine, program: SraspProgram) -> ExpectedColumn:
         """Return the output vector of the program, for a specification in which no line assigns vectors to outputs."""
         if self.decide != "argmax" and len(self.outputs) != 1:
             message = f"the network has {len(self.outputs)} outputs, and the program has one"
@@ -194,18 +242,29 @@ class Question:
         return FormulaFile(self.alphabet, node, source=scope.source)
 
 
+ACCEPTING = frozenset({"accept", "accepted", "accepts", "true", "yes", "positive", "valid", "in"})
+"""The names of outputs, in lower case, that say that a word is accepted."""
+
+
+def accepting_name(outputs: Sequence[str]) -> str | None:
+    """Return the only output whose name says that a word is accepted; None if no name or several say it."""
+    found = [name for name in outputs if name.lower() in ACCEPTING]
+    return found[0] if len(found) == 1 else None
+
+
 def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet) -> tuple[str, ...]:
     """Return notes on lines of a specification that have a second reading. Raises SourceError with the place of a
     mistake."""
     notes, scope = list[str](), _scope(layout, alphabet)
-    whole, assumed = layout.header("next"), layout.header("assume")
-    for line in filter(None, (whole, assumed)):
+    whole = layout.header("next")
+    for line in filter(None, (whole, layout.header("assume"), layout.header(LANGUAGE), *layout.outputs)):
         if line is whole or line.text.startswith("/"):
             tokens = regex_tokens(layout, _region(layout, line), alphabet, notation_of(layout))
             notes += mistakable(layout, tokens, alphabet)
-    formulas = [*([assumed] if assumed is not None and not assumed.text.startswith("/") else []), *layout.outputs]
-    for line in formulas:
-        if program is None or line.text not in program.vectors:
+    assumed = layout.header("assume")
+    for line in filter(None, (assumed, layout.header(LANGUAGE), *layout.outputs)):
+        known = program is not None and line.text in program.vectors
+        if not known and not line.text.startswith(("/", FILE)):
             # only to raise errors, and to collect notes in the scope
             formula_in(scope, line.body)
     return (*notes, *scope.notes)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from hardsim.errors import InputError
 from hardsim.lang import ast
@@ -63,6 +63,13 @@ class _Sent:
 # ---- values at positions ----
 
 
+class ExpectedColumn(Protocol):
+    """The expected values of one output, or a condition."""
+
+    def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
+        """Return the values at the judged positions of words of one length."""
+
+
 @dataclass(frozen=True)
 class FormulaTruth(_Sent):
     """The truth values of a formula at positions."""
@@ -93,6 +100,34 @@ class Matches(_Sent):
         """Return the values at the judged positions of words of one length."""
         states, accepting = self._parallel.states(words)[:, 1:].tolist(), self.automaton.accepting
         return [[state in accepting for state in judged(row, at, len(words[0]))] for row in states]
+
+
+@dataclass(frozen=True)
+class InLanguage(_Sent):
+    """The truth value of "the word is in the language of an automaton"; at `each`, of the prefix that ends at a
+    position."""
+
+    automaton: Automaton
+
+    @cached_property
+    def _parallel(self) -> BatchAutomaton:
+        return BatchAutomaton(self.automaton)
+
+    def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
+        """Return the values at the judged positions of words of one length."""
+        states, accepting = self._parallel.states(words)[:, 1:].tolist(), self.automaton.accepting
+        return [[state in accepting for state in (row if at == "each" else row[-1:])] for row in states]
+
+
+@dataclass(frozen=True)
+class Negated(_Sent):
+    """The truth value of "a column is false"."""
+
+    column: ExpectedColumn
+
+    def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
+        """Return the values at the judged positions of words of one length."""
+        return [[not value for value in row] for row in self.column.rows(words, at)]
 
 
 @dataclass(frozen=True)
@@ -186,9 +221,6 @@ def _whole_parts(node: ast.Node) -> Iterator[ast.Node]:
         yield from _whole_parts(part)
 
 
-Column: TypeAlias = FormulaTruth | Matches | Vector | Value
-
-
 # ---- expected outputs ----
 
 
@@ -200,8 +232,8 @@ class Lines(_Sent):
 
     at: JudgedAt
     decide: Decide
-    assume: Column | None
-    lines: tuple[tuple[str | None, Column], ...]
+    assume: ExpectedColumn | None
+    lines: tuple[tuple[str | None, ExpectedColumn], ...]
     place: str
 
     @property

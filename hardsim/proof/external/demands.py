@@ -26,9 +26,9 @@ from hardsim.errors import Undecided, Unsupported
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
 from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.domain import leading
-from hardsim.lang.spec.oracle import Column, FormulaTruth, Lines, Matches, NextSymbols
+from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, Matches, Negated, NextSymbols
 from hardsim.network.dense import Network
-from hardsim.proof.external.online import AutomatonReader, NotOnline, Online, State, WordReader
+from hardsim.proof.external.online import AutomatonReader, NegatedReader, NotOnline, Online, State, WordReader
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import Booleans, Floats, Integers
 
@@ -183,12 +183,16 @@ class _Decision:
         return Requirement((tuple(rows),))
 
 
-def _reader(column: Column, symbols: tuple[str, ...], ending: bool) -> WordReader:
+def _reader(column: ExpectedColumn, symbols: tuple[str, ...], ending: bool) -> WordReader:
     """Return a machine for the truth of a line after each prefix. Raises NotProved if there is none."""
-    if isinstance(column, Matches):
+    if isinstance(column, Negated):
+        return NegatedReader(_reader(column.column, symbols, ending))
+    if isinstance(column, Matches | InLanguage):
         return AutomatonReader.of(column.automaton, symbols)
     if not isinstance(column, FormulaTruth):
-        raise NotProved("a line names a vector of a program; proofs are about formulas and expressions")
+        raise NotProved(
+            "a line names a program, or a formula read elsewhere; proofs are about formulas and expressions"
+        )
     try:
         online = Online(desugar(column.file.read_at("last")), symbols, ending)
     except Unsupported as error:

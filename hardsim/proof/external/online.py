@@ -64,6 +64,26 @@ class AutomatonReader:
         return state in self.automaton.accepting
 
 
+@dataclass(frozen=True)
+class NegatedReader:
+    """The opposite of the truth of another reader."""
+
+    reader: WordReader
+
+    @property
+    def first(self) -> State:
+        """The state before the first symbol."""
+        return self.reader.first
+
+    def step(self, state: State, symbol: int) -> State:
+        """Return the state after one more symbol."""
+        return self.reader.step(state, symbol)
+
+    def truth(self, state: State) -> bool:
+        """Return whether the other reader's truth is false."""
+        return not self.reader.truth(state)
+
+
 @dataclass
 class Online:
     """The reader of a formula in core form. `ending`: the truth is asked at the last position of the word, else at each

@@ -61,7 +61,7 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
             "x.spec:1:1: error: unknown header key 'networks'\n"
             "  networks: net\n  ^^^^^^^^\n"
             "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
-            "source: plus: dot:\n  did you mean network:?",
+            "language: accept: source: plus: dot:\n  did you mean network:?",
         ),
         (
             "at = each\noutput x: a\n",
@@ -116,7 +116,8 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         (
             "network: net\n",
             "x.spec:1:13: error: no line states what the outputs should be\n  network: net\n              ^\n"
-            "  expected: output NAME: FORMULA, value NAME: TERM, program: FILE.srasp or next: /EXPRESSION/",
+            "  expected: output NAME: FORMULA, value NAME: TERM, language: /EXPRESSION/, program: FILE.srasp or next: "
+            "/EXPRESSION/",
         ),
         (
             "plus: or\nnext: /a/\n",
@@ -125,7 +126,7 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
         (
             "output x: a\nplus: union\nassume: a\n",
             "x.spec:2:1: error: plus: applies to regular expressions, and there is none here\n  plus: union\n  ^^^^\n"
-            "  expected: next: /EXPRESSION/ or assume: /EXPRESSION/\n  remove the line",
+            "  expected: next: /EXPRESSION/, say\n  remove the line",
         ),
         (
             "output x: a\nvalue y: 1\n",
@@ -145,7 +146,7 @@ def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
         ("output: a\n", "write output NAME: FORMULA, where NAME is the network's name for the output"),
         ("value: 1\n", "write value NAME: TERM, where NAME is the network's name for the output"),
         ("props: p q\noutput x: p\n", "the tokens of a network are symbols: alphabet: a b"),
-        ("accept: ab\noutput x: a\n", "specifications have no such line"),
+        ("reject: ab\noutput x: a\n", "specifications have no such line"),
         ("# comment\noutput x: a\n", "a comment begins with //, on each line"),
         ("", "a small file: network: net, then output NAME: F a"),
     ],
@@ -163,5 +164,5 @@ def test_next_stands_alone(line: str) -> None:
 
 
 def test_a_layout_knows_its_keys() -> None:
-    known = "network alphabet tokens input at decide assume output value program next source plus dot"
+    known = "network alphabet tokens input at decide assume output value program next language accept source plus dot"
     assert {key.partition(" ")[0] for key in SpecLayout.keys} == set(known.split())

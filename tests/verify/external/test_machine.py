@@ -11,7 +11,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.layout import read_spec
 from hardsim.lang.spec.meaning import Question
-from hardsim.lang.spec.oracle import Column, FormulaTruth, Matches, NextSymbols
+from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, Matches, NextSymbols
 from hardsim.proving.formula_certificate import formula_json
 from hardsim.verify.arithmetic import Rejected
 from hardsim.verify.expressions import evaluate, expression
@@ -35,7 +35,7 @@ def automaton_json(automaton: Automaton) -> Json:
     return {"symbols": symbols, "moves": moves, "accepting": sorted(automaton.accepting)}
 
 
-def column_json(column: Column) -> Json:
+def column_json(column: ExpectedColumn) -> Json:
     if isinstance(column, Matches):
         return {"kind": "matches", "automaton": automaton_json(column.automaton)}
     assert isinstance(column, FormulaTruth)
