@@ -593,7 +593,7 @@ class FormulaFile(Keeping):
     def _read_elsewhere(self) -> FormulaFile:
         return replace(self, at="first" if self.at == "last" else "last")
 
-    @property
+    @cached_property
     def definitions(self) -> Mapping[str, Node]:
         """Map each `let` name to the body of its definition, in the order of the text."""
         return {let.name: let.body for let in self.lets}

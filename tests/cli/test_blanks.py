@@ -52,6 +52,7 @@ def test_joined_names_are_split_again(names: list[str]) -> None:
         ("' a' b", 10),
         ("' it's 's", None),
         ("it's 's 't 're", None),
+        ("b 'it's", None),
     ],
 )
 def test_a_quote_that_is_closed_wrongly_is_refused(text: str, at: int | None) -> None:

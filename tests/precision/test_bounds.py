@@ -181,7 +181,7 @@ def require_all(made: Export, max_n: int, rng: Random, size: int = 12) -> None:
 BETAS = [None, Fraction(7), Fraction(10, 3), Fraction(1000), Fraction(29, 7)]
 
 
-@pytest.mark.sweep(every=4)
+@pytest.mark.sweep(every=8)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("regime", PROVEN)
 def test_no_evaluation_of_since_is_wrong_at_a_safe_length(regime: str, beta: Fraction | None) -> None:
@@ -214,6 +214,7 @@ def test_a_value_that_is_wrong_where_no_answer_reads_it_is_not_taken_as_right() 
     assert (row.fails_at, row.closed) == (4, True)
 
 
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize(
     "factor", [Fraction(1, 2**14), Fraction(2**15), Fraction(1, 4096), Fraction(3), Fraction(1, 3)]
@@ -244,7 +245,7 @@ def test_sums_of_weights_may_be_beyond_e4m3() -> None:
         assert bounds._reading(1, nothing, _Terms(many / 4, none, many / 4, many / 4, never))[0] > 0
 
 
-@pytest.mark.sweep(every=40)
+@pytest.mark.sweep(every=100)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("name", sorted(path.name for path in FORMULAS.glob("*.ltl")))
 def test_no_evaluation_of_a_shipped_formula_is_wrong_at_a_safe_length(name: str, regime: str) -> None:
@@ -514,7 +515,7 @@ def test_any_number_of_equals_is_bounded(
         assert low <= found <= high
 
 
-@pytest.mark.sweep(every=6)
+@pytest.mark.sweep(every=12)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("name", ["tomita_1.ltl", "co_existence.ltl", "aa_star.ltl"])
 def test_heads_that_look_for_what_is_true_are_right_at_safe_lengths(name: str, regime: str) -> None:

@@ -127,7 +127,7 @@ def test_means_are_those_of_a_word(name: str) -> None:
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("float8_e4m3", "float16")]
 
 
-@pytest.mark.sweep(every=16)
+@pytest.mark.sweep(every=32)
 @pytest.mark.parametrize("form", ["bfloat16", *SLOW])
 @pytest.mark.parametrize(("name", "regime"), PAIRS)
 def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, form: str) -> None:
@@ -142,6 +142,7 @@ def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, fo
                     assert wrong_words(made, kind(made.layout, form, rng=Random(n)), words) == []
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     ("name", "regime", "form"),
     [

@@ -40,6 +40,7 @@ def require_sound(network: Network, oracle: Any) -> PrefixProof:
     return proof
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("heads", [0, 1, 2])
 @pytest.mark.parametrize("number", range(24))
 def test_networks_of_all_kinds(number: int, heads: int) -> None:

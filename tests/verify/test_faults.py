@@ -129,7 +129,7 @@ def resealed(document: dict[str, Any]) -> str | None:
     return verify(document)
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=6)
 @pytest.mark.parametrize("part", NESTED)
 def test_expressions_that_are_nested_deeply_are_read_or_rejected(part: str) -> None:
     """Reaching Python's recursion limit is a bug, so no reader may reach it unless its caller's stack is already

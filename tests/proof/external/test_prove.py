@@ -144,6 +144,7 @@ def at_share(network: Network, number: int, share: float, limits: WorkLimits | N
     return compare(levelled(network, oracle, share), oracle, limits=limits)
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("heads", [0, 1, 2])
 def test_bounds_of_all_kinds(heads: int) -> None:
     proved = wrong = 0

@@ -49,7 +49,7 @@ def difference(program: Program, formula: FormulaFile) -> Sequence[str] | None:
 # ---- formulas that are compiled rightly ----
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(formulas("abc", 3), ENDS, st.sampled_from([BOTH_WAYS, "position"]), st.booleans())
 def test_no_random_formula_has_a_difference(formula: ast.Formula, at: At, regime: str, single_head: bool) -> None:
     file = FormulaFile(("a", "b", "c"), formula, at=at)
@@ -151,7 +151,7 @@ def test_a_fault_in_a_unit_is_found() -> None:
     assert difference(replace(program, layers=(*program.layers[:-1], replace(last, units=units))), file) == ("a",)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(formulas("ab", 2), st.data())
 def test_programs_are_read_as_exact_hard_attention_runs_them(formula: ast.Formula, data: st.DataObject) -> None:
     """A program of another formula: the comparison finds a word iff hard attention and the oracle differ on one. Two

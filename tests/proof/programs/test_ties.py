@@ -43,6 +43,7 @@ def try_seeds(seeds: range, longest: int = 5) -> None:
     assert sum(distance > 0 for distance in distances) > len(seeds) // 5
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("half", range(2))
 def test_the_facts_of_tied_models_are_true_of_words(half: int) -> None:
     try_seeds(range(half, FEW, 2), 4)

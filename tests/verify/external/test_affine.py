@@ -104,6 +104,7 @@ def check(source: random.Random, data: dict[str, Any], wide: float, points: int)
             assert abs(true - g - REAL.fsum(moved)) <= e
 
 
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize(("activation", "kind", "post"), KINDS)
 @pytest.mark.parametrize("heads", [0, 1, 2, 3])
 def test_rows(activation: str | None, kind: str | None, post: bool, heads: int) -> None:

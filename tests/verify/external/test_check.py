@@ -114,6 +114,7 @@ def test_true_certificates_are_accepted(shape: int, question: int, tree: Any) ->
     assert seen[-1][0] == seen[-1][1]
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("question", range(len(QUESTIONS)))
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
@@ -362,6 +363,7 @@ def true_of_every_word(certificate: Json) -> bool:
     return True
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("number", range(6))
 def test_numbers_that_change_are_rejected_or_still_true(number: int) -> None:
     shape, tree, rng = number % len(SHAPES), TREES[number % 4], Random(number)

@@ -130,6 +130,7 @@ def accepted(document: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("number", range(len(KINDS)))
 def test_one_wrong_answer(number: int) -> None:
     case = Case(f"wrong {number}", *KINDS[number], 1 + number % 2)
