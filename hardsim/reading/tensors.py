@@ -193,7 +193,8 @@ def read_folder(path: str) -> Stored:
     if beside is None and not inside:
         hint = f"A state dict does not say what network it belongs to: put the configuration beside it. See {PAGE}."
         raise InputError(f"{path}: no {CONFIGS[0]} beside {weights}", hint)
-    found = unwrapped(tensors, (value for value in config.values() if isinstance(value, str)), path)
+    texts = (value for value in config.values() if isinstance(value, str))
+    found = unwrapped(tensors, texts, path, config.get("model_type"))
     tensors = {found.names[name]: array for name, array in tensors.items()}
     vocabulary, tokenizer, unused = _vocabulary(digest, names)
     message = (*(f"{weights}: {note}" for note in (*notes, *found.notes)), *unused)

@@ -28,6 +28,14 @@ INSIDE = tuple(name for name in WRAPPERS if name.startswith("_"))
 """Wrapper segments that are never the name of a network part; if only a part was wrapped, they stand inside a name."""
 BODY = "transformer"
 """The name of a GPT-2's body beside its head. If there is no head beside it, it is no container."""
+BODIES = {"gpt_neox": "gpt_neox"} | dict.fromkeys(
+    (
+        "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "stablelm", "olmo", "olmo2",
+        "starcoder2", "cohere",
+    ),
+    "model",
+)  # fmt: skip
+"""The names of the bodies of other families, by `model_type`."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +46,19 @@ class Unwrapped:
     notes: tuple[str, ...] = ()
 
 
-def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrapped:
+def unwrapped(stored: Iterable[str], named: Iterable[str], where: str, model_type: object = None) -> Unwrapped:
     """Remove the prefix that all tensor names share, if it belongs to a container, and wrappers of parts inside names.
 
     `named` are texts of the configuration: one that begins with the shared prefix names tensors as they are stored, so
-    the prefix stays. Raises InputError if some names, not all, begin with a wrapper, or two tensors would get one
-    name."""
+    the prefix stays; so does that of the body of a family, which `model_type` names. Raises InputError if some names,
+    not all, begin with a wrapper, or two tensors would get one name."""
     names, given_names = {name: name for name in stored}, set(named)
     spoken = {part for text in given_names for part in text.split(".") if part in INSIDE}
     spoken |= {
         text.split(".")[0] for text in given_names if text in names or any(one.startswith(f"{text}.") for one in names)
     }
     prefix = ""
-    while first := _shared(names.values()):
+    while first := _shared(names.values(), BODIES.get(str(model_type), BODY)):
         if first in spoken and not prefix:
             break
         prefix += f"{first}."
@@ -69,17 +77,17 @@ def unwrapped(stored: Iterable[str], named: Iterable[str], where: str) -> Unwrap
     return Unwrapped(names, tuple(notes))
 
 
-def _shared(names: Iterable[str]) -> str:
-    """Return the first segment of all names, without its dot, if they share it and it belongs to a container;
-    otherwise ""."""
+def _shared(names: Iterable[str], body: str) -> str:
+    """Return the first segment of all names, without its dot, if they share it and it belongs to a container, which
+    `body` does not; otherwise ""."""
     left = list(names)
     first = left[0].partition(".")[0] if left else ""
     if not first or not all(name.startswith(f"{first}.") and len(name) > len(first) + 1 for name in left):
         return ""
     inside = [name[len(first) + 1 :] for name in left]
     # In a GPT-2 whose head is its embedding, all tensors are in the body, so the body's name is no wrapper.
-    body = first == BODY and not any(name.startswith(f"{BODY}.") for name in inside)
-    return "" if body or inside[0].partition(".")[0].isdigit() else first
+    whole = first == body and not any(name.startswith(f"{body}.") for name in inside)
+    return "" if whole or inside[0].partition(".")[0].isdigit() else first
 
 
 def _require_all(names: Mapping[str, str], prefix: str, spoken: set[str], where: str) -> None:

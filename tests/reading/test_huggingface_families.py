@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from flint import ctx
 
 from hardsim.network.blocks import standard_slopes
 from hardsim.reading.huggingface import known
+from hardsim.reading.huggingface.families import CAUSAL
 from hardsim.reading.tensors import Stored
+from hardsim.reading.wrapping import BODIES, BODY
 from hardsim.run.dense_exact import DenseForward
-from tests.reading.folders import DATA, SHARED
+from tests.reading.folders import DATA, SHARED, write_folder
 from tests.support.causal_families import CASES, D, FamilyCase
 from tests.support.language import InputError
 from tests.support.mistakes import raised
@@ -135,6 +138,27 @@ def test_an_unembedding_of_its_own_is_there() -> None:
     assert np.array_equal(tied.unembedding, tied.embedding.T)
 
 
+@pytest.mark.parametrize("name", ["opt", "starcoder2", "bloom", "gpt_neox"])
+def test_a_body_is_no_wrapper(name: str, tmp_path: Path) -> None:
+    """A head that is the embedding has no tensor, so that all names begin with that of the body."""
+    case = CASES[name]()
+    tied = replace(case, tensors={key: array for key, array in case.tensors.items() if key != "embed_out.weight"})
+    found = read_folder(write_folder(tmp_path, tied.tensors, case.config | {"tie_word_embeddings": True}))
+    assert not found.notes
+    network = network_of(found)[0]
+    lightning = {f"model.{key}": array for key, array in tied.tensors.items()}
+    wrapped = read_folder(write_folder(tmp_path, lightning, case.config | {"tie_word_embeddings": True}))
+    assert "every tensor begins with model. (" in wrapped.notes[0]
+    assert np.array_equal(evaluated(network, [2, 0]), evaluated(network_of(wrapped)[0], [2, 0]))
+
+
+def test_the_names_of_bodies_are_known() -> None:
+    assert {family.model_type: BODIES.get(family.model_type, BODY) for family in CAUSAL} == {
+        family.model_type: family.prefix.split(".")[0] for family in CAUSAL
+    }
+    assert BODIES.keys() <= {family.model_type for family in CAUSAL}
+
+
 # ---- configurations ----
 
 
@@ -156,6 +180,7 @@ def test_rotary_positions_are_stated_as_in_versions_4_and_5() -> None:
     same("gpt_neox", "rotary_pct rotary_emb_base", partial_rotary_factor=0.5, rope_theta=100)
     same("stablelm", "partial_rotary_factor", rope_parameters={"partial_rotary_factor": 1})
     same("gpt_neox", rope_scaling={"type": "default"}, max_position_embeddings=99)
+    same("gpt_neox", partial_rotary_factor=0.5, rope_theta=100)
 
 
 def test_windows_are_stated_by_layer() -> None:
@@ -259,6 +284,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("gemma2", {"use_bidirectional_attention": True}, "not understood: use_bidirectional_attention"),
     ("gemma", {"hidden_act": "gelu"}, "at hidden_act: expected the function of hidden_activation"),
     ("gpt_neox", {"rotary_pct": 0.8}, "at rotary_pct: expected a share that turns an even number of the 4 coordinates"),
+    ("gpt_neox", {"rope_theta": 7}, "at rotary_emb_base: expected the same number as the other rope_theta, 7"),
+    (
+        "llama",
+        {"rope_scaling": {"rope_theta": 7}},
+        "at rope_theta: expected the same number as the other rope_theta, 7",
+    ),
     ("codegen", {"n_head": 2}, "at n_head: expected a multiple of 4"),
     ("codegen", {"rotary_dim": None}, "at rotary_dim: expected an even number of at most the width of a head, 2"),
     ("opt", {"ffn_dim": None}, "at ffn_dim: expected an integer"),

@@ -42,7 +42,8 @@ def _body(model: StoredModel, joint: bool) -> CausalBody:
     turned = width if is_null(settings, "rotary_dim") else settings.integer("rotary_dim", 64)
     if turned > shape.key or turned % 2:
         raise settings.at("rotary_dim").error(f"an even number of at most the width of a head, {shape.key}")
-    settings.neutral("scale_attn_weights", True)
+    for key in ("scale_attn_weights", "rotary"):
+        settings.neutral(key, True)
     model.settled("rotary_dim", "n_ctx")
     rules, layers = ScoreRules(RootScale(root=shape.key), Rotary(THETA, turned, True)), []
     for layer in range(count):

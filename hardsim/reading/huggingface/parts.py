@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Activation, Dense, Mlp, NetworkHead, Norm, RootScale
 from hardsim.network.numbers import Mask
+from hardsim.network.reader import shown
 from hardsim.reading.huggingface import known
 from hardsim.reading.tensors import Settings, Stored
 
@@ -232,11 +233,14 @@ class StoredModel:
         inside = settings.part(stated) if stated is not None else None
 
         def number(name: str, default: Fraction | None) -> Fraction:
-            own = names.get(name, name)
+            outside = [one for one in dict.fromkeys((name, names.get(name, name))) if settings.has(one)]
             if inside is not None and inside.has(name):
-                settings.harmless(own, name)
-                return inside.number(name)
-            return settings.number(name if settings.has(name) else own, default)
+                found = inside.number(name)
+            else:
+                found = settings.number(outside[0] if outside else names.get(name, name), default)
+            if other := next((one for one in outside if settings.at(one).number() != found), None):
+                raise settings.at(other).error(f"the same number as the other {name}, {shown(found)}")
+            return found
 
         base, share, divisor = number("rope_theta", theta), number("partial_rotary_factor", part), Fraction(1)
         if inside is not None:
