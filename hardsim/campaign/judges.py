@@ -366,7 +366,7 @@ class NetworkJudge(Judge):
         places = self.subject.places(len(word), listed)
         found = self.engine.alone(word, places, settled)
         if found is None and expected.never.any():  # wrong whatever the outputs are
-            found = unbounded(len(places), len(self.rule.outputs))
+            found = unbounded(expected.judged.shape[1], len(self.rule.outputs))
         if found is None or not settled(found.low, found.high):
             tally.undecided += 1
             tally.stuck = tally.stuck or word
@@ -428,7 +428,8 @@ class NetworkJudge(Judge):
         listed = by_position(raw) or (raw is None and readout.at == "each")
         places = subject.places(len(word), listed)
         # One value for the word is shown at each position.
-        wishes = list(raw) if by_position(raw) else [raw] * len(places)
+        shown = places[-1:] if readout.pooled == "mean" else places
+        wishes = list(raw) if by_position(raw) else [raw] * len(shown)
         expected = subject.expected([word], [wishes if listed else raw], listed)
 
         def settled(low: Ends, high: Ends) -> bool:
@@ -453,7 +454,7 @@ class NetworkJudge(Judge):
                 subject.rule.text_of(wish),
                 tuple(map(self._ends, subject.network.outputs, low, high)),
             )
-            for place, wish, low, high in zip(places, wishes, found.low[0], found.high[0], strict=True)
+            for place, wish, low, high in zip(shown, wishes, found.low[0], found.high[0], strict=True)
         ]
         judged = not unjudged(raw)
         right = True if compared.right[0] else False if compared.wrong[0] else None

@@ -241,13 +241,15 @@ def fallback(mask: Mask, m: int) -> int:
     return m - 1 if mask is Mask.PAST else 0
 
 
-def pointed(pattern: str, mask: Mask, tokens: Integers, start: int, members: Booleans) -> Integers:
+def pointed(pattern: str, head: NetworkHead, tokens: Integers, start: int, members: Booleans) -> Integers:
     """Return the position that a pattern points to from each query, (words, m); -1: none. The first symbol of each word
     is at position `start`; `members`, by token id, is True for the tokens of the class."""
     words, m = tokens.shape
-    places, nothing = np.arange(m), fallback(mask, m)
+    places, nothing = np.arange(m), fallback(head.mask, m)
+    seen = visible(head.mask, head.window, places, places)
     if pattern in NEAREST:
-        return nearest(pattern, members[tokens], nothing)
+        near = nearest(pattern, members[tokens], nothing)
+        return near if head.window is None else np.where(seen[places[None, :], near], near, -1)
     found = {
         ITSELF: places,
         PREVIOUS: np.where(places > 0, places - 1, nothing),
@@ -256,9 +258,8 @@ def pointed(pattern: str, mask: Mask, tokens: Integers, start: int, members: Boo
         NEXT: np.where(places < m - 1, places + 1, nothing),
         LAST: np.full(m, m - 1),
     }[pattern]
-    seen = visible(mask, None, places, places)[places, found]
-    # A position that the mask hides cannot be attended.
-    return np.broadcast_to(np.where(seen, found, -1), (words, m))
+    # A position that is hidden cannot be attended.
+    return np.broadcast_to(np.where(seen[places, found], found, -1), (words, m))
 
 
 def nearest(pattern: str, here: Booleans, nothing: int) -> Integers:
@@ -377,15 +378,19 @@ class Alike:
         """Return numbers (words, queries, keys), or with one query for all: equal numbers in a row mean equal logits.
         Return None if nothing is known."""
         network, head, m = self.network, self.head, tokens.shape[1]
+        # Scores that depend on distances, and scores of normed or turned zeros, differ between equal vectors.
+        if any(part is not None for part in (head.rotary, head.distance, head.norm_q, head.norm_k)):
+            return None
         # Zero queries or keys: every logit is the same.
         asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
         if not (asks and head.w_k.any()):
             return np.zeros((len(tokens), 1, m), dtype=np.int64)
         earlier = [other for one in network.layers[: self.layer] for other in one.heads]
-        if any(other.mask is not Mask.NONE for other in earlier):
+        if any(other.mask is not Mask.NONE or _by_place(other) for other in earlier):
             return None
         here = network.layers[self.layer]
-        tables = self._tables(n, m) if self.layer == 0 and (here.post or here.norm_1 is None) else None
+        bare = (here.post or here.norm_1 is None) and network.embedding_norm is None and network.embedding_bias is None
+        tables = self._tables(n, m) if self.layer == 0 and bare else None
         if tables is not None:
             own, places = tables
             which = np.searchsorted(self.used, tokens)
@@ -424,6 +429,11 @@ class Alike:
         rows = [[token[t] + place[p] + always[0] for p in range(m)] for t in range(size)]
         own = [[classes(row[:size, None]) for row in some] for some in rows]
         return np.array(own), np.array([[classes(row[size:, None]) for row in some] for some in rows])
+
+
+def _by_place(head: NetworkHead) -> bool:
+    """Return True if what a head adds depends on the positions of equal vectors."""
+    return head.rotary is not None or head.distance is not None or head.window is not None
 
 
 def product(left: Dense, right: Dense) -> Dense:
@@ -502,7 +512,7 @@ class HeadTally:
             members = self.members.get(pattern, nobody)
             # `uniform` is counted in `add`, from the weights.
             if pattern != UNIFORM and (pattern not in NEAREST or members.any()):
-                at = pointed(pattern, self.head.mask, tokens, start, members)
+                at = pointed(pattern, self.head, tokens, start, members)
                 self.pattern_counts[pattern] += int(((argmax == at) & (argmax >= 0)).sum())
 
     def add(self, n: int, words: Sequence[Word], found: HeadRows, counted: Booleans, alike: Integers | None) -> None:

@@ -6,7 +6,7 @@ nearest output that would give another answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
@@ -25,8 +25,9 @@ from hardsim.campaign.result import (
     printed_lengths,
 )
 from hardsim.lang.words import shown_word
-from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
+from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm
 from hardsim.proof.external.result import PrefixProof
+from hardsim.reading.readout import at_text
 from hardsim.reading.tensors import TakenSetting
 from hardsim.records import NOTHING, Natural, Positive, Record, at_least, at_most, one_of, short
 from hardsim.report.screen import Screen, columns, tried_text
@@ -248,7 +249,7 @@ def describe_network(
         outputs=tuple(map(str, network.outputs)),
         longest=network.longest,
         reads=reads(subject),
-        facts=tuple(NetworkFact(*pair) for pair in described),
+        facts=(*(NetworkFact(*pair) for pair in described), *_parts(network)),
         settings=tuple(NetworkSetting(one.name, one.value, one.source) for one in settings),
         final_norm=None if network.final is None else norm_text(network.final),
         layers=tuple(_layer(number, layer) for number, layer in enumerate(network.layers, start=1)),
@@ -260,7 +261,13 @@ def reads(subject: External) -> str:
     it."""
     readout = subject.network.readout
     given = " ".join([*map(str, readout.before), "*", *map(str, readout.after)])
-    where = {"last": "the last position that is read", "first": "the first symbol", "each": "each symbol"}[readout.at]
+    where = {
+        "last": "the last position that is read",
+        "first": "the first symbol",
+        "each": "each symbol",
+        "start": "the first token",
+        "mean": "the mean of all positions",
+    }[at_text(readout)]
     among = "" if readout.among is None else f" among {' '.join(map(str, readout.among))}"
     how = {
         "above": f"each output above {readout.level} or not",
@@ -273,10 +280,37 @@ def reads(subject: External) -> str:
 def _layer(number: int, layer: NetworkLayer) -> NetworkLayerReport:
     mlp = layer.mlp
     order = "after each sum" if layer.post else "before each part"
-    norms = [norm for norm in (layer.norm_1, layer.norm_2) if norm is not None]
-    message = "none" if not norms else f"{' and '.join(dict.fromkeys(map(norm_text, norms)))}, {order}"
-    units = None if mlp is None else f"{plural(mlp.w_in.shape[1], 'hidden unit')}, {mlp.activation.value}"
+    message = _norms((layer.norm_1, layer.norm_2), order)
+    if added := _norms((layer.out_1, layer.out_2), "of what each part adds"):
+        message = f"{message}; {added}" if message else added
+    message = (message or "none") + "; heads and hidden units read the same vectors" * layer.parallel
+    units = None
+    if mlp is not None:
+        gated = "gated " * (mlp.w_gate is not None)
+        units = f"{plural(mlp.w_in.shape[1], f'{gated}hidden unit')}, {mlp.activation.value}"
     return NetworkLayerReport(number, tuple(map(_head, layer.heads)), units, message)
+
+
+def _norms(norms: Sequence[Norm | None], order: str) -> str:
+    """Return norms in words, with the place where they are; empty if there are none."""
+    found = dict.fromkeys(norm_text(norm) for norm in norms if norm is not None)
+    return f"{' and '.join(found)}, {order}" if found else ""
+
+
+def _parts(network: Network) -> Iterator[NetworkFact]:
+    """Yield the parts of a network besides its layers that only some families have."""
+    if network.embedding_bias is not None:
+        yield NetworkFact("embedding", "a bias is added to every token")
+    if network.embedding_norm is not None:
+        yield NetworkFact("embedding", norm_text(network.embedding_norm))
+    if network.positions_at == "scores":
+        yield NetworkFact("positions", "read by queries and keys alone")
+    if (step := network.transform) is not None:
+        norm = "" if step.norm is None else f", {norm_text(step.norm)}"
+        f = "" if step.activation is None else f", {step.activation.value}"
+        yield NetworkFact("transform", f"to width {step.weight.shape[1]} before the outputs{f}{norm}")
+    if network.output_cap is not None:
+        yield NetworkFact("outputs", f"soft cap {network.output_cap}")
 
 
 def norm_text(norm: Norm) -> str:
@@ -291,7 +325,22 @@ def _head(head: NetworkHead) -> str:
     wide = f"keys of width {head.w_k.shape[1]}"
     if head.w_v.shape[1] != head.w_k.shape[1]:
         wide += f", values of width {head.w_v.shape[1]}"
-    return f"{head.name}: {mask}, logits times {head.scale}, {wide}"
+    found = [f"{head.name}: {mask}, logits times {head.scale}, {wide}"]
+    if head.window is not None:
+        found.append(f"a window of {plural(head.window, 'position')}")
+    norms = [norm_text(norm) for norm in (head.norm_q, head.norm_k) if norm is not None]
+    if norms:
+        which = "queries and keys" if len(norms) == 2 else "queries" if head.norm_k is None else "keys"
+        found.append(f"{which} normed by {' and '.join(dict.fromkeys(norms))}")
+    if (rotary := head.rotary) is not None:
+        pairs = "neighbours" if rotary.interleaved else "halves"
+        slower = "" if rotary.divisor == 1 else f", {rotary.divisor} times slower"
+        found.append(f"rotary positions in {rotary.size} coordinates (base {rotary.base}, {pairs}{slower})")
+    if head.cap is not None:
+        found.append(f"soft cap {head.cap}")
+    if head.distance is not None:
+        found.append(f"ALiBi slope 2^-{head.distance.exponent}")
+    return ", ".join(found)
 
 
 def print_network(screen: Screen, report: NetworkReport) -> None:

@@ -120,7 +120,8 @@ class External(Target):
     def places(self, n: int, listed: bool) -> Sequence[int]:
         """Return the positions, from 0 among all tokens that are read, where a word of n symbols is judged. With a list
         by position (`listed`): every symbol, and where the empty word is judged the position before the first.
-        Otherwise: where the network is read, or the last symbol if it is read at each."""
+        Otherwise: where the network is read (all of them, if that is their mean, which has one row of outputs), or the
+        last symbol if it is read at each."""
         readout = self.network.readout
         start = len(readout.before)
         if listed:

@@ -193,10 +193,13 @@ class _Answers:
 def _require_readout(external: External, raw: Any, word: Word) -> None:
     """Raise InputError if the reference gives outputs at other positions than those where the network is read.
 
-    Two cases: a list by position where the network is read after the word, and text with an output for each symbol,
-    since text is the name of one output.
+    Three cases: a list by position where the network is read after the word, or has one answer for the word, and text
+    with an output for each symbol, since text is the name of one output.
     """
     readout = external.network.readout
+    if by_position(raw) and readout.pooled != "last":
+        message = "the network has one answer for a word, and a list by position is about the symbols"
+        raise InputError(message, "Return one value, or read the network at each symbol: load(..., at='each').")
     if by_position(raw) and readout.at == "last" and readout.after:
         message = (
             f"the network is read at {readout.after[-1]} after the word, and a list by position is about the symbols"

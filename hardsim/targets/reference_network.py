@@ -41,10 +41,10 @@ class CertainAnswers:
         found: list[Any] = []
         for number, word in enumerate(words):
             # Float64 answers most words; a word with an uncertain output is run alone, with as many bits as it needs.
-            said = [None] if ends is None else self._answers(ends[0][[number]], ends[1][[number]])
+            said = [None] * len(places) if ends is None else self._answers(ends[0][[number]], ends[1][[number]])
             if None in said:
                 alone = self._engine.alone(word, places, lambda low, high: None not in self._answers(low, high))
-                said = [None] * len(places) if alone is None else self._answers(alone.low, alone.high)
+                said = said if alone is None else self._answers(alone.low, alone.high)
             known = [UNKNOWN if one is None else one for one in said]
             found.append(known if listed else known[0])
         return found

@@ -108,12 +108,20 @@ class PrefixDemands:
         return found
 
 
+def require_answer_at_end(network: Network) -> None:
+    """Raise NotProved unless a network answers at the end of a prefix."""
+    readout = network.readout
+    if readout.at == "first" or readout.pooled == "start":
+        raise NotProved("the network is read at the first position; proofs are about its answers after prefixes")
+    if readout.pooled == "mean":
+        raise NotProved("the network answers from the mean of all positions; proofs are about answers at the last one")
+
+
 def demands_of(oracle: Any, network: Network, longest: int) -> PrefixDemands:
     """Return what an oracle of a specification requires of a network after every prefix of at most `longest` symbols.
     Raises NotProved if that does not depend on the prefix alone, or is no decision by outputs."""
     readout, symbols = network.readout, network.symbols
-    if readout.at == "first":
-        raise NotProved("the network is read at the first position; proofs are about its answers after prefixes")
+    require_answer_at_end(network)
     if readout.decide == "value":
         raise NotProved("the output is compared with a number; proofs are about outputs above a level, and argmax")
     outputs = [str(output) for output in network.outputs]

@@ -24,7 +24,7 @@ import numpy as np
 from hardsim.errors import Undecided
 from hardsim.network.dense import Network
 from hardsim.proof.external.columns import steady_positions
-from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, demands_of
+from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, demands_of, require_answer_at_end
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix, greatest_length
 from hardsim.proof.external.result import symbols
 from hardsim.proof.shared.result import NotProved
@@ -64,10 +64,7 @@ def prove_by_words(
     proved nor open in the result. Raises NotProved if the answers after a prefix depend on more than the prefix, or if
     the oracle does not say what is required after each."""
     greatest = greatest_length(network, longest)
-    if network.readout.pooled == "start":
-        raise NotProved("the answer is read at the first token, so it is not one of the last token of each prefix")
-    if network.readout.pooled == "mean":
-        raise NotProved("the answer is read from the mean of all positions, so prefixes do not share its work")
+    require_answer_at_end(network)
     if not shares_prefixes(network, network.readout.at == "last"):
         raise NotProved("the network is not causal, so its prefixes cannot be run alone")
     run = _Run(network, short_demands(oracle, network, greatest), most, report or (lambda done, total: None))
