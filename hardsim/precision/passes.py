@@ -28,13 +28,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.network.numbers import Mask
-from hardsim.precision.evaluated import LayoutValues, Values
+from hardsim.precision.evaluated import UNITS, LayoutValues, Values
 from hardsim.precision.formats import FORMATS, Floats, NumberFormat
 from hardsim.run.float_rows import Views
-from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
+from hardsim.writing.layout import (
+    EMBEDDING,
+    EMBEDDING_BIAS,
+    POSITIONS,
+    TRANSFORM,
+    UNEMBEDDING,
+    UNEMBEDDING_BIAS,
+    ExportLayout,
+    nearest_float,
+)
 
-CAP = "mlp.cap"
-"""Name of the array with the upper limits of hidden units: 1 or infinity, which every format represents."""
+CAP = ".cap"
+"""End of the names of arrays with the upper limits of hidden units: 1 or infinity, which every format represents."""
 ROOT = math.sqrt(0.5)
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
@@ -439,8 +448,24 @@ class FormatPass:
         bos = bool(layout.description["bos"])
         heads = [head for layer in layout.description["layers"] for head in layer["heads"]]
         views = {mask: Views(Mask(mask), m, bos) for mask in {head["mask"] for head in heads}}
-        self._seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
+        distance = np.abs(np.arange(m)[:, None] - np.arange(m)[None, :])
+        seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
+        self._seen = [seen[head["mask"]] & (distance < head.get("window", m)) for head in heads]
+        # One product of floats, and so the same on every machine.
+        biases = [None if "slope" not in head else -(head["slope"] * distance) for head in heads]
+        self._biases = [None if one is None else self.arithmetic.number(one) for one in biases]
+        self._turns = [self._turn(head["turns"]["frequencies"], m) if "turns" in head else None for head in heads]
         self._length = n
+
+    def _turn(self, frequencies: Sequence[float], m: int) -> tuple[Enclosures, Enclosures]:
+        """Return the cosines and sines of the angles at m positions, as model.py computes them: an angle is one product
+        of floats, and its cosine and sine are within two units in the last place."""
+        angles = np.arange(m)[:, None] * np.array(frequencies)[None, :]
+        found = []
+        for value in (np.cos(angles), np.sin(angles)):
+            off = UNITS * np.spacing(np.abs(value))
+            found.append(self.arithmetic.computed(Values(value, value - off, value + off)))
+        return found[0], found[1]
 
     def outputs(self, tokens: NDArray[Any]) -> Enclosures:
         """Return the outputs of words of one length, as an array (words, tokens that are read, outputs). `tokens` has
@@ -449,15 +474,37 @@ class FormatPass:
         n = tokens.shape[1] - layout.fixed
         self.prepare(n)
         with np.errstate(all="ignore"):
-            x = self._embedded(tokens)
+            x, self._beside = self._embedded(tokens)
             head = 0
             for number, layer in enumerate(description["layers"]):
                 x = self._layer(f"layers.{number}.", layer, x, head)
                 head += len(layer["heads"])
             x = self._norm(description.get("final_norm"), "final_norm.", x)
-            return self._plus(self.arithmetic.matmul(x, self._arrays[UNEMBEDDING]), UNEMBEDDING_BIAS)
+            if description["at"] == "mean":
+                flipped = x.each(lambda ends: np.swapaxes(ends, -1, -2))
+                count = self.arithmetic.number(np.array([float(tokens.shape[1])]))
+                mean = self.arithmetic.divide(self.arithmetic.total(flipped), count)
+                x = mean.each(lambda ends: np.swapaxes(ends, -1, -2))
+            if (step := description.get("transform")) is not None:
+                x = self._product(x, f"{TRANSFORM}weight", f"{TRANSFORM}bias")
+                if step["activation"] is not None:
+                    x = self._activated(step["activation"], x, f"{TRANSFORM}cap")
+                x = self._norm(step["norm"], f"{TRANSFORM}norm.", x)
+            x = self._plus(self.arithmetic.matmul(x, self._arrays[UNEMBEDDING]), UNEMBEDDING_BIAS)
+            return self._capped(x, description.get("output_cap"))
 
-    def _embedded(self, tokens: NDArray[Any]) -> Enclosures:
+    def _capped(self, x: Enclosures, cap: str | None) -> Enclosures:
+        """Return C tanh(x / C) for a soft cap C."""
+        if cap is None:
+            return x
+        number = self.arithmetic.scalar(float(Fraction(cap)))
+        return self.arithmetic.multiply(self.arithmetic.activated("tanh", self.arithmetic.divide(x, number)), number)
+
+    def _activated(self, kind: str, z: Enclosures, cap: str) -> Enclosures:
+        return self.arithmetic.activated(kind, z) if kind in ACTIVATIONS else self.arithmetic.hidden(z, self._caps[cap])
+
+    def _embedded(self, tokens: NDArray[Any]) -> tuple[Enclosures, Enclosures | None]:
+        """Return the residual stream before the first layer, and what queries and keys read besides."""
         arithmetic, embedding = self.arithmetic, self._arrays[EMBEDDING]
         if "propositions" in self.layout.description:
             held = arithmetic.number(tokens.astype(np.float64))
@@ -465,9 +512,14 @@ class FormatPass:
             x = arithmetic.add(arithmetic.matmul(held, embedding.rows(slice(0, -1))), always)
         else:
             x = embedding.rows(tokens)
+        token, apart = x, "positions_at" in self.layout.description
+        x = Enclosures.of(np.zeros_like(x.low)) if apart else x
         if POSITIONS in self._arrays:
             x = arithmetic.add(x, self._arrays[POSITIONS].rows(slice(0, tokens.shape[1])))
-        return x if self._encoding is None else arithmetic.add(x, self._encoding)
+        x = x if self._encoding is None else arithmetic.add(x, self._encoding)
+        x, beside = (token, x) if apart else (x, None)
+        norm = self.layout.description.get("embedding_norm")
+        return self._norm(norm, "embedding_norm.", self._plus(x, EMBEDDING_BIAS)), beside
 
     def _plus(self, x: Enclosures, bias: str) -> Enclosures:
         return self.arithmetic.add(x, self._arrays[bias]) if bias in self._arrays else x
@@ -476,31 +528,67 @@ class FormatPass:
         return self._plus(self.arithmetic.matmul(x, self._arrays[weight]), bias)
 
     def _layer(self, prefix: str, description: dict[str, Any], x: Enclosures, head: int) -> Enclosures:
-        after, arithmetic = description["norms"] == "after", self.arithmetic
+        after, arithmetic, first = description["norms"] == "after", self.arithmetic, x
+        outs = [(description.get(key), f"{prefix}{key}.") for key in ("out_1", "out_2")]
         if description["heads"] or f"{prefix}b_o" in self._arrays:
             norm = description.get("norm_1"), f"{prefix}norm_1."
             y = x if after else self._norm(*norm, x)
+            x = x if outs[0][0] is None else Enclosures.of(np.zeros_like(x.low))
             for place, one in enumerate(description["heads"]):
-                x = arithmetic.add(x, self._head(f"{prefix}heads.{place}.", one["mask"], y, head + place))
+                x = arithmetic.add(x, self._head(f"{prefix}heads.{place}.", one, y, head + place))
             x = self._plus(x, f"{prefix}b_o")
+            x = x if outs[0][0] is None else arithmetic.add(first, self._norm(*outs[0], x))
             x = self._norm(*norm, x) if after else x
         if description["mlp"] is not None:
             norm = description.get("norm_2"), f"{prefix}norm_2."
-            z = self._product(x if after else self._norm(*norm, x), f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
-            if description["mlp"] in ACTIVATIONS:
-                hidden = arithmetic.activated(description["mlp"], z)
+            y = first if "parallel" in description else x
+            found = self._hidden(f"{prefix}mlp.", description["mlp"], y if after else self._norm(*norm, y))
+            found = arithmetic.matmul(found, self._arrays[f"{prefix}mlp.w_out"])
+            if outs[1][0] is None:
+                x = self._plus(arithmetic.add(x, found), f"{prefix}mlp.b_out")
             else:
-                hidden = arithmetic.hidden(z, self._caps[f"{prefix}{CAP}"])
-            x = arithmetic.add(x, arithmetic.matmul(hidden, self._arrays[f"{prefix}mlp.w_out"]))
-            x = self._plus(x, f"{prefix}mlp.b_out")
+                x = arithmetic.add(x, self._norm(*outs[1], self._plus(found, f"{prefix}mlp.b_out")))
             x = self._norm(*norm, x) if after else x
         return x
 
-    def _head(self, prefix: str, mask: str, y: Enclosures, number: int) -> Enclosures:
+    def _hidden(self, prefix: str, kind: str, y: Enclosures) -> Enclosures:
+        """Return the hidden units."""
+        z = self._product(y, f"{prefix}w_in", f"{prefix}b_in")
+        if f"{prefix}w_gate" not in self._arrays:
+            return self._activated(kind, z, f"{prefix}cap")
+        gate = self._activated(kind, self._product(y, f"{prefix}w_gate", f"{prefix}b_gate"), f"{prefix}cap")
+        return self.arithmetic.multiply(gate, z)
+
+    def _compared(self, prefix: str, side: str, description: dict[str, Any], y: Enclosures, number: int) -> Enclosures:
+        """Return the queries ("q") or keys ("k") of a head."""
+        arithmetic, turns = self.arithmetic, self._turns[number]
+        x = self._product(y, f"{prefix}w_{side}", f"{prefix}b_{side}")
+        x = self._norm(description.get(f"norm_{side}"), f"{prefix}norm_{side}.", x)
+        if turns is None:
+            return x
+        (c, s), half = turns, len(description["turns"]["frequencies"])
+        both = (slice(0, 2 * half, 2), slice(1, 2 * half, 2))
+        one, two = both if description["turns"]["interleaved"] else (slice(half), slice(half, 2 * half))
+        a, b = (x.rows((..., part)) for part in (one, two))
+        ends = [x.low.copy(), x.high.copy()]
+        less = arithmetic.multiply(arithmetic.multiply(b, s), arithmetic.number(np.array([-1.0])))
+        for part, found in (
+            (one, arithmetic.add(arithmetic.multiply(a, c), less)),
+            (two, arithmetic.add(arithmetic.multiply(b, c), arithmetic.multiply(a, s))),
+        ):
+            ends[0][..., part], ends[1][..., part] = found.low, found.high
+        return Enclosures(*ends)
+
+    def _head(self, prefix: str, description: dict[str, Any], y: Enclosures, number: int) -> Enclosures:
         arithmetic = self.arithmetic
-        q, k, v = (self._product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
+        read = y if self._beside is None else arithmetic.add(y, self._beside)
+        q, k = (self._compared(prefix, side, description, read, number) for side in "qk")
+        v = self._product(y, f"{prefix}w_v", f"{prefix}b_v")
         scores = arithmetic.matmul(q, k.each(lambda ends: np.swapaxes(ends, -1, -2)))
-        logits = arithmetic.masked(arithmetic.multiply(scores, self._scales[number]), self._seen[mask])
+        scores = self._capped(arithmetic.multiply(scores, self._scales[number]), description.get("cap"))
+        if (bias := self._biases[number]) is not None:
+            scores = arithmetic.add(scores, bias)
+        logits = arithmetic.masked(scores, self._seen[number])
         powers = arithmetic.powers(logits, arithmetic.largest(logits))
         weights = arithmetic.divide(powers, arithmetic.total(powers))
         read = arithmetic.matmul(weights, v)
@@ -512,7 +600,7 @@ class FormatPass:
         if description is None:
             return x
         arithmetic = self.arithmetic
-        d = arithmetic.number(np.array([float(self.layout.dimension)]))
+        d = arithmetic.number(np.array([float(x.low.shape[-1])]))
         if description["kind"] == "layer":
             mean = arithmetic.divide(arithmetic.total(x), d)
             x = arithmetic.add(x, arithmetic.multiply(mean, arithmetic.number(np.array([-1.0]))))

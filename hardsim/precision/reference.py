@@ -91,7 +91,8 @@ class Answers:
         is not certain."""
         message = self.made.layout.description
         start, stop = len(message["before"]), len(low) - len(message["after"])
-        places = {"first": [start], "last": [len(low) - 1]}.get(message["at"], list(range(start, stop)))
+        single = {"first": [start], "last": [len(low) - 1], "start": [0], "mean": [0]}
+        places = single.get(message["at"], list(range(start, stop)))
         low, high, decide = low[places], high[places], message["decide"]
         rule = decide["rule"]
         if rule == "exact":
@@ -251,7 +252,9 @@ class Specified(Answers):
 
     def _expected(self, judged: Sequence[JudgedWord], listed: bool) -> tuple[list[int], ExpectedOutputs]:
         words, raws = [word for word, _ in judged], [raw for _, raw in judged]
-        return list(self.target.places(len(words[0]), listed)), self.target.expected(words, raws, listed)
+        mean = self.target.network.readout.pooled == "mean"
+        places = [0] if mean else list(self.target.places(len(words[0]), listed))
+        return places, self.target.expected(words, raws, listed)
 
     def _compared(self, low: Any, high: Any, expected: ExpectedOutputs) -> Judgement:
         with np.errstate(all="ignore"):  # NaN and infinities of the format

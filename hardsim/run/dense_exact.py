@@ -96,8 +96,10 @@ class DenseForward:
 
     def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
         """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
-        with those around the word, are `tokens`. If the readout takes the mean over positions, `places` are all of
-        them, and there is one row of outputs."""
+        with those around the word, are `tokens`. If the readout takes the mean over positions, there is one row of
+        outputs, whatever the places."""
+        if self.network.readout.pooled == "mean":
+            places = range(len(tokens))
         with self.arithmetic.precision():
             x, network = self._embedded(n, tokens), self._numbers
             last, scored = len(network.layers) - 1, self._score_positions(n)

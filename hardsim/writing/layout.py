@@ -9,6 +9,8 @@ With m rows (all tokens read), x in R^(m x d), and the array names of `ExportLay
     x = x + f(x w_in + b_in) w_out + b_out
     outputs = x unembedding + unembedding_bias
 
+with the further parts of `network.dense` where they exist.
+
 `clip` is an f of its own: min(max(z, 0), cap) with a cap for each hidden unit, 1 for a clip and infinity for a relu.
 Values that depend on the length n and the position i are described by functions (see `function_json`): position
 encodings, and the scale of a head, which for a compiled network is 1/tau. The embedding is stored times its scale.
@@ -31,8 +33,8 @@ from hardsim.lang.arith import in_python
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
-from hardsim.network.dense import Activation, Dense, Network, Norm
-from hardsim.network.features import require_only
+from hardsim.network.dense import Activation, Dense, Network, NetworkHead, Norm
+from hardsim.network.features import NetworkFeature, features
 from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
@@ -49,7 +51,8 @@ Array: TypeAlias = NDArray[np.float64]
 CLIP = "clip"
 EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS = "embedding", "positions", "unembedding", "unembedding_bias"
 QUERY_SIDE = ("w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
-MLP_SIDE = ("w_in", "b_in", "w_out", "b_out")
+MLP_SIDE = ("w_in", "b_in", "w_out", "b_out", "w_gate", "b_gate")
+EMBEDDING_BIAS, TRANSFORM = "embedding_bias", "transform."
 BEYOND = "Scale the network, so that its numbers are between 10^-300 and 10^300."
 
 
@@ -68,6 +71,8 @@ class ExportLayout:
     """Returns, for words of length n and by head, the factor of its scores: row by row, or one number for all rows."""
     scaled_by: frozenset[str]
     """The variables among i and n that the factors of the scores depend on."""
+    features: tuple[NetworkFeature, ...] = ()
+    """The parts of an external network that only some families have."""
 
     @property
     def dimension(self) -> int:
@@ -247,12 +252,10 @@ def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
 
 
 def network_layout(network: Network) -> ExportLayout:
-    """Return the layout of an external network. Raises OutOfRange if a number is beyond float64, and InputError if the
-    layout has no place for a part of the network."""
-    require_only(network, (), "an export")
+    """Return the layout of an external network. Raises OutOfRange if a number is beyond float64."""
     arrays, layers, readout = dict[str, Array](), [], network.readout
     _put(arrays, "", {EMBEDDING: network.scaled_embedding, UNEMBEDDING: network.unembedding})
-    _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias})
+    _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias, EMBEDDING_BIAS: network.embedding_bias})
     table = isinstance(network.positions, np.ndarray)
     _put(arrays, "", {POSITIONS: network.positions if isinstance(network.positions, np.ndarray) else None})
     for number, layer in enumerate(network.layers):
@@ -266,9 +269,13 @@ def network_layout(network: Network) -> ExportLayout:
             if layer.mlp.activation is Activation.RELU:
                 arrays[f"{prefix}mlp.cap"] = np.full(layer.mlp.w_in.shape[1], np.inf)
         norms = {key: _norm(arrays, f"{prefix}{key}.", getattr(layer, key)) for key in ("norm_1", "norm_2")}
-        heads = [{"name": head.name, "mask": head.mask.value, "scale": str(head.scale)} for head in layer.heads]
+        added = {key: _norm(arrays, f"{prefix}{key}.", getattr(layer, key)) for key in ("out_1", "out_2")}
+        heads = [_head(arrays, f"{prefix}heads.{place}.", head) for place, head in enumerate(layer.heads)]
         mlp = None if layer.mlp is None else layer.mlp.activation.value
-        layers.append({"heads": heads, "mlp": mlp, **norms, "norms": "after" if layer.post else "before"})
+        order = "after" if layer.post else "before"
+        layers.append({"heads": heads, "mlp": mlp, **norms, "norms": order, **_present(**added)})
+        if layer.parallel:
+            layers[-1]["parallel"] = True
     ids, start = network.ids, 1 - len(readout.before)
     functions = () if isinstance(network.positions, np.ndarray) else network.positions
     description = {
@@ -281,8 +288,9 @@ def network_layout(network: Network) -> ExportLayout:
         "layers": layers,
         "final_norm": _norm(arrays, "final_norm.", network.final),
         "outputs": [str(token) for token in network.outputs],
-        "at": readout.at,
+        "at": readout.at if readout.pooled == "last" else readout.pooled,
         "decide": _rule(network),
+        **_around(arrays, network),
     }
     if table:
         description["longest"] = network.longest
@@ -291,7 +299,46 @@ def network_layout(network: Network) -> ExportLayout:
         return _encoded(functions, start, start + readout.length(n) - 1, n)
 
     scales: list[list[RealNumber]] = [[head.scale.real] for head in network.heads]
-    return ExportLayout(description, arrays, encoded, _variables(functions), lambda n: scales, frozenset())
+    by, own = _variables(functions), features(network)
+    return ExportLayout(description, arrays, encoded, by, lambda n: scales, frozenset(), own)
+
+
+def _present(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _head(arrays: dict[str, Array], prefix: str, head: NetworkHead) -> dict[str, Any]:
+    """Return the description of a head, and add the arrays of its norms. Frequencies and slopes are floats."""
+    norms = {key: _norm(arrays, f"{prefix}{key}.", getattr(head, key)) for key in ("norm_q", "norm_k")}
+    turns, slope = None, None if head.distance is None else nearest_float(head.distance.slope)
+    if (rotary := head.rotary) is not None:
+        frequencies = list(map(nearest_float, rotary.frequencies))
+        turns = {"frequencies": frequencies, "interleaved": rotary.interleaved}
+    cap = None if head.cap is None else str(head.cap)
+    return {
+        "name": head.name,
+        "mask": head.mask.value,
+        "scale": str(head.scale),
+        **_present(window=head.window, **norms, turns=turns, cap=cap, slope=slope),
+    }
+
+
+def _around(arrays: dict[str, Array], network: Network) -> dict[str, Any]:
+    """Return the description of what surrounds the layers besides norms, and add its arrays."""
+    step = None
+    if (transform := network.transform) is not None:
+        _put(arrays, TRANSFORM, {"weight": transform.weight, "bias": transform.bias})
+        activation = None if transform.activation is None else transform.activation.value
+        step = {"activation": activation, "norm": _norm(arrays, f"{TRANSFORM}norm.", transform.norm)}
+        if activation == Activation.RELU:
+            arrays[f"{TRANSFORM}cap"] = np.full(transform.weight.shape[1], np.inf)
+    return _present(
+        embedding_norm=_norm(arrays, "embedding_norm.", network.embedding_norm),
+        positions_at=None if network.positions_at == "stream" else network.positions_at,
+        transform=step,
+        output_cap=None if network.output_cap is None else str(network.output_cap),
+    )
 
 
 def _put(arrays: dict[str, Array], prefix: str, given: Mapping[str, Dense | None]) -> None:

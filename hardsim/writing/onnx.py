@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,16 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber
 from hardsim.version import __version__, install_hint
-from hardsim.writing.layout import EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS, ExportLayout, nearest_float
+from hardsim.writing.layout import (
+    EMBEDDING,
+    EMBEDDING_BIAS,
+    POSITIONS,
+    TRANSFORM,
+    UNEMBEDDING,
+    UNEMBEDDING_BIAS,
+    ExportLayout,
+    nearest_float,
+)
 
 OPSET, IR_VERSION = 17, 8
 LARGEST_TABLE = 2**25
@@ -56,9 +66,10 @@ def onnx_bytes(layout: ExportLayout, dtype: str, max_n: int, length: int | None)
     kind = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}[dtype]
     sets = "propositions" in layout.description
     rows: Any = "tokens_read" if length is None else length + layout.fixed
+    read = 1 if layout.description["at"] == "mean" else rows
     shape = ["words", rows, *([len(layout.description["propositions"])] if sets else [])]
     given = helper.make_tensor_value_info(TOKENS, kind if sets else TensorProto.INT64, shape)
-    found = helper.make_tensor_value_info(OUTPUTS, kind, ["words", rows, len(layout.description[OUTPUTS])])
+    found = helper.make_tensor_value_info(OUTPUTS, kind, ["words", read, len(layout.description[OUTPUTS])])
     made = helper.make_graph(graph.nodes, "hardsim", [given], [found], graph.initializers)
     model = helper.make_model(
         made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="hardsim", producer_version=__version__
@@ -82,6 +93,8 @@ class _Graph:
     initializers: list[Any] = field(default_factory=list)
     known: dict[str, str] = field(default_factory=dict)
     """The names of the outputs that are made only once, by a key."""
+    beside: str | None = None
+    """The position encodings that only queries and keys read."""
 
     def op(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         """Add a node with one output, and return its name (`name`, or one made of the kind)."""
@@ -187,23 +200,34 @@ class _Graph:
     def whole(self) -> None:
         """Add all nodes of the network."""
         description, layout = self.layout.description, self.layout
-        x = self.embedded()
+        x, beside = self.embedded(), list[str]()
         if POSITIONS in layout.arrays:
-            x = self.op("Add", x, self.op("Gather", str(self.array(POSITIONS)), self.rows(), axis=0))
+            beside.append(self.op("Gather", str(self.array(POSITIONS)), self.rows(), axis=0))
         for by in sorted(set(layout.encoded_by.values()), key=sorted):
             places = [place for place, _ in layout.encoded(self.lengths()[-1]) if layout.encoded_by[place] == by]
-            x = self.op("Add", x, self.encoding(by, places))
+            beside.append(self.encoding(by, places))
+        if "positions_at" not in description:
+            x, beside = reduce(self.sum, beside, x), []
+        x = self.norm(description.get("embedding_norm"), "embedding_norm.", self.plus(x, EMBEDDING_BIAS))
+        self.beside = reduce(self.sum, beside) if beside else None
         heads = 0
         for number, layer in enumerate(description["layers"]):
             x = self.layer(f"layers.{number}.", layer, x, heads)
             heads += len(layer["heads"])
         x = self.norm(description.get("final_norm"), "final_norm.", x)
-        bias = self.array(UNEMBEDDING_BIAS)
+        if description["at"] == "mean":
+            x = self.op("ReduceMean", x, axes=[1], keepdims=1)
+        if (step := description.get("transform")) is not None:
+            x = self.product(x, f"{TRANSFORM}weight", f"{TRANSFORM}bias")
+            if step["activation"] is not None:
+                x = self.activated(step["activation"], x, f"{TRANSFORM}cap")
+            x = self.norm(step["norm"], f"{TRANSFORM}norm.", x)
+        bias, cap = self.array(UNEMBEDDING_BIAS), description.get("output_cap")
         product = ("MatMul", x, str(self.array(UNEMBEDDING)))
-        if bias is None:
-            self.op(*product, name=OUTPUTS)
-        else:
-            self.op("Add", self.op(*product), bias, name=OUTPUTS)
+        last = {} if cap is not None else {"name": OUTPUTS}
+        x = self.op(*product, **last) if bias is None else self.op("Add", self.op(*product), bias, **last)
+        if cap is not None:
+            self.capped(x, cap, OUTPUTS)
 
     def embedded(self) -> str:
         """Add the embedding of the tokens."""
@@ -235,6 +259,10 @@ class _Graph:
         # one temperature for all heads
         return self.once("scale", lambda: self.table("scale", by, lambda n: [numbers(n)[head]]))
 
+    def sum(self, x: str, y: str) -> str:
+        """Return the sum of two outputs."""
+        return self.op("Add", x, y)
+
     def plus(self, x: str, bias: str) -> str:
         """Add the bias of this name, if there is one."""
         added = self.array(bias)
@@ -246,36 +274,103 @@ class _Graph:
 
     def layer(self, prefix: str, description: dict[str, Any], x: str, head: int) -> str:
         """Add a layer: attention, then hidden units."""
-        after = description["norms"] == "after"
+        after, first = description["norms"] == "after", x
         if description["heads"] or f"{prefix}b_o" in self.layout.arrays:
             norm = description.get("norm_1"), f"{prefix}norm_1."
             y = x if after else self.norm(*norm, x)
+            added = None if description.get("out_1") is not None else x
             for place, one in enumerate(description["heads"]):
-                x = self.op("Add", x, self.head(f"{prefix}heads.{place}.", one["mask"], y, head + place))
-            x = self.plus(x, f"{prefix}b_o")
+                found = self.head(f"{prefix}heads.{place}.", one, y, head + place)
+                added = found if added is None else self.op("Add", added, found)
+            x = str(self.array(f"{prefix}b_o")) if added is None else self.plus(added, f"{prefix}b_o")
+            if description.get("out_1") is not None:
+                x = self.op("Add", first, self.norm(description["out_1"], f"{prefix}out_1.", x))
             x = self.norm(*norm, x) if after else x
         if description["mlp"] is not None:
             norm = description.get("norm_2"), f"{prefix}norm_2."
-            entered = self.product(x if after else self.norm(*norm, x), f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
-            hidden = self.activated(description["mlp"], entered, f"{prefix}mlp.cap")
-            x = self.plus(
-                self.op("Add", x, self.op("MatMul", hidden, str(self.array(f"{prefix}mlp.w_out")))),
-                f"{prefix}mlp.b_out",
-            )
+            y = first if "parallel" in description else x
+            found = self.mlp(f"{prefix}mlp.", description["mlp"], y if after else self.norm(*norm, y))
+            if description.get("out_2") is not None:
+                found = self.norm(description["out_2"], f"{prefix}out_2.", self.plus(found, f"{prefix}mlp.b_out"))
+                x = self.op("Add", x, found)
+            else:
+                x = self.plus(self.op("Add", x, found), f"{prefix}mlp.b_out")
             x = self.norm(*norm, x) if after else x
         return x
 
-    def head(self, prefix: str, mask: str, y: str, number: int) -> str:
+    def mlp(self, prefix: str, activation: str, y: str) -> str:
+        """Add the hidden units, and return what they add, without a bias."""
+        hidden = self.product(y, f"{prefix}w_in", f"{prefix}b_in")
+        gated = f"{prefix}w_gate" in self.layout.arrays
+        gate = self.product(y, f"{prefix}w_gate", f"{prefix}b_gate") if gated else hidden
+        found = self.activated(activation, gate, f"{prefix}cap")
+        return self.op("MatMul", self.op("Mul", found, hidden) if gated else found, str(self.array(f"{prefix}w_out")))
+
+    def head(self, prefix: str, description: dict[str, Any], y: str, number: int) -> str:
         """Add one head and return its output."""
-        q, k, v = (self.product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
+        s = y if self.beside is None else self.op("Add", y, self.beside)
+        q, k, v = (
+            self.product(read, f"{prefix}w_{one}", f"{prefix}b_{one}")
+            for one, read in zip("qkv", (s, s, y), strict=True)
+        )
+        q, k = (
+            self.norm(description.get(f"norm_{one}"), f"{prefix}norm_{one}.", x)
+            for one, x in zip("qk", (q, k), strict=True)
+        )
+        if (turns := description.get("turns")) is not None:
+            q, k = (self.turned(x, turns, self.layout.arrays[f"{prefix}w_q"].shape[1]) for x in (q, k))
         scores = self.op("MatMul", q, self.op("Transpose", k, perm=[0, 2, 1]))
         logits = self.op("Mul", scores, self.scale(number))
-        seen = self.seen(mask)
+        if (cap := description.get("cap")) is not None:
+            logits = self.capped(logits, cap)
+        if (slope := description.get("slope")) is not None:
+            logits = self.op("Sub", logits, self.op("Mul", self.distance(True), self.number(slope)))
+        seen = self.seen(description["mask"])
+        if (window := description.get("window")) is not None:
+            near = self.op("Less", self.distance(False), self.integer(window))
+            seen = near if seen is None else self.op("And", seen, near)
         if seen is not None:
             logits = self.op("Where", seen, logits, self.number(-math.inf))
         powers = self.op("Exp", self.op("Sub", logits, self.op("ReduceMax", logits, axes=[-1], keepdims=1)))
         total = self.op("ReduceSum", powers, self.constant("last_axis", np.array([-1], dtype=np.int64)), keepdims=1)
         return self.op("MatMul", self.op("MatMul", self.op("Div", powers, total), v), str(self.array(f"{prefix}w_o")))
+
+    def capped(self, x: str, cap: str, name: str = "") -> str:
+        """Return C tanh(x / C) for a soft cap C, under a name."""
+        number = self.number(float(Fraction(cap)))
+        return self.op("Mul", self.op("Tanh", self.op("Div", x, number)), number, name=name)
+
+    def distance(self, floating: bool) -> str:
+        """Return |i - j| for queries i (rows) and keys j, as floats or as integers."""
+
+        def make() -> str:
+            key, query = (
+                self.op("Unsqueeze", self.rows(), self.constant(f"axis_{axis}", np.array([axis], dtype=np.int64)))
+                for axis in (0, 1)
+            )
+            return self.op("Abs", self.op("Sub", query, key))
+
+        found = self.once("distances", make)
+        kind = 11 if self.dtype is np.float64 else 1
+        return self.once("floating distances", lambda: self.op("Cast", found, to=kind)) if floating else found
+
+    def turned(self, x: str, turns: dict[str, Any], width: int) -> str:
+        """Return queries or keys of a width with pairs of coordinates turned by their positions: x C + (x P) S, with
+        cosines C and sines S by position and coordinate, and a matrix P that exchanges the pairs with a sign."""
+        rates = np.array(turns["frequencies"])
+        half, height = len(rates), self.lengths()[-1] + self.layout.fixed
+        pairs = np.arange(2 * half).reshape((half, 2) if turns["interleaved"] else (2, half))
+        a, b = (pairs[:, 0], pairs[:, 1]) if turns["interleaved"] else pairs
+        angles = np.arange(height)[:, None] * rates[None, :]
+        cosines, sines, exchange = np.ones((height, width)), np.zeros((height, width)), np.zeros((width, width))
+        cosines[:, a] = cosines[:, b] = np.cos(angles)
+        sines[:, a], sines[:, b] = -np.sin(angles), np.sin(angles)
+        exchange[b, a] = exchange[a, b] = 1.0
+        name = f"turns_{width}_{turns['interleaved']}_{hash(tuple(turns['frequencies']))}"
+        c, s = (self.op("Gather", self.constant(f"{name}_{part}", array), self.rows(), axis=0)
+                for part, array in (("cos", cosines), ("sin", sines)))  # fmt: skip
+        other = self.op("MatMul", x, self.constant(f"{name}_exchange", exchange))
+        return self.op("Add", self.op("Mul", x, c), self.op("Mul", other, s))
 
     def seen(self, mask: str) -> str | None:
         """Return which keys (columns) each query (row) sees; None if all."""

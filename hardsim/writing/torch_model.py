@@ -12,8 +12,11 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
     x = x + f(x w_in + b_in) w_out + b_out
     outputs = x unembedding + unembedding_bias
 
-with norms before or after the sums. Position encodings and the scale, 1/temperature, are functions of i and n, computed
-exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
+with norms before or after the sums, and in some networks parts that config.json names: norms of queries and keys, which
+are then turned by their positions; a soft cap C tanh(score / C), and less slope |i - j| for each score; windows; norms
+of what is added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Position encodings and the scale,
+1/temperature, are functions of i and n, computed exactly (log, exp and sqrt in float64) and rounded to float64, as
+weights were, then to the dtype of the model.
 """
 
 import json
@@ -64,12 +67,20 @@ class SoftHead(Parameters):
 
     def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str) -> None:
         super().__init__(tensors, prefix, "w_q w_k w_v w_o b_q b_k b_v")
-        self.mask, self.scale = config["mask"], config["scale"]
+        self.mask, self.scale, self.config = config["mask"], config["scale"], config
+        self.norm_q = norm_of(config.get("norm_q"), tensors, f"{prefix}norm_q.")
+        self.norm_k = norm_of(config.get("norm_k"), tensors, f"{prefix}norm_k.")
 
-    def forward(self, y: Tensor, scale: Tensor, seen: Tensor) -> Tensor:
-        """Return the vectors that the head adds to the residual stream."""
-        q, k, v = plus(y @ self.w_q, self.b_q), plus(y @ self.w_k, self.b_k), plus(y @ self.w_v, self.b_v)
-        logits = ((q @ k.mT) * scale).masked_fill(~seen, -torch.inf)
+    def forward(self, y: Tensor, s: Tensor, scale: Tensor, seen: Tensor) -> Tensor:
+        """Return the vectors that the head adds to the residual stream. Queries and keys read s."""
+        q, k = self.norm_q(plus(s @ self.w_q, self.b_q)), self.norm_k(plus(s @ self.w_k, self.b_k))
+        if turns := self.config.get("turns"):
+            q, k = turned(q, **turns), turned(k, **turns)
+        v, logits = plus(y @ self.w_v, self.b_v), capped((q @ k.mT) * scale, self.config.get("cap"))
+        if "slope" in self.config:
+            places = torch.arange(y.shape[1], dtype=torch.float64)
+            logits = logits - (self.config["slope"] * (places[:, None] - places[None, :]).abs()).to(y)
+        logits = logits.masked_fill(~seen, -torch.inf)
         weights = torch.exp(logits - logits.amax(-1, keepdim=True))
         return ((weights / weights.sum(-1, keepdim=True)) @ v) @ self.w_o
 
@@ -81,43 +92,47 @@ class SoftLayer(Parameters):
         super().__init__(tensors, prefix, "b_o")
         heads = [SoftHead(head, tensors, f"{prefix}heads.{k}.") for k, head in enumerate(config["heads"])]
         self.heads = nn.ModuleList(heads)
-        self.norm_1 = norm_of(config.get("norm_1"), tensors, f"{prefix}norm_1.")
-        self.norm_2 = norm_of(config.get("norm_2"), tensors, f"{prefix}norm_2.")
-        self.mlp: Any = Parameters(tensors, prefix + "mlp.", "w_in b_in cap w_out b_out") if config["mlp"] else None
-        self.activation, self.after = config["mlp"], config["norms"] == "after"
+        for name in ("norm_1", "norm_2", "out_1", "out_2"):
+            setattr(self, name, norm_of(config.get(name), tensors, f"{prefix}{name}."))
+        names = "w_in b_in cap w_out b_out w_gate b_gate"
+        self.mlp: Any = Parameters(tensors, prefix + "mlp.", names) if config["mlp"] else None
+        self.config, self.after = config, config["norms"] == "after"
 
-    def forward(self, x: Tensor, scales: Sequence[Tensor], seen: Sequence[Tensor]) -> Tensor:
-        """Return the residual stream after the layer."""
+    def forward(self, x: Tensor, beside: Any, scales: Sequence[Tensor], seen: Sequence[Tensor]) -> Tensor:
+        """Return the residual stream after the layer. Queries and keys read `beside` besides (None: nothing)."""
+        first = x
         if len(self.heads) or self.b_o is not None:
             y = x if self.after else self.norm_1(x)
+            x = x if "out_1" not in self.config else torch.zeros_like(x)
             for head, scale, visible in zip(self.heads, scales, seen, strict=True):
-                x = x + head(y, scale, visible)
+                x = x + head(y, plus(y, beside), scale, visible)
             x = plus(x, self.b_o)
+            x = x if "out_1" not in self.config else first + self.out_1(x)
             x = self.norm_1(x) if self.after else x
-        if self.mlp is not None:
-            entered = plus((x if self.after else self.norm_2(x)) @ self.mlp.w_in, self.mlp.b_in)
-            x = plus(x + self.activated(entered) @ self.mlp.w_out, self.mlp.b_out)
+        if (mlp := self.mlp) is not None:
+            y = first if "parallel" in self.config else x
+            y = y if self.after else self.norm_2(y)
+            z = plus(y @ mlp.w_in, mlp.b_in)
+            gate = z if mlp.w_gate is None else plus(y @ mlp.w_gate, mlp.b_gate)
+            hidden = activated(self.config["mlp"], gate, mlp.cap)
+            found = (hidden if mlp.w_gate is None else hidden * z) @ mlp.w_out
+            x = plus(x + found, mlp.b_out) if "out_2" not in self.config else x + self.out_2(plus(found, mlp.b_out))
             x = self.norm_2(x) if self.after else x
         return x
-
-    def activated(self, z: Tensor) -> Tensor:
-        """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1 or infinity."""
-        if self.activation in ("gelu", "gelu_new"):
-            return nn.functional.gelu(z, approximate="none" if self.activation == "gelu" else "tanh")
-        if self.activation in ("quick_gelu", "tanh"):
-            return torch.tanh(z) if self.activation == "tanh" else z * torch.sigmoid(1.702 * z)
-        return nn.functional.silu(z) if self.mlp.cap is None else torch.minimum(nn.functional.relu(z), self.mlp.cap)
 
 
 class SoftTransformer(Parameters):
     """The whole network, as `network` in config.json describes it."""
 
     def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-        super().__init__(tensors, "", "embedding positions unembedding unembedding_bias")
+        super().__init__(tensors, "", "embedding positions embedding_bias unembedding unembedding_bias")
         self.config, self.before, self.after = config, config["before"], config["after"]
         self.sets, self.names = "propositions" in config, config.get("tokens", config.get("propositions"))
         self.layers = nn.ModuleList(SoftLayer(one, tensors, f"layers.{k}.") for k, one in enumerate(config["layers"]))
         self.final_norm = norm_of(config.get("final_norm"), tensors, "final_norm.")
+        self.embedding_norm = norm_of(config.get("embedding_norm"), tensors, "embedding_norm.")
+        self.step = Parameters(tensors, "transform.", "weight bias cap")
+        self.step_norm = norm_of(config.get("transform", {}).get("norm"), tensors, "transform.norm.")
 
     def encode(self, *words: str | Sequence[str]) -> Tensor:
         """Return words of one length (lists of symbols, or texts with blanks), with the tokens around them: (words,
@@ -132,33 +147,70 @@ class SoftTransformer(Parameters):
         return torch.tensor(bits).to(self.embedding)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the outputs, (words, tokens, outputs), for a result of `encode`."""
+        """Return the outputs, (words, tokens, outputs), for a result of `encode`; with "at": "mean" those of the mean
+        over the tokens, (words, 1, outputs)."""
         m, first = tokens.shape[1], self.config["first"]
         i, n = range(first, first + m), m - len(self.before) - len(self.after)
         x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
+        token = x
+        x = torch.zeros_like(x) if "positions_at" in self.config else x
         x = x if self.positions is None else x + self.positions[torch.arange(m)]  # an error beyond the last row
         for place, functions in self.config["positions"]:
             x[:, :, place] = x[:, :, place] + self.numbers([sum(value(one, at, n) for one in functions) for at in i])
+        x, beside = (token, x) if "positions_at" in self.config else (x, None)
+        x = self.embedding_norm(plus(x, self.embedding_bias))
         for layer in self.layers:
             scales = [self.numbers([value(head.scale, at, n) for at in i])[:, None] for head in layer.heads]
-            x = layer(x, scales, [self.seen(head.mask, m) for head in layer.heads])
-        return plus(self.final_norm(x) @ self.unembedding, self.unembedding_bias)
+            x = layer(x, beside, scales, [self.seen(head.mask, m, head.config.get("window")) for head in layer.heads])
+        x = self.final_norm(x)
+        x = x.mean(1, keepdim=True) if self.config["at"] == "mean" else x
+        if "transform" in self.config:
+            x, kind = plus(x @ self.step.weight, self.step.bias), self.config["transform"]["activation"]
+            x = self.step_norm(x if kind is None else activated(kind, x, self.step.cap))
+        return capped(plus(x @ self.unembedding, self.unembedding_bias), self.config.get("output_cap"))
 
     def numbers(self, exact: Sequence[Any]) -> Tensor:
         """Return numbers rounded to float64, and then to the dtype of the model."""
         return torch.tensor([float(number) for number in exact], dtype=torch.float64).to(self.embedding)
 
-    def seen(self, mask: str, m: int) -> Tensor:
+    def seen(self, mask: str, m: int, window: int | None = None) -> Tensor:
         """Return which keys (columns) each query (row) sees; all see the beginning of sequence, if there is one."""
         key, query = torch.arange(m)[None, :], torch.arange(m)[:, None]
         seen = {"future": key <= query, "past": key >= query, "strict-future": key < query, "strict-past": key > query}
-        return (seen.get(mask, (key >= 0).expand(m, m)) | ((key == 0) & self.config["bos"])).to(self.embedding.device)
+        found = seen.get(mask, (key >= 0).expand(m, m)) | ((key == 0) & self.config["bos"])
+        return (found & ((query - key).abs() < (window or m))).to(self.embedding.device)
 
     def judged(self, word: str | Sequence[str]) -> Tensor:
         """Return the outputs that give a word's answer, (positions, outputs); config.json states the rule, "decide"."""
         start, tokens = len(self.before), self.encode(word)
-        places = {"first": [start], "last": [-1], "each": list(range(start, tokens.shape[1] - len(self.after)))}
-        return self(tokens)[0, places[self.config["at"]]]
+        places = {"first": [start], "last": [-1], "start": [0], "mean": [0]}
+        each = list(range(start, tokens.shape[1] - len(self.after)))
+        return self(tokens)[0, places.get(self.config["at"], each)]
+
+
+def activated(kind: str, z: Tensor, cap: Tensor | None) -> Tensor:
+    """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1 or infinity."""
+    if kind in ("gelu", "gelu_new"):
+        return nn.functional.gelu(z, approximate="none" if kind == "gelu" else "tanh")
+    if kind in ("quick_gelu", "tanh"):
+        return torch.tanh(z) if kind == "tanh" else z * torch.sigmoid(1.702 * z)
+    return nn.functional.silu(z) if cap is None else torch.minimum(nn.functional.relu(z), cap)
+
+
+def capped(x: Tensor, cap: str | None) -> Tensor:
+    """Return C tanh(x / C) with a soft cap C, and x without one."""
+    return x if cap is None else torch.tanh(x / float(Fraction(cap))) * float(Fraction(cap))
+
+
+def turned(x: Tensor, frequencies: Sequence[float], interleaved: bool) -> Tensor:
+    """Turn pairs of coordinates, neighbours or halves, at position p by p times their frequencies."""
+    half = len(frequencies)
+    one, two = (slice(0, 2 * half, 2), slice(1, 2 * half, 2)) if interleaved else (slice(half), slice(half, 2 * half))
+    places = torch.arange(x.shape[1], dtype=torch.float64)[:, None]
+    angles = places * torch.tensor(frequencies, dtype=torch.float64)
+    c, s, a, b, found = torch.cos(angles).to(x), torch.sin(angles).to(x), x[..., one], x[..., two], x.clone()
+    found[..., one], found[..., two] = a * c - b * s, b * c + a * s
+    return found
 
 
 def plus(x: Tensor, bias: Tensor | None) -> Tensor:

@@ -32,6 +32,7 @@ NAME = "transformer-lens"
 DIRECTIONS = {"future": "causal", "none": "bidirectional"}
 KINDS = {"layer": "LN", "rms": "RMS"}
 RELU = "relu"
+ACTIVATIONS = {RELU, "gelu", "gelu_new", "silu"}
 UNKNOWN = "<unknown>"
 """The name of a token that is not in the vocabulary, so that a text with an unknown symbol is an error."""
 
@@ -74,6 +75,10 @@ class _Lens:
         layout = self.layout
         if "propositions" in layout.description:
             raise _refused("sets of propositions: its inputs are token ids")
+        if layout.features:
+            raise InputError(f"--to {NAME} does not write {', '.join(layout.features)}", ELSEWHERE)
+        if strange := self.activations - ACTIVATIONS:
+            raise _refused(f"the activation {', '.join(sorted(strange))}")
         if layout.scaled_by:
             raise _refused("scores whose scale depends on the length or the position (a temperature)", STEADY)
         if any("n" in variables for variables in layout.encoded_by.values()):
