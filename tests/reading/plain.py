@@ -25,7 +25,9 @@ def activate(kind: Activation, x: Array) -> Array:
         return np.asarray(x * (1 + np.vectorize(erf)(x / sqrt(2))) / 2)
     if kind is Activation.GELU_NEW:
         return np.asarray(x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2)
-    return np.asarray(x / (1 + np.exp(-x)))
+    if kind is Activation.TANH:
+        return np.asarray(np.tanh(x))
+    return np.asarray(x / (1 + np.exp(-x * (1.702 if kind is Activation.QUICK_GELU else 1))))
 
 
 def normalise(norm: Norm | None, x: Array) -> Array:
