@@ -55,7 +55,7 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 MINIMA = {
     "gelu": (-0.7517916, -0.16998), "gelu_new": (-0.7524614, -0.17005), "quick_gelu": (-0.7511542, -0.16362),
-    "silu": (-1.2784645, -0.27847), "tanh": (-math.inf, -1.0),
+    "silu": (-1.2784645, -0.27847),
 }  # fmt: skip
 """The arguments where the activations are least, and numbers below their values there. The remaining error is less
 than the slack of `activated` in every format but float32, where it widens the enclosure by less than 10^-5."""
@@ -328,7 +328,7 @@ class Enclosed:
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
         """Apply an activation that decreases to a minimum below 0 (tanh: there is none) and increases from there on,
         computed to 4u |z|."""
-        f, (place, least) = ACTIVATIONS[kind], MINIMA[kind]
+        f, (place, least) = ACTIVATIONS[kind], MINIMA.get(kind, (-math.inf, -1.0))
         low, high = f(z.low), f(z.high)
         first = np.where((z.low <= place) & (z.high >= place), least, np.minimum(low, high))
         off = 4 * self.form.unit * z.size + self.form.least

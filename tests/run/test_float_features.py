@@ -163,7 +163,7 @@ def test_scores_are_enclosed(fine: bool) -> None:
 
 
 def test_looks_at_windows() -> None:
-    """What is left out of a look is not visible, and the rest is hidden where it is not."""
+    """Keys that a look leaves out are not visible, and the others are hidden where they are not."""
     for mask, window, size in product(SEEN, (None, 1, 3, 200), (1, 7, 150)):
         queries = np.random.default_rng(size).permutation(size)[: size // 2 + 1]
         whole = visible(mask, window, queries, np.arange(size))
