@@ -284,7 +284,7 @@ def test_no_evaluation_of_another_network_is_wrong_at_a_safe_length(file: str) -
                 assert all(reference.right(reference.judged(words), outputs, outputs))
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=6)
 @pytest.mark.parametrize("name", ["since.ltl", "tomita_1.ltl", "bigram.ltl"])
 @pytest.mark.parametrize("regime", PROVEN)
 def test_a_word_that_fails_is_wrong_when_it_is_evaluated_from_the_left(name: str, regime: str) -> None:

@@ -236,6 +236,7 @@ def of_spec(place: Path) -> Any:
     return read_input(str(place)).target(ModelOptions())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the trained networks are not here")
 @pytest.mark.parametrize("name", TRAINED)
 def test_published_networks(name: str, tmp_path: Path) -> None:
