@@ -214,10 +214,17 @@ def test_a_value_that_is_wrong_where_no_answer_reads_it_is_not_taken_as_right() 
     assert (row.fails_at, row.closed) == (4, True)
 
 
-@pytest.mark.sweep(every=4)
-@pytest.mark.parametrize("regime", PROVEN)
+FACTORS = [Fraction(1, 2**14), Fraction(2**15), Fraction(1, 4096), Fraction(3), Fraction(1, 3)]
+
+
 @pytest.mark.parametrize(
-    "factor", [Fraction(1, 2**14), Fraction(2**15), Fraction(1, 4096), Fraction(3), Fraction(1, 3)]
+    ("regime", "factor"),
+    [
+        # `make test` tries each factor in one regime
+        pytest.param(regime, factor, marks=[] if place == number % len(PROVEN) else pytest.mark.slow)
+        for number, factor in enumerate(FACTORS)
+        for place, regime in enumerate(PROVEN)
+    ],
 )
 def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: str, factor: Fraction) -> None:
     """Queries are multiplied by a factor and keys divided by it: scores stay equal, but their parts may be beyond a
