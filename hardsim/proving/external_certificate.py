@@ -8,10 +8,12 @@ are the prover's (`proof.external.record`); the checker takes none of it on trus
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from hardsim.network.dense import Dense, Mlp, Network, NetworkHead, NetworkLayer
 from hardsim.network.features import features
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.record import Axes, RowBound, WrittenProof, recorded
+from hardsim.proof.external.record_layers import ClassKey, Form, recorded_layers
 from hardsim.proof.external.result import STRUCTURE, PrefixProof
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving.formula_certificate import accepted, formula_json
@@ -31,16 +34,26 @@ from hardsim.targets.external import External
 from hardsim.targets.prefix_oracle import prefix_oracle
 from hardsim.verify import Shown
 from hardsim.verify.arithmetic import Rejected, require
-from hardsim.verify.external.affine import AfterHeads
+from hardsim.verify.external.affine import AfterHeads, CellForm
 from hardsim.verify.external.check import check_external
 from hardsim.verify.external.columns import Columns
-from hardsim.verify.external.network import read_network
+from hardsim.verify.external.layers import LayerForms, check_layers
+from hardsim.verify.external.network import read_layers, read_network
 from hardsim.verify.external.numbers import ACTIVATIONS
-from hardsim.verify.external.sections import EXTERNAL_CLAIM, EXTERNAL_VERSION, EXTERNAL_WRONG_CLAIM
+from hardsim.verify.external.second import CellHead, without_little
+from hardsim.verify.external.sections import (
+    EXTERNAL_CLAIM,
+    EXTERNAL_VERSION,
+    EXTERNAL_WRONG_CLAIM,
+    LAYERS_VERSION,
+)
 from hardsim.verify.sections import FORMAT
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
+FEW_RUN, MOST_RUN = 300, 8_192
+"""The most prefixes that are run in a certificate of a network of two layers: at first, and where these do not close
+otherwise."""
 PARTS = 100
 """The number of steps of the writing, and of the checking, of a certificate."""
 
@@ -48,7 +61,7 @@ PARTS = 100
 def no_certificate(subject: External) -> str | None:
     """Return the reason why no proof about an external network has a certificate; None if one may have."""
     count = len(subject.network.layers)
-    return None if count == 1 else f"certificates are of networks of one layer, and this one has {count}"
+    return None if count in (1, 2) else f"certificates are of networks of one or two layers, and this one has {count}"
 
 
 def external_certificate(subject: External, proof: PrefixProof, shown: Shown | None = None) -> dict[str, Any]:
@@ -56,7 +69,7 @@ def external_certificate(subject: External, proof: PrefixProof, shown: Shown | N
     the checker has accepted it. Raises Undecided if nothing is proved, or the checker cannot follow the proof."""
     if proof.wrong is None and (proof.proved_to is None or not proof.prefixes):
         raise Undecided(f"{subject.name}: nothing is proved, so there is no certificate")
-    if proof.proved_by != STRUCTURE:
+    if proof.proved_by != STRUCTURE and (len(subject.network.layers) == 1 or proof.prefixes > MOST_RUN):
         message = "proved by running every word, and certificates are of proofs from the weights"
         raise Undecided(f"{subject.name}: {message}")
     report = shown or (lambda done, total: None)
@@ -70,14 +83,13 @@ def external_certificate(subject: External, proof: PrefixProof, shown: Shown | N
         sections["network"] = network_section(network, longest_of(sections))
         sections["specification"] = specification_section(oracle)
         demands = demands_of(oracle, network, max(last, 0))
-        if last < first:  # there is a wrong word alone
-            record = WrittenProof([[] for _ in network.heads], [])
-        else:
-            bounds = partial(CheckedRows, sections["network"], last)
-            record = recorded(network, demands, bounds, lambda share: report(int(share * PARTS), 2 * PARTS))
+
+        def shown(share: float) -> None:
+            report(int(share * PARTS), 2 * PARTS)
+
         return {
             "format": FORMAT,
-            "schema_version": EXTERNAL_VERSION,
+            "schema_version": EXTERNAL_VERSION if len(network.layers) == 1 else LAYERS_VERSION,
             "claim": EXTERNAL_CLAIM if proof.wrong is None else EXTERNAL_WRONG_CLAIM,
             **sections,
             "labels": {
@@ -87,14 +99,40 @@ def external_certificate(subject: External, proof: PrefixProof, shown: Shown | N
                 "title": subject.title,
             },
             "machine": machine_section(demands),
-            "axes": record.axes,
-            "groups": [_group(asdict(group)) for group in record.groups],
+            **(_steps if len(network.layers) == 1 else _steps_of_layers)(network, demands, sections, shown),
         }
 
     def check(document: dict[str, Any]) -> None:
-        check_external(document, lambda done, total: report(PARTS + PARTS * done // max(1, total), 2 * PARTS))
+        checker = check_external if len(subject.network.layers) == 1 else check_layers
+        checker(document, lambda done, total: report(PARTS + PARTS * done // max(1, total), 2 * PARTS))
 
     return accepted(subject, made, check)
+
+
+def _steps(
+    network: Network, demands: PrefixDemands, sections: Mapping[str, Any], shown: Callable[[float], None]
+) -> dict[str, Any]:
+    """Return the sections with the proof about a network of one layer."""
+    last = sections["max_n"]
+    if last < sections["min_n"]:  # there is a wrong word alone
+        record = WrittenProof([[] for _ in network.heads], [])
+    else:
+        record = recorded(network, demands, partial(CheckedRows, sections["network"], last), shown)
+    return {"axes": record.axes, "groups": [_group(asdict(group)) for group in record.groups]}
+
+
+def _steps_of_layers(
+    network: Network, demands: PrefixDemands, sections: Mapping[str, Any], shown: Callable[[float], None]
+) -> dict[str, Any]:
+    """Return the sections with the proof about a network of two layers. Lengths of few prefixes are run; the others are
+    proved from the weights."""
+    last, counts = sections["max_n"], [*accumulate(demands.words())]
+    few, some = (bisect(counts, most) - 1 for most in (FEW_RUN, MOST_RUN))
+    if few >= last:
+        return {"run_to": last, "axes": [[[] for _ in layer.heads] for layer in network.layers], "part": None}
+    checker = partial(CheckedLayers, sections["network"], last)
+    record = recorded_layers(network, demands, (max(few, 0), some), checker, shown)
+    return {"run_to": record.run_to, "axes": record.axes, "part": record.part}
 
 
 class CheckedRows:
@@ -115,15 +153,83 @@ class CheckedRows:
             return None
 
 
+@dataclass(slots=True)
+class _CheckedCell:
+    """The checker's enclosures over a cell of the first layer."""
+
+    forms: CheckedLayers
+    x: CellForm
+    own: list[CellHead]
+
+    @property
+    def heads(self) -> list[tuple[Form, Form, Form]]:
+        return [
+            (_of_scores(one.query), _of_scores(one.key), (one.value.c, one.value.slopes, one.value.e))
+            for one in self.own
+        ]
+
+    def rows(self, low: list[float], high: list[float], choice: Sequence[tuple[int, int]]) -> list[RowBound] | None:
+        try:
+            return self.forms.rest.rows_of(self.x, low, high, choice)
+        except Rejected:
+            return None
+
+
+def _of_scores(x: CellForm) -> Form:
+    """Return a query or a key as the checker multiplies it, with slopes of 0 where these add little."""
+    short = without_little(x)
+    kept = {id(slope) for slope in short.slopes}
+    return x.c, [slope if id(slope) in kept else [0.0] * len(x.c) for slope in x.slopes], short.e
+
+
+class CheckedLayers:
+    """The checker's enclosures of a network of two layers: certificates are written with these."""
+
+    def __init__(self, network: dict[str, Any], longest: int, axes: list[Axes]) -> None:
+        self.layers = LayerForms(read_layers(network, 2), longest, axes, lambda steps: None)
+        self.fixed = [_CheckedCell(self, CellForm([], [], []), own) for own in self.layers.fixed]
+        self.cells: list[list[CellHead]] = []
+        self._known: tuple[int, AfterHeads] | None = None
+
+    def cell(self, place: ClassKey, low: list[float], high: list[float]) -> _CheckedCell:
+        """Return the enclosures over a cell of a class. Raises NotProved where there are none."""
+        try:
+            x, own = self.layers.over(place, low, high)
+        except Rejected as error:
+            raise NotProved(str(error)) from None
+        self.cells.append(own)
+        return _CheckedCell(self, x, own)
+
+    @property
+    def rest(self) -> AfterHeads:
+        """The rest of the network after the second layer's heads, for the cells so far."""
+        if self._known is None or len(self.cells) > self._known[0]:
+            self._known = len(self.cells), self.layers.after(self.cells)
+        return self._known[1]
+
+
 def external_text(document: Mapping[str, Any]) -> str:
-    """Return a certificate as JSON text, with a line for each section and each group."""
+    """Return a certificate as JSON text, with a line for each section, each group and each class."""
 
     def text(part: Any) -> str:
         return json.dumps(part, ensure_ascii=False, separators=(",", ":"))
 
-    lines = [f"{text(key)}:{text(part)}" for key, part in document.items() if key != "groups"]
-    groups = ",\n".join(map(text, document["groups"]))
-    return visible_json("{" + ",\n".join([*lines, f'"groups":[{groups}]']) + "}\n")
+    def nested(part: dict[str, Any] | None) -> str:
+        if part is None:
+            return "null"
+        classes, parts = (",\n".join(rows) for rows in (map(text, part["classes"]), map(named, part["parts"])))
+        return f'{{"classes":[{classes}],"place":{text(part["place"])},"parts":[{parts}]}}'
+
+    def named(pair: list[Any]) -> str:
+        return f"[{pair[0]},{nested(pair[1])}]"
+
+    lines = [f"{text(key)}:{text(part)}" for key, part in document.items() if key not in ("groups", "part")]
+    if "part" in document:
+        lines.append(f'"part":{nested(document["part"])}')
+    else:
+        groups = ",\n".join(map(text, document["groups"]))
+        lines.append(f'"groups":[{groups}]')
+    return visible_json("{" + ",\n".join(lines) + "}\n")
 
 
 def longest_of(document: Mapping[str, Any]) -> int:
@@ -142,14 +248,15 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def network_section(network: Network, longest: int) -> dict[str, Any]:
-    """Return a network of one layer in JSON, with the encodings of the positions of words of up to `longest` symbols
-    where these are not a table. Raises Rejected if a position encoding is irrational, or there are several layers."""
-    require(len(network.layers) == 1, f"a network of {len(network.layers)} layers: certificates are about one layer")
+    """Return a network in JSON, with the encodings of the positions of words of up to `longest` symbols where these are
+    not a table. Raises Rejected if a position encoding is irrational, or there are more than two layers."""
+    count = len(network.layers)
+    require(count in (1, 2), f"a network of {count} layers: certificates are about one or two layers")
     require(not features(network), f"certificates do not cover {', '.join(features(network))}")
     for layer in network.layers:
         kind = None if layer.mlp is None else layer.mlp.activation.value
         require(kind is None or kind in ACTIVATIONS, f"certificates do not cover the activation {kind}")
-    (layer,), scale, readout = network.layers, network.embedding_scale, network.readout
+    scale, readout = network.embedding_scale, network.readout
 
     def texts(tokens: Any) -> list[str] | None:
         return None if tokens is None else [str(token) for token in tokens]
@@ -159,7 +266,7 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
         "embedding": numbers(network.embedding),
         "embedding_scale": {"factor": str(scale.factor), "root": scale.root},
         "positions": _positions(network, longest),
-        "layers": [_layer(layer)],
+        "layers": [_layer(layer) for layer in network.layers],
         "final": _norm(network.final),
         "unembedding": numbers(network.unembedding),
         "unembedding_bias": numbers(network.unembedding_bias),
@@ -207,8 +314,8 @@ def _layer(layer: NetworkLayer) -> dict[str, Any]:
         "heads": [_head(head) for head in layer.heads],
         "b_o": numbers(layer.b_o),
         "mlp": _mlp(layer.mlp),
-        "norm_1": _norm(layer.norm_1),
-        "norm_2": _norm(layer.norm_2),
+        "norm_1": _norm(layer.norm_1) if layer.attends else None,
+        "norm_2": None if layer.mlp is None else _norm(layer.norm_2),
         "post": layer.post,
     }
 

@@ -42,7 +42,7 @@ from hardsim.verify import (
     rejection,
 )
 from hardsim.verify.arithmetic import Rejected, require
-from hardsim.verify.external.check import ExternalFacts
+from hardsim.verify.external.prefixes import ExternalFacts
 from hardsim.verify.programs import ProgramChecker
 
 FORMULA = """{"type": "object", "required": ["nodes", "root"], "additionalProperties": false,

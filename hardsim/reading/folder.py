@@ -76,7 +76,7 @@ FORMATS: tuple[StoredFormat, ...] = (
         transformerlens.is_transformerlens,
         transformerlens.read_transformerlens,
         transformerlens.SAID,
-        buffers=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"),
+        buffers=(".attn.mask", ".attn.IGNORE"),
     ),
 )
 

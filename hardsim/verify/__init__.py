@@ -24,6 +24,9 @@ from hardsim.verify.external.sections import (
     EXTERNAL_CERTIFICATE,
     EXTERNAL_SECTIONS,
     EXTERNAL_VERSION,
+    LAYERS_CERTIFICATE,
+    LAYERS_SECTIONS,
+    LAYERS_VERSION,
 )
 from hardsim.verify.program_sections import (
     PROGRAM_CERTIFICATE,
@@ -44,13 +47,13 @@ from hardsim.verify.sections import (
 )
 
 if TYPE_CHECKING:
-    from hardsim.verify.external.check import ExternalFacts
+    from hardsim.verify.external.prefixes import ExternalFacts
     from hardsim.verify.formulas import FormulaChecker
     from hardsim.verify.programs import ProgramChecker
 
 VERSIONS = (
     f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs, {EXTERNAL_VERSION} "
-    "for external networks"
+    f"or {LAYERS_VERSION} for external networks"
 )
 """The values of schema_version that are read, for messages."""
 Shown = Callable[[int, int], None]
@@ -84,7 +87,7 @@ def read(data: bytes) -> dict[str, Any]:
         raise Unreadable("not a certificate of hardsim")
     version = document.get("schema_version")
     # `type`, not isinstance: true and 3.0 are not versions, although Python takes them for integers.
-    if type(version) is not int or version not in (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION):
+    if type(version) is not int or version not in (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION, LAYERS_VERSION):
         raise Unreadable(f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
     return document
 
@@ -164,10 +167,13 @@ class _Kind:
 _FORMULA = _Kind((SCHEMA_VERSION,), CERTIFICATE, SECTIONS)
 _PROGRAM = _Kind(PROGRAM_VERSIONS, PROGRAM_CERTIFICATE, PROGRAM_SECTIONS)
 _NETWORK = _Kind((EXTERNAL_VERSION,), EXTERNAL_CERTIFICATE, EXTERNAL_SECTIONS)
+_LAYERS = _Kind((LAYERS_VERSION,), LAYERS_CERTIFICATE, LAYERS_SECTIONS)
 
 
 def _kind(document: Mapping[str, Any]) -> _Kind:
-    return _PROGRAM if of_program(document) else _NETWORK if of_network(document) else _FORMULA
+    if of_network(document):
+        return _LAYERS if "part" in document else _NETWORK
+    return _PROGRAM if of_program(document) else _FORMULA
 
 
 def verify(document: dict[str, Any]) -> str | None:
@@ -205,8 +211,9 @@ def accept(document: dict[str, Any], shown: Shown | None = None) -> FormulaCheck
         require(document["digests"][key] == digest, f"{key} was altered: its SHA-256 digest is another")
     if of_network(document):
         from hardsim.verify.external.check import check_external
+        from hardsim.verify.external.layers import check_layers
 
-        return check_external(document, shown)
+        return (check_layers if kind is _LAYERS else check_external)(document, shown)
     if of_program(document):
         require(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker

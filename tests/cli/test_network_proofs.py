@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 from math import comb
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from hardsim.reading.network_json import network_json
 from tests.cli.conftest import Cli, interrupt, written
 from tests.support.external import hooked_folder, mean_of_a
+from tests.support.model import Network
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it
 
@@ -142,10 +145,29 @@ def test_an_interrupted_proof_keeps_the_lengths_proved(
     found.says("is partial: it covers the lengths proved so far")
 
 
-def test_a_certificate_of_several_layers_is_refused_at_once(hardsim: Cli, tmp_path: Path) -> None:
-    found = hardsim("prove", "networks/flipflop", "--certificate", tmp_path / "c.json").exits(3)
-    found.says("certificates are of networks of one layer, and this one has 2")
-    assert not found.out.startswith("PROVED")
+def repeated(network: Network, count: int) -> str:
+    """Return a network of one head as JSON text, with its layer so many times."""
+    (layer,) = network.layers
+    heads = [replace(layer.heads[0], name=f"mean {number}") for number in range(count)]
+    layers = tuple(replace(layer, heads=(head,)) for head in heads)
+    return json.dumps(network_json(replace(network, layers=layers)))
+
+
+def test_a_certificate_of_three_layers_is_refused_at_once(hardsim: Cli, tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text(repeated(mean_of_a(), 3))
+    spec = written(tmp_path / "n.spec", "network: n.json\nalphabet: a b\ntokens: a b\noutput share: a\n")
+    found = hardsim("prove", spec, "--certificate", tmp_path / "c.json").exits(3)
+    found.says("certificates are of networks of one or two layers, and this one has 3")
+    assert not found.out
+
+
+def test_a_certificate_of_two_layers(hardsim: Cli, tmp_path: Path) -> None:
+    network = mean_of_a(Fraction(1), readout=replace(mean_of_a().readout, at="each"))
+    (tmp_path / "n.json").write_text(repeated(network, 2))
+    text = "network: n.json\nalphabet: a b\ntokens: a b\nat: each\noutput share: true\n"
+    spec, target = written(tmp_path / "n.spec", text), tmp_path / "c.cert.json"
+    hardsim("prove", spec, "--max-n", "12", "--certificate", target).exits(0, "certificate, checked")
+    hardsim("verify", target, "--spec", spec).exits(0, "at most 12 symbols")
 
 
 @pytest.mark.parametrize("size", ["1e+200", "1e+30"])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import erf, pi
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -138,10 +139,19 @@ class Reference:
 
     def outputs(self, tokens: Sequence[int]) -> Floats:
         """Return the outputs at the last token."""
-        data, (layer,) = self.data, self.data["layers"]
-        x = self.entered(tokens)[-1]
-        for head, one in zip(layer["heads"], self.heads(tokens), strict=True):
-            x = x + one @ array(head["w_o"])
+        data, x = self.data, self.entered(tokens)
+        for layer in data["layers"]:
+            x = self._after(layer, x)
+        return _linear(_norm(data["final"], x[-1]), data["unembedding"], data["unembedding_bias"])
+
+    def _after(self, layer: Json, x: Floats) -> Floats:
+        """Return the vectors after a layer, in which each token attends to those up to it."""
+        y = x if layer["post"] else _norm(layer["norm_1"], x)
+        for head in layer["heads"]:
+            q, k, v = (_linear(y, head[f"w_{one}"], head[f"b_{one}"]) for one in "qkv")
+            scores = np.where(np.tri(len(x), dtype=np.bool_), q @ k.T * _scale(head["scale"]), -np.inf)
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            x = x + (weights @ v / weights.sum(axis=1, keepdims=True)) @ array(head["w_o"])
         x = x if layer["b_o"] is None else x + array(layer["b_o"])
         x = _norm(layer["norm_1"], x) if layer["post"] else x
         if layer["mlp"] is not None:
@@ -149,12 +159,14 @@ class Reference:
             hidden = _linear(x if layer["post"] else _norm(layer["norm_2"], x), mlp["w_in"], mlp["b_in"])
             x = x + _linear(ACTIVATED[mlp["activation"]](hidden), mlp["w_out"], mlp["b_out"])
             x = _norm(layer["norm_2"], x) if layer["post"] else x
-        return _linear(_norm(data["final"], x), data["unembedding"], data["unembedding_bias"])
+        return x
 
 
 ACTIVATED: dict[str, Callable[[Floats], Floats]] = {
     "relu": lambda x: np.maximum(x, 0),
     "silu": lambda x: x / (1 + np.exp(-x)),
+    "gelu": lambda x: x * (1 + np.vectorize(erf)(x / 2**0.5)) / 2,
+    "gelu_new": lambda x: x * (1 + np.tanh((2 / pi) ** 0.5 * (x + 0.044715 * x**3))) / 2,
 }
 
 NEXT: Json = {

@@ -187,8 +187,8 @@ class _Recorder:
         """Return the cell of a group with a box, rounded outward."""
         spare = SHARE * self.reach
         digits = (DIGITS - np.floor(np.log10(np.maximum(high - low, spare)))).astype(np.int64).tolist()
-        group.low = [_below(value, k) for value, k in zip((low - spare).tolist(), digits, strict=True)]
-        group.high = [-_below(-value, k) for value, k in zip((high + spare).tolist(), digits, strict=True)]
+        group.low = [rounded_down(value, k) for value, k in zip((low - spare).tolist(), digits, strict=True)]
+        group.high = [-rounded_down(-value, k) for value, k in zip((high + spare).tolist(), digits, strict=True)]
         return _Open(group, places, np.array(group.low), np.array(group.high), group.tree)
 
     def _cells(self, cells: Sequence[_Open]) -> BoxCells:
@@ -388,7 +388,7 @@ class _Directed:
     def written(self, pair: int) -> list[list[float]]:
         """Return the direction and the bounds of a pair, rounded upward."""
         bounds = [
-            -_below(-(value + SHARE * scale), 8 - floor(log10(scale))) if scale > 0 else 0.0
+            -rounded_down(-(value + SHARE * scale), 8 - floor(log10(scale))) if scale > 0 else 0.0
             for value, scale in zip(self.heads[pair].tolist(), self.scales[pair].tolist(), strict=True)
         ]
         return [self.directions[pair].tolist(), bounds]
@@ -413,7 +413,7 @@ def _halves(cell: _Open, axis: int) -> list[_Open]:
     ]
 
 
-def _below(value: float, digits: int) -> float:
+def rounded_down(value: float, digits: int) -> float:
     """Return a number with so many decimal places, at most `value` and close to it."""
     found = round(value, digits)
     return found if found <= value else round(found - 10.0**-digits, digits)

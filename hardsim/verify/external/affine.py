@@ -64,6 +64,24 @@ class CellForm:
         e = [(a + dot(self.h, size)) * GROW + ETA for a, size in zip(self.e, self.exit.sizes, strict=True)]
         return CellForm(self.c, self.slopes, e)
 
+    def opened(self) -> CellForm:
+        """Return an enclosure in which each g_u is h_u times one more zeta, behind the others. The true M is within u,
+        and the product h_u M_uj is rounded once."""
+        if self.exit is None:
+            return self
+        slopes = [[h * a for a in row] for h, row in zip(self.h, self.exit.rows, strict=True)]
+        sizes = zip(self.e, self.exit.sizes, strict=True)
+        e = [(a + gamma(4) * dot(self.h, size)) * GROW + ETA for a, size in sizes]
+        return CellForm(self.c, [*self.slopes, *slopes], e)
+
+
+def halved(low: list[float], high: list[float]) -> tuple[list[float], list[float]]:
+    """Return the middle of each interval of a box, as a float, and a bound of the distance of its ends."""
+    middles = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    # the differences are right to u
+    ends = zip(low, middles, high, strict=True)
+    return middles, [max(b - m, m - a, 0.0) * (1 + 4 * U) for a, m, b in ends]
+
 
 def linear(x: CellForm, part: LinearData) -> CellForm:
     """Return the enclosure of x W + b.
@@ -299,9 +317,12 @@ class _RowForms:
 
 class AfterHeads:
     """A network after its heads. `heads` has by head the rows of its axes (each a list of the width of its values), and
-    a bound of the remainder by coordinate of its values. `cost` is about the time of `rows` in microseconds."""
+    a bound of the remainder by coordinate of its values. `within`: another layer follows, so all norms are divided out.
+    `cost` is about the time of `rows` in microseconds, where the vector to which attention adds has no slopes."""
 
-    def __init__(self, network: NetworkData, heads: Sequence[tuple[list[list[float]], list[float]]]) -> None:
+    def __init__(
+        self, network: NetworkData, heads: Sequence[tuple[list[list[float]], list[float]]], within: bool = False
+    ) -> None:
         self.network, d = network, network.dimension
         units = 0 if network.mlp is None else len(network.mlp.leave.rows)
         count = sum(len(axes) for axes, _ in heads)
@@ -322,7 +343,7 @@ class AfterHeads:
         self.turned_sizes = [*map(list, zip(*self.axis_sizes, strict=True))] if self.axes else [[] for _ in range(d)]
         self.last = network.final
         self.norm_2 = network.norm_2
-        if self.last is None and network.post:
+        if self.last is None and network.post and not within:
             # a post-norm layer ends with a norm
             if network.mlp is None:
                 self.last = network.norm_1
@@ -336,7 +357,10 @@ class AfterHeads:
 
     def _entered(self, token: int, place: int) -> tuple[list[float], list[float]]:
         """Return the row of a token with b_O, and a bound of the error without the heads."""
-        mid, off = self.network.embedded(token, place)
+        return self._shifted(*self.network.embedded(token, place))
+
+    def _shifted(self, mid: list[float], off: list[float]) -> tuple[list[float], list[float]]:
+        """Return a vector between bounds with b_O, and a bound of the error with what the heads' axes leave out."""
         parts = zip(mid, off, self.network.b_o, self.lost, strict=True)
         g = gamma(4)
         errors = [(e + lost + g * (abs(x) + abs(b))) * GROW + ETA for x, e, b, lost in parts]
@@ -348,7 +372,16 @@ class AfterHeads:
         Its middle is x + sum_k m_k P_k and its slopes are t_k P_k, with P_k = b_k W_O. Errors of P_k are at most
         gamma_(width + 3) |b_k| |W_O|, and the sum of at most k + 1 terms adds gamma_(k + 2).
         """
-        x, off = self._entry(token, place)
+        return self._added(*self._entry(token, place), middles, halves)
+
+    def attended(self, x: CellForm, middles: list[float], halves: list[float]) -> CellForm:
+        """Return the enclosure of x and what attention adds, for a box of the heads' means. The coordinates of the box
+        come first, those of x behind them."""
+        x = x.opened()
+        found = self._added(*self._shifted(x.c, x.e), middles, halves)
+        return CellForm(found.c, [*found.slopes, *x.slopes], found.e)
+
+    def _added(self, x: list[float], off: list[float], middles: list[float], halves: list[float]) -> CellForm:
         reach = [abs(m) + t for m, t in zip(middles, halves, strict=True)]
         narrow = [t if t < NARROW else 0.0 for t in halves]
         found, errors, g = [], [], self.round
@@ -377,12 +410,16 @@ class AfterHeads:
     ) -> list[RowBound]:
         """Return bounds of the rows of a choice (see `RowBound`) on the box low <= z <= high, where the network is read
         at a token and a place. m_k is (low_k + high_k) / 2 as a float. Raises Rejected if a norm may divide by 0."""
-        middles = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-        # the differences are right to u
-        ends = zip(low, middles, high, strict=True)
-        halves = [max(b - m, m - a, 0.0) * (1 + 4 * U) for a, m, b in ends]
-        x = self.after(self.entered(token, place, middles, halves))
-        found = []
+        middles, halves = halved(low, high)
+        return self._rows(self.entered(token, place, middles, halves), halves, choice)
+
+    def rows_of(self, x: CellForm, low: list[float], high: list[float], choice: Sequence[Row]) -> list[RowBound]:
+        """Return bounds of the rows of a choice as `rows`, where attention adds to the vectors of x."""
+        middles, halves = halved(low, high)
+        return self._rows(self.attended(x, middles, halves), halves, choice)
+
+    def _rows(self, x: CellForm, halves: list[float], choice: Sequence[Row]) -> list[RowBound]:
+        x, found = self.after(x), list[RowBound]()
         for c, slopes, e in self._required(x, tuple(choice)):
             own, others = slopes[: len(halves)], slopes[len(halves) :]
             slack = 4 * U * sum(map(abs, own)) + sum(map(abs, others))

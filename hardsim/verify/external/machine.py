@@ -12,7 +12,7 @@ what is required. A move -1 leads nowhere: after it nothing may be required, up 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,15 +167,20 @@ class ClaimedMachine:
     required: Sequence[int]
     kinds: Sequence[Sequence[Sequence[tuple[int, int]]]]
 
-    def reached(self, longest: int, spend: Callable[[int], None]) -> list[list[int]]:
-        """Return the states that some prefix of each length leads to, from length 0 on. `spend` is called with the
-        steps done."""
+    def reached(self, longest: int, spend: Callable[[int], None], passed: Mapping[int, int]) -> list[list[int]]:
+        """Return the states that some prefix of each length leads to, from length 0 on; of the prefixes alone that are
+        in the states `passed` after so many symbols (at least one), or are shorter and can get there. `spend` is called
+        with the steps done."""
         layers, total = [[0]], 0
-        for _ in range(longest):
+        for n in range(longest):
             total += len(layers[-1])
             require(total <= MOST_REACHED, "too large: the machine reaches too many states")
-            spend(len(layers[-1]) * len(self.moves[0]))
-            layers.append(sorted({one for state in layers[-1] for one in self.moves[state]} - {NOWHERE}))
+            spend(2 * len(layers[-1]) * len(self.moves[0]))
+            found = {one for state in layers[-1] for one in self.moves[state]} - {NOWHERE}
+            layers.append(sorted(found & {passed[n + 1]} if n + 1 in passed else found))
+        for n in range(max(passed, default=0) - 1, -1, -1):
+            after = {*layers[n + 1]}
+            layers[n] = [state for state in layers[n] if not after.isdisjoint(self.moves[state])]
         return layers
 
 

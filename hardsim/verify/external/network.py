@@ -1,4 +1,4 @@
-"""The network of a certificate: one layer of attention and an MLP, read into floats, with the maps of single vectors.
+"""The network of a certificate: layers of attention and an MLP, read into floats, with the maps of single vectors.
 
 With d coordinates in the residual stream and x the rows of the tokens read,
 
@@ -137,7 +137,8 @@ class ReadoutData:
 
 @dataclass(frozen=True, slots=True)
 class NetworkData:
-    """A network of one layer (see the module). `symbols` are the numbers of the tokens that words are made of, in the
+    """A network of one layer (see the module), or one layer of several, where `final` is that of the last layer, and
+    None in the others. `symbols` are the numbers of the tokens that words are made of, in the
     order of `alphabet`; `positions` is None if there is no table of positions."""
 
     tokens: list[str]
@@ -182,8 +183,15 @@ class NetworkData:
 
 
 def read_network(data: Any) -> NetworkData:
-    """Read the network of a certificate. Raises Rejected if a key is missing or not known, a value has another type or
-    size than the rest of the network asks for, or a number is no float or greater than LARGEST."""
+    """Read the network of one layer of a certificate. Raises Rejected as `read_layers`."""
+    (network,) = read_layers(data, 1)
+    return network
+
+
+def read_layers(data: Any, count: int) -> list[NetworkData]:
+    """Read the network of a certificate, and return its `count` layers. Raises Rejected if it has another number of
+    layers, a key is missing or not known, a value has another type or size than the rest of the network asks for, or a
+    number is no float or greater than LARGEST."""
     keys = (
         "tokens", "embedding", "embedding_scale", "positions", "layers", "final", "unembedding", "unembedding_bias",
         "outputs", "readout",
@@ -195,23 +203,29 @@ def read_network(data: Any) -> NetworkData:
     positions, layers = parts["positions"], parts["layers"]
     if positions is not None:
         positions = _matrix(positions, "network.positions", None, d)
-    require(type(layers) is list and len(layers) == 1, "network.layers: this should be an array of one layer")
+    what = "one layer" if count == 1 else f"{count} layers"
+    require(type(layers) is list and len(layers) == count, f"network.layers: this should be an array of {what}")
     unembedding = _linear(parts, "network", "unembedding", "unembedding_bias", (d, len(outputs)))
     readout, alphabet = _readout(parts["readout"], tokens, outputs)
     symbols = _numbers(alphabet, tokens, "network.readout.alphabet")
-    return NetworkData(
-        tokens=tokens,
-        outputs=outputs,
-        alphabet=alphabet,
-        symbols=symbols,
-        embedding=embedding,
-        scale=_scale(parts["embedding_scale"], "network.embedding_scale"),
-        positions=positions,
-        **_layer(layers[0], "network.layers[0]", d),
-        final=_norm(parts["final"], "network.final", d),
-        unembedding=unembedding,
-        readout=readout,
-    )
+    final = _norm(parts["final"], "network.final", d)
+    scale = _scale(parts["embedding_scale"], "network.embedding_scale")
+    return [
+        NetworkData(
+            tokens=tokens,
+            outputs=outputs,
+            alphabet=alphabet,
+            symbols=symbols,
+            embedding=embedding,
+            scale=scale,
+            positions=positions,
+            **_layer(layer, f"network.layers[{number}]", d),
+            final=final if number == count - 1 else None,
+            unembedding=unembedding,
+            readout=readout,
+        )
+        for number, layer in enumerate(layers)
+    ]
 
 
 def _object(data: Any, place: str, keys: Sequence[str]) -> dict[str, Any]:

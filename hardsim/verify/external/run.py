@@ -1,4 +1,4 @@
-"""The outputs of a network of one layer after one word, between bounds.
+"""The outputs of a network after one word, between bounds.
 
 Keys and values depend on a token and its place alone, and are kept. Let s_j be the computed scores of a query, each off
 by at most rho_j, and M the greatest of them. With d_j the rounded s_j - M, the true e^(s_j - M) is a factor e^(rho_j +
@@ -15,6 +15,7 @@ tau) times the mean of e_j.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 
 from hardsim.verify.arithmetic import require
@@ -34,6 +35,9 @@ from hardsim.verify.external.numbers import (
     gamma,
 )
 
+HeadColumn = tuple[Bounded, Bounded]
+"""The key and the value of one head at one token."""
+
 
 class WordRunner:
     """Runs words through a network of one layer, whose last position must see all tokens."""
@@ -41,52 +45,92 @@ class WordRunner:
     def __init__(self, network: NetworkData) -> None:
         self.network = network
         require(all(head.mask != "past" for head in network.heads), "a head sees only positions from its own on")
-        self._columns: dict[tuple[int, int], list[tuple[Bounded, Bounded]]] = {}
+        self._columns: dict[tuple[int, int], list[HeadColumn]] = {}
 
     def outputs(self, tokens: Sequence[int]) -> Bounded:
         """Return the outputs at the last of some tokens, all of which are read. Raises Rejected if there is none, the
         table of positions is too short, or bounds are too wide (a norm that may divide by 0, weights far off)."""
         require(tokens, "a network that reads no token has no output")
         network, last = self.network, len(tokens) - 1
-        mid, off = network.embedded(tokens[-1], last)
-        entering = self._entering(tokens[-1], last)
-        sums = [(mid, off), (network.b_o, [0.0] * network.dimension)]
         columns = [self._kept(token, place) for place, token in enumerate(tokens)]
-        for number, head in enumerate(network.heads):
-            mean = _attended(head, head.q(*entering), [column[number] for column in columns])
-            sums.append(head.o(*mean))
-        return self._after(_sum(sums))
+        return _answered(network, layer_output(network, network.embedded(tokens[-1], last), columns))
 
-    def _entering(self, token: int, place: int) -> Bounded:
-        """Return what the heads read of a token at a place."""
-        x, network = self.network.embedded(token, place), self.network
-        return x if network.post or network.norm_1 is None else network.norm_1(*x)
-
-    def _kept(self, token: int, place: int) -> list[tuple[Bounded, Bounded]]:
+    def _kept(self, token: int, place: int) -> list[HeadColumn]:
         """Return the key and the value of each head for a token at a place."""
         where = token, place
         if where not in self._columns:
-            y = self._entering(token, place)
-            self._columns[where] = [(head.k(*y), head.v(*y)) for head in self.network.heads]
+            self._columns[where] = column_of(self.network, self.network.embedded(token, place))
         return self._columns[where]
 
-    def _after(self, x: Bounded) -> Bounded:
-        """Return the outputs, from the residual stream after attention."""
-        network, mlp = self.network, self.network.mlp
-        if network.post and network.norm_1 is not None:
-            x = network.norm_1(*x)
-        if mlp is not None:
-            y = x if network.post or network.norm_2 is None else network.norm_2(*x)
-            mid, off = mlp.enter(*y)
-            f, steepest = ACTIVATIONS[mlp.activation], STEEPEST[mlp.activation]
-            found = [f(a) for a in mid]
-            errors = [(steepest * e + ACTIVATION_ERROR * abs(a)) * GROW + ETA for a, e in zip(mid, off, strict=True)]
-            x = _sum([x, mlp.leave(found, errors)])
-            if network.post and network.norm_2 is not None:
-                x = network.norm_2(*x)
-        if network.final is not None:
-            x = network.final(*x)
-        return network.unembedding(*x)
+
+@dataclass(frozen=True, slots=True)
+class ReadPrefix:
+    """The tokens read so far by several causal layers: keys and values by layer, token and head, and the last token's
+    vector after each layer."""
+
+    columns: list[list[list[HeadColumn]]]
+    after: list[Bounded]
+
+
+class PrefixRunner:
+    """Runs prefixes through several causal layers, token by token."""
+
+    def __init__(self, layers: Sequence[NetworkData]) -> None:
+        self.layers = layers
+        require(all(head.mask == "future" for one in layers for head in one.heads), "network: it is not causal")
+
+    def read(self, before: ReadPrefix | None, token: int) -> ReadPrefix:
+        """Return what is read after one more token (None: before the first). Raises Rejected if bounds are too wide, or
+        the table of positions is too short."""
+        place = 0 if before is None else len(before.columns[0])
+        x, columns, after = self.layers[0].embedded(token, place), [], []
+        for number, network in enumerate(self.layers):
+            known = [] if before is None else before.columns[number]
+            columns.append([*known, column_of(network, x)])
+            x = layer_output(network, x, columns[-1])
+            after.append(x)
+        return ReadPrefix(columns, after)
+
+    def outputs(self, read: ReadPrefix) -> Bounded:
+        """Return the outputs at the last token."""
+        return _answered(self.layers[-1], read.after[-1])
+
+
+def _entering(network: NetworkData, x: Bounded) -> Bounded:
+    """Return what the heads read of the vectors that enter a layer."""
+    return x if network.post or network.norm_1 is None else network.norm_1(*x)
+
+
+def column_of(network: NetworkData, x: Bounded) -> list[HeadColumn]:
+    """Return the key and the value of each head of a layer, for the vector that enters it."""
+    y = _entering(network, x)
+    return [(head.k(*y), head.v(*y)) for head in network.heads]
+
+
+def layer_output(network: NetworkData, x: Bounded, columns: Sequence[list[HeadColumn]]) -> Bounded:
+    """Return the vector after a layer, for the vector that enters it at the last of the tokens whose keys and values
+    are given."""
+    y, mlp = _entering(network, x), network.mlp
+    sums = [x, (network.b_o, [0.0] * network.dimension)]
+    for number, head in enumerate(network.heads):
+        sums.append(head.o(*_attended(head, head.q(*y), [column[number] for column in columns])))
+    x = _sum(sums)
+    if network.post and network.norm_1 is not None:
+        x = network.norm_1(*x)
+    if mlp is None:
+        return x
+    y = x if network.post or network.norm_2 is None else network.norm_2(*x)
+    mid, off = mlp.enter(*y)
+    f, steepest = ACTIVATIONS[mlp.activation], STEEPEST[mlp.activation]
+    found = [f(a) for a in mid]
+    errors = [(steepest * e + ACTIVATION_ERROR * abs(a)) * GROW + ETA for a, e in zip(mid, off, strict=True)]
+    x = _sum([x, mlp.leave(found, errors)])
+    return network.norm_2(*x) if network.post and network.norm_2 is not None else x
+
+
+def _answered(network: NetworkData, x: Bounded) -> Bounded:
+    """Return the outputs, from the vector after the last layer."""
+    return network.unembedding(*(x if network.final is None else network.final(*x)))
 
 
 def _sum(parts: Sequence[Bounded]) -> Bounded:

@@ -26,7 +26,8 @@ from hardsim.verify.sections import (
     truth,
 )
 
-EXTERNAL_VERSION = 5
+EXTERNAL_VERSION, LAYERS_VERSION = 5, 6
+"""The values of schema_version for networks of one layer, and of two."""
 EXTERNAL_CLAIM = (
     "after every prefix of min_n to max_n symbols for which the specification requires anything, the network's outputs "
     "are as required"
@@ -35,8 +36,13 @@ EXTERNAL_WRONG_CLAIM = f"{EXTERNAL_CLAIM}; after the word of the section wrong t
 EXTERNAL_SECTIONS = (
     "claim", "min_n", "max_n", "labels", "network", "specification", "machine", "axes", "groups", "wrong",
 )  # fmt: skip
+LAYERS_SECTIONS = (
+    "claim", "min_n", "max_n", "labels", "network", "specification", "machine", "run_to", "axes", "part", "wrong",
+)  # fmt: skip
 DEEPEST = 100
 """The most divisions of a cell inside each other."""
+MOST_PLACES = 24
+"""The most parts of the words inside each other."""
 LONGEST = 1 << 12
 """The most symbols of a prefix."""
 
@@ -111,12 +117,52 @@ def tree(data: Any, place: str, depth: int = 0) -> None:
             tree(data[half], f"{place}.{half}" if depth < 4 else place, depth + 1)
 
 
+def divided(leaf: Shape) -> Shape:
+    """Return the shape of trees that divide a cell in two again and again, with leaves of one shape."""
+
+    def check(data: Any, place: str, depth: int = 0) -> None:
+        require(depth <= DEEPEST, f"too large: more than {DEEPEST} divisions of a cell inside each other")
+        if type(data) is not dict or "split" not in data:
+            leaf(data, place)
+            return
+        NODES["split"](data, place)
+        for half in ("low", "high"):
+            check(data[half], f"{place}.{half}" if depth < 4 else place, depth + 1)
+
+    return check
+
+
+BOX = row(many(decimal), many(decimal))
 GROUP = keys(
     length=integer,
     symbol=integer,
     states=many(integer, 1),
-    tree=keys(box=row(many(decimal), many(decimal)), tree=tree),
+    tree=keys(box=BOX, tree=tree),
 )
+_QUERY = divided(keys(box=BOX, tree=tree))
+PREFIXES = keys(
+    length=integer,
+    symbol=integer,
+    state=integer,
+    box=BOX,
+    cells=divided(such(lambda data: data is None, "null or a division of a cell")),
+    query=lambda data, place: None if data is None else _QUERY(data, place),
+)
+
+
+def part(data: Any, place: str, depth: int = 0) -> None:
+    """Require a part of the words, with the parts that it is divided into."""
+    require(depth <= MOST_PLACES, f"too large: more than {MOST_PLACES} parts inside each other")
+
+    def inner(data: Any, place: str) -> None:
+        part(data, place, depth + 1)
+
+    number = such(
+        lambda data: data is None or (type(data) is int and 0 < data < LONGEST), "a number of symbols or null"
+    )
+    keys(classes=many(PREFIXES), place=number, parts=many(row(integer, inner)))(data, place)
+
+
 EXTERNAL_CHECKED: dict[str, Shape] = {
     "min_n": integer,
     "max_n": integer,
@@ -132,13 +178,28 @@ EXTERNAL_CHECKED: dict[str, Shape] = {
     "wrong": lambda data, place: None if data is None else keys(word=many(text))(data, place),
 }
 """The shapes of the sections that the claim is about."""
+LAYERS_CHECKED: dict[str, Shape] = {
+    **{key: form for key, form in EXTERNAL_CHECKED.items() if key not in ("axes", "groups")},
+    "run_to": integer,
+    "axes": row(many(many(many(decimal))), many(many(many(decimal)))),
+    "part": lambda data, place: None if data is None else part(data, place),
+}
+"""The shapes of these sections for networks of two layers."""
 EXTERNAL_LABELS = keys(version=text, source=keys(name=text, sha256=text), against=name, title=name)
-EXTERNAL_CERTIFICATE = keys(
-    format=one_of(FORMAT),
-    schema_version=integer,
-    claim=text,
-    labels=EXTERNAL_LABELS,
-    **EXTERNAL_CHECKED,
-    digests=keys(**dict.fromkeys(EXTERNAL_SECTIONS, text)),
-)
-"""The shape of a whole certificate of an external network."""
+
+
+def _certificate(checked: dict[str, Shape], sections: tuple[str, ...]) -> Shape:
+    return keys(
+        format=one_of(FORMAT),
+        schema_version=integer,
+        claim=text,
+        labels=EXTERNAL_LABELS,
+        **checked,
+        digests=keys(**dict.fromkeys(sections, text)),
+    )
+
+
+EXTERNAL_CERTIFICATE = _certificate(EXTERNAL_CHECKED, EXTERNAL_SECTIONS)
+"""The shape of a whole certificate of an external network of one layer."""
+LAYERS_CERTIFICATE = _certificate(LAYERS_CHECKED, LAYERS_SECTIONS)
+"""The shape of a whole certificate of an external network of two layers."""

@@ -23,14 +23,14 @@ moved x by less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nextafter
 from operator import add, itemgetter, sub
 
 from hardsim.verify.arithmetic import require
 from hardsim.verify.external.columns import ClassWeights, Columns, Vector
-from hardsim.verify.external.machine import NOWHERE, ClaimedMachine
+from hardsim.verify.external.machine import ClaimedMachine
 from hardsim.verify.external.numbers import ETA, GROW, LARGEST, U, dot, gamma
 
 Table = Sequence[Sequence[Sequence[float]]]
@@ -53,10 +53,17 @@ class PositionMoves:
 
 
 class MachinePaths:
-    """The moves of a machine by position, over the states that prefixes reach there."""
+    """The moves of a machine by position, over the states that prefixes reach there; of those prefixes alone that are
+    in the states `passed` after so many symbols, as far as they are as long as that."""
 
-    def __init__(self, machine: ClaimedMachine, longest: int, spend: Callable[[int], None]) -> None:
-        self.states = machine.reached(longest, spend)
+    def __init__(
+        self,
+        machine: ClaimedMachine,
+        longest: int,
+        spend: Callable[[int], None],
+        passed: Mapping[int, int] | None = None,
+    ) -> None:
+        self.states = machine.reached(longest, spend, passed or {})
         self.places = [{state: place for place, state in enumerate(layer)} for layer in self.states]
         self.layers: list[PositionMoves] = []
         known: dict[tuple[tuple[int, ...], tuple[int, ...]], PositionMoves] = {}
@@ -74,7 +81,7 @@ def _moves(machine: ClaimedMachine, before: tuple[int, ...], after: tuple[int, .
     for place, state in enumerate(before):
         symbols: dict[int, list[int]] = {}
         for symbol, target in enumerate(machine.moves[state]):
-            if target != NOWHERE:
+            if target in places:
                 symbols.setdefault(target, []).append(symbol)
         for target, own in symbols.items():
             moves[places[target]].append((place, numbers.setdefault(tuple(own), len(numbers))))

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from hardsim.run.enclosure import Floats
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.check import _ExternalCheck, check_external, row_bound
+from hardsim.verify.external.check import _ExternalCheck, check_external
 from hardsim.verify.external.machine import Reading, RequiredAnswers
+from hardsim.verify.external.prefixes import row_bound
 from hardsim.verify.external.sections import DEEPEST, EXTERNAL_CLAIM, EXTERNAL_WRONG_CLAIM
 from tests.support.damage import at, damaged, places, replaced
 from tests.support.external_certificates import (
@@ -471,7 +472,7 @@ def test_margins_of_words_enclose_the_exact_ones(number: int) -> None:
 # ---- limits ----
 
 LIMITS = [
-    ("hardsim.verify.external.check.STEPS", 1000, "more than 1000 steps"),
+    ("hardsim.verify.external.prefixes.STEPS", 1000, "more than 1000 steps"),
     ("hardsim.verify.external.check.ROOM", 1, "too many rows"),
     ("hardsim.verify.external.check.MOST_WORDS", 3, "more than 3 words"),
     ("hardsim.verify.external.columns.ROOM", 100, "too many keys"),
