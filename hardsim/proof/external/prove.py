@@ -27,11 +27,12 @@ from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.first_layer import BoxCells
-from hardsim.proof.external.joint import JointSupports, function_bounds
+from hardsim.proof.external.joint import STEPS, JointSupports, function_bounds
 from hardsim.proof.external.logits import Basis, Rest, RowForms, longest_axis
 from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
 from hardsim.proof.external.result import LayerSplits
 from hardsim.proof.external.search import Search, worst
+from hardsim.proof.external.strips import AXES, SLOPES, ClassStrips, Reached
 from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import GROW, Floats, Integers, gamma
@@ -61,6 +62,8 @@ class WorkLimits:
     """Greatest number of prefixes of an open class that are all run, in place of dividing its box."""
     more_words: int = 50_000
     """Greatest number of prefixes of a class that are all run where dividing its box a little leaves it open."""
+    strips: int = 256
+    """Greatest number of open strips of a class; 0: no class is divided into strips."""
     work: float = 3e9
     """Greatest amount of work for the whole proof, roughly the number of products; 10^9 take about a minute."""
 
@@ -281,7 +284,7 @@ class ClassProver:
             if self.open or any(self.classes.length[one] <= n for one in self.wrong):
                 return
             left, most = self._run(cells.at(lengths == n), self.limits.words), self.limits.more_words
-            left = self._with_ranges(left)
+            left = self._in_strips(self._with_ranges(left))
             some = np.array([self.search.count(self.classes, one) <= most for one in left.of.tolist()], dtype=np.bool_)
             self._run(self._divide(left.at(some), self.limits.cells // 32), most)
             self.open += np.unique(self._divide(left.at(~some), self.limits.cells).of).tolist()
@@ -403,6 +406,81 @@ class ClassProver:
         ends = self._reached(cells.of, tilted[:, None])
         low, high = np.concatenate([low, ends[0]], axis=1), np.concatenate([high, ends[1]], axis=1)
         return FunctionRanges(low, high, tilt, tilted)
+
+    def _in_strips(self, cells: BoxCells) -> BoxCells:
+        """Return the cells that are not proved by dividing their classes into strips; each is the box of its class."""
+        if self.ranges is None or not len(cells.of) or not self.limits.strips or self._known(cells):
+            return cells
+        return cells.at(np.array([not self._stripped(cells.at(slice(row, row + 1))) for row in range(len(cells.of))]))
+
+    def _stripped(self, cell: BoxCells) -> bool:
+        """Return True if a class, with its box, is proved by dividing it into strips."""
+        first = self.rest.first_mlp
+        assert first is not None
+        one, count = cell.of, first.functions.shape[1]
+        cost = self._cost(one, 2 * count * (2 * AXES + 2) * STEPS)
+        if self.work + cost > self.limits.work:
+            return False
+        self.work += cost
+
+        points = self.search.extremes(self.classes.at(one), cell.middles, first.functions)
+        weighed = first.functions[:, self.network.dimension :]
+        try:
+            strips = ClassStrips(points, first.functions, weighed, self.reach, self.reaches(int(one[0])))
+        except (ValueError, np.linalg.LinAlgError):
+            return False
+        low, high, least = strips.low[None], strips.high[None], np.inf
+        while len(low):
+            if len(low) > self.limits.strips or self.work > self.limits.work:
+                return False
+            bound = self._over_strips(cell, strips, low, high)
+            shut = bound > 0
+            least = min(least, float(bound[shut].min(initial=np.inf)))
+            low, high = strips.halves(low[~shut], high[~shut])
+        self.low[one] = np.minimum(self.low[one], least)
+        return True
+
+    def reaches(self, one: int) -> Reached:
+        """Return the bounds of linear functions of the heads' outputs over one class."""
+        place = np.array([one])
+
+        def found(functions: Floats) -> tuple[Floats, Floats]:
+            low, high = self._reached(place, functions[None])
+            return low[0], high[0]
+
+        return found
+
+    def _over_strips(self, cell: BoxCells, strips: ClassStrips, low: Floats, high: Floats) -> Floats:
+        """Return lower bounds of the margins over strips of a class; infinity for those without a prefix."""
+        first, count = self.rest.first_mlp, len(low)
+        assert first is not None
+        cells = cell.at(np.zeros(count, dtype=np.int64))
+        self.cells += count
+        self.work += count * self._cost(cell.of, 2 * len(SLOPES) * STEPS * 2)
+        below, above = strips.ranges(low, high)
+        x = self.rest.entered(self.classes.at(cells.of), cells.middles, cells.radii)
+        tilt, tilted = first.tilted(x, cells.middles, cells.radii, below, above)
+        ends = strips.of_each(tilted, low, high)
+        empty = (below > above).any(axis=1) | (ends[0] > ends[1])
+        below, above = (
+            np.concatenate([one, end[:, None]], axis=1) for one, end in zip((below, above), ends, strict=True)
+        )
+        kind = int(self.classes.kind[cell.of[0]])
+        ranges = FunctionRanges(below, above, tilt, tilted)
+        rows = self.rest.rows(kind, self.classes.at(cells.of), cells.middles, cells.radii, ranges)
+        form, choices = rows.form, self.rest.wants[kind].choices
+        lows = (form.c - np.abs(form.slopes).sum(axis=1) * GROW - form.e) - ROUND * form.size
+        open_rows = np.nonzero(~(lows > 0) & ~empty[:, None] & np.isfinite(form.c) & np.isfinite(form.e))
+        if len(open_rows[0]):
+            at, column = open_rows
+            rates = form.slopes[at, :, column] / cells.radii[at]
+            least, _ = strips.of_each(rates, low[at], high[at])
+            size = (np.abs(rates) * (np.abs(cells.middles[at]) + cells.radii[at] + self.reach)).sum(axis=1)
+            value = form.c[at, column] - form.e[at, column] + least - (rates * cells.middles[at]).sum(axis=1)
+            value = value - 4 * ROUND * (size + form.size[at, column])
+            lows[open_rows] = np.fmax(lows[open_rows], value)
+        found, _ = worst(np.where(np.isnan(lows), -np.inf, lows), choices)
+        return np.where(empty, np.inf, found / np.where(found > 0, rows.sigma, 1.0) * (1 - ROUND))
 
     def _reached(self, places: Integers, functions: Floats) -> tuple[Floats, Floats]:
         """Return lower and upper bounds, (classes, functions), over the prefixes of classes, of functions of the

@@ -22,6 +22,8 @@ from hardsim.run.enclosure import ETA, Floats, Integers, rounded
 
 STEPS = 6
 """Number of gradients that are followed from one point."""
+TURNS = 3
+"""Number of times that the outputs are linearised in the search for extreme ones."""
 NEAR = 1e-4
 """Size of the box in which a row is linearised, as a share of the box of the class."""
 
@@ -99,6 +101,21 @@ class Search:
             x = np.einsum("cv,ujv->cju", direction, head.values[:, :most], optimize=True) - level[:, None, None]
             free = free + one.high * x / total[:, None, None]
         return self.best_paths(classes, free)
+
+    def extremes(self, one: PrefixClasses, middle: Floats, functions: Floats) -> Floats:
+        """Return the coordinates of the heads' outputs, (points, coordinates), on prefixes of one class for which each
+        of some functions of them, (coordinates, functions), is about least or greatest; `middle` (1, coordinates) is
+        where they are linearised first."""
+        gradient = np.concatenate([functions.T, -functions.T])
+        classes = one.at(np.zeros(len(gradient), dtype=np.int64))
+        weights, points, totals = (
+            [head.weights(classes) for head in self.heads],
+            np.repeat(middle, len(gradient), 0),
+            None,
+        )
+        for _ in range(TURNS):
+            points, totals = self.attended(classes, self.toward(classes, points, gradient, weights, totals), weights)
+        return points
 
     def _gradient(self, classes: PrefixClasses, points: Floats, small: Floats) -> Floats:
         """Return the slopes of the row that is least, in the choice where it is greatest."""

@@ -38,12 +38,12 @@ def network_of(seed: int, outputs: int = 4, template: str = "before", **shape: A
     return replace(found, readout=readout, outputs=names)
 
 
-def oracle_of(network: Network, text: str) -> Any:
+def oracle_of(network: Network, text: str, symbols: tuple[str, ...] = SYMBOLS) -> Any:
     """Return the oracle of a specification of a network."""
     readout, names = network.readout, tuple(map(str, network.outputs))
     layout = read_spec(text, "here.spec")
     causal = readout.at == "each"
-    question = Question(layout, None, SYMBOLS, readout.at, readout.decide, names, bool(readout.before), causal)
+    question = Question(layout, None, symbols, readout.at, readout.decide, names, bool(readout.before), causal)
     return question.demands().oracle
 
 
