@@ -68,10 +68,10 @@ class Activation(StrEnum):
     """x (1 + erf(x / sqrt 2)) / 2."""
     GELU_NEW = "gelu_new"
     """x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
-    QUICK_GELU = "quick_gelu"
-    """x / (1 + e^(-1.702 x))."""
     SILU = "silu"
     """x / (1 + e^-x)."""
+    QUICK_GELU = "quick_gelu"
+    """x / (1 + e^(-1.702 x))."""
     TANH = "tanh"
     """The hyperbolic tangent."""
 

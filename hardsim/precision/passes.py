@@ -452,15 +452,15 @@ class FormatPass:
         seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
         self._seen = [seen[head["mask"]] & (distance < head.get("window", m)) for head in heads]
         # One product of floats, and so the same on every machine.
-        biases = [None if "slope" not in head else -(head["slope"] * distance) for head in heads]
+        biases = [None if "slope" not in head else -(float(head["slope"]) * distance) for head in heads]
         self._biases = [None if one is None else self.arithmetic.number(one) for one in biases]
         self._turns = [self._turn(head["turns"]["frequencies"], m) if "turns" in head else None for head in heads]
         self._length = n
 
-    def _turn(self, frequencies: Sequence[float], m: int) -> tuple[Enclosures, Enclosures]:
+    def _turn(self, frequencies: Sequence[str], m: int) -> tuple[Enclosures, Enclosures]:
         """Return the cosines and sines of the angles at m positions, as model.py computes them: an angle is one product
         of floats, and its cosine and sine are within two units in the last place."""
-        angles = np.arange(m)[:, None] * np.array(frequencies)[None, :]
+        angles = np.arange(m)[:, None] * np.array(list(map(float, frequencies)))[None, :]
         found = []
         for value in (np.cos(angles), np.sin(angles)):
             off = UNITS * np.spacing(np.abs(value))

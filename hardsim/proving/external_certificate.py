@@ -60,8 +60,15 @@ PARTS = 100
 
 def no_certificate(subject: External) -> str | None:
     """Return the reason why no proof about an external network has a certificate; None if one may have."""
-    count = len(subject.network.layers)
-    return None if count in (1, 2) else f"certificates are of networks of one or two layers, and this one has {count}"
+    network = subject.network
+    if (count := len(network.layers)) not in (1, 2):
+        return f"certificates are of networks of one or two layers, and this one has {count}"
+    found = [*features(network), *sorted(_activations(network) - ACTIVATIONS.keys())]
+    return f"certificates do not cover {', '.join(found)}, which this network has" if found else None
+
+
+def _activations(network: Network) -> set[str]:
+    return {layer.mlp.activation.value for layer in network.layers if layer.mlp is not None}
 
 
 def external_certificate(subject: External, proof: PrefixProof, shown: Shown | None = None) -> dict[str, Any]:
@@ -253,9 +260,8 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
     count = len(network.layers)
     require(count in (1, 2), f"a network of {count} layers: certificates are about one or two layers")
     require(not features(network), f"certificates do not cover {', '.join(features(network))}")
-    for layer in network.layers:
-        kind = None if layer.mlp is None else layer.mlp.activation.value
-        require(kind is None or kind in ACTIVATIONS, f"certificates do not cover the activation {kind}")
+    strange = _activations(network) - ACTIVATIONS.keys()
+    require(not strange, f"certificates do not cover the activation {', '.join(sorted(strange))}")
     scale, readout = network.embedding_scale, network.readout
 
     def texts(tokens: Any) -> list[str] | None:

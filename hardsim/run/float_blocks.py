@@ -82,10 +82,14 @@ class ScoreSteps:
 
     def __call__(self, products: Floats, queries: Integers, keys: Integers) -> Floats:
         """Return the scores from products (..., queries, keys) at these positions; `products` may be overwritten."""
+        return self.at(products, queries[:, None] - keys[None, :]) if self.any else products
+
+    def at(self, products: Floats, distance: Integers) -> Floats:
+        """Return the scores from products of queries and keys at some distances; `products` may be overwritten."""
         if self.cap is not None:
             products = self.cap(products)
         if self.slope:
-            products -= self.slope * np.abs(queries[:, None] - keys[None, :])
+            products -= self.slope * np.abs(distance)
         return products
 
     def slip(self, slip: Floats, size: Floats, farthest: Integers) -> Floats:

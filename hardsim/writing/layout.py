@@ -309,11 +309,11 @@ def _present(**values: Any) -> dict[str, Any]:
 
 
 def _head(arrays: dict[str, Array], prefix: str, head: NetworkHead) -> dict[str, Any]:
-    """Return the description of a head, and add the arrays of its norms. Frequencies and slopes are floats."""
+    """Return the description of a head, and add the arrays of its norms. Frequencies and slopes are texts of floats."""
     norms = {key: _norm(arrays, f"{prefix}{key}.", getattr(head, key)) for key in ("norm_q", "norm_k")}
-    turns, slope = None, None if head.distance is None else nearest_float(head.distance.slope)
+    turns, slope = None, None if head.distance is None else repr(nearest_float(head.distance.slope))
     if (rotary := head.rotary) is not None:
-        frequencies = list(map(nearest_float, rotary.frequencies))
+        frequencies = [repr(nearest_float(frequency)) for frequency in rotary.frequencies]
         turns = {"frequencies": frequencies, "interleaved": rotary.interleaved}
     cap = None if head.cap is None else str(head.cap)
     return {

@@ -324,7 +324,7 @@ class _Graph:
         if (cap := description.get("cap")) is not None:
             logits = self.capped(logits, cap)
         if (slope := description.get("slope")) is not None:
-            logits = self.op("Sub", logits, self.op("Mul", self.distance(True), self.number(slope)))
+            logits = self.op("Sub", logits, self.op("Mul", self.distance(True), self.number(float(slope))))
         seen = self.seen(description["mask"])
         if (window := description.get("window")) is not None:
             near = self.op("Less", self.distance(False), self.integer(window))
@@ -357,7 +357,7 @@ class _Graph:
     def turned(self, x: str, turns: dict[str, Any], width: int) -> str:
         """Return queries or keys of a width with pairs of coordinates turned by their positions: x C + (x P) S, with
         cosines C and sines S by position and coordinate, and a matrix P that exchanges the pairs with a sign."""
-        rates = np.array(turns["frequencies"])
+        rates = np.array(list(map(float, turns["frequencies"])))
         half, height = len(rates), self.lengths()[-1] + self.layout.fixed
         pairs = np.arange(2 * half).reshape((half, 2) if turns["interleaved"] else (2, half))
         a, b = (pairs[:, 0], pairs[:, 1]) if turns["interleaved"] else pairs
@@ -366,7 +366,7 @@ class _Graph:
         cosines[:, a] = cosines[:, b] = np.cos(angles)
         sines[:, a], sines[:, b] = -np.sin(angles), np.sin(angles)
         exchange[b, a] = exchange[a, b] = 1.0
-        name = f"turns_{width}_{turns['interleaved']}_{hash(tuple(turns['frequencies']))}"
+        name = f"turns_{width}_{turns['interleaved']}_{'_'.join(turns['frequencies'])}"
         c, s = (self.op("Gather", self.constant(f"{name}_{part}", array), self.rows(), axis=0)
                 for part, array in (("cos", cosines), ("sin", sines)))  # fmt: skip
         other = self.op("MatMul", x, self.constant(f"{name}_exchange", exchange))

@@ -79,7 +79,7 @@ class SoftHead(Parameters):
         v, logits = plus(y @ self.w_v, self.b_v), capped((q @ k.mT) * scale, self.config.get("cap"))
         if "slope" in self.config:
             places = torch.arange(y.shape[1], dtype=torch.float64)
-            logits = logits - (self.config["slope"] * (places[:, None] - places[None, :]).abs()).to(y)
+            logits = logits - (float(self.config["slope"]) * (places[:, None] - places[None, :]).abs()).to(y)
         logits = logits.masked_fill(~seen, -torch.inf)
         weights = torch.exp(logits - logits.amax(-1, keepdim=True))
         return ((weights / weights.sum(-1, keepdim=True)) @ v) @ self.w_o
@@ -202,12 +202,12 @@ def capped(x: Tensor, cap: str | None) -> Tensor:
     return x if cap is None else torch.tanh(x / float(Fraction(cap))) * float(Fraction(cap))
 
 
-def turned(x: Tensor, frequencies: Sequence[float], interleaved: bool) -> Tensor:
+def turned(x: Tensor, frequencies: Sequence[str], interleaved: bool) -> Tensor:
     """Turn pairs of coordinates, neighbours or halves, at position p by p times their frequencies."""
     half = len(frequencies)
     one, two = (slice(0, 2 * half, 2), slice(1, 2 * half, 2)) if interleaved else (slice(half), slice(half, 2 * half))
     places = torch.arange(x.shape[1], dtype=torch.float64)[:, None]
-    angles = places * torch.tensor(frequencies, dtype=torch.float64)
+    angles = places * torch.tensor(list(map(float, frequencies)), dtype=torch.float64)
     c, s, a, b, found = torch.cos(angles).to(x), torch.sin(angles).to(x), x[..., one], x[..., two], x.clone()
     found[..., one], found[..., two] = a * c - b * s, b * c + a * s
     return found

@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from hardsim.measuring.export import folder_files
+from hardsim.network.features import NetworkFeature
 from hardsim.reading.network_json import network_json
 from hardsim.targets.base import Target
 from hardsim.targets.exported import layout_of, transformer_of
@@ -19,7 +20,7 @@ from hardsim.targets.inputs.base import Input
 from tests.cli.conftest import written
 from tests.support.attention_models import majority, sided, some_a, write
 from tests.support.check import Export, External, ModelOptions, Subject, export_of, read_input
-from tests.support.dense_networks import made
+from tests.support.dense_networks import featured, made
 from tests.support.external import mean_of_a
 from tests.support.language import InputError, parse_arith
 from tests.support.mistakes import raised
@@ -114,6 +115,7 @@ NETWORKS: list[Network] = [
     made(fractions=True, rows=None),
     made(activation=Activation.SILU, norm="rms", post=True),
     made(layers=0, biases=False),
+    featured(made(k=4), [one for one in NetworkFeature if one is not NetworkFeature.POOLED_START]),
     mean_of_a(Fraction(1, 3), rows=5, readout=Readout(before=("s",), after=("e",)), tokens=("a", "b", "s", "e")),
     replace(mean_of_a(), positions=((0, parse_arith("i/(3*n)", ("i", "n"), "test")),)),
     mean_of_a(readout=Readout(at="each", decide="value", level=Fraction(1, 7))),

@@ -243,6 +243,16 @@ def test_a_list_by_position_says_nothing_of_a_token_after_the_word() -> None:
     )
 
 
+@pytest.mark.parametrize("pooled", ["start", "mean"])
+def test_a_list_by_position_says_nothing_of_one_answer_for_a_word(pooled: Any) -> None:
+    model = model_of(mean_of_a(readout=Readout(pooled=pooled)))
+    assert model.check(against=lambda word: True, max_n=2).verdict is Verdict.REFUTED
+    message = raised(InputError, lambda: model.check(against=lambda word: [True] * len(word), max_n=2))
+    assert message.message.endswith(
+        "the network has one answer for a word, and a list by position is about the symbols"
+    )
+
+
 @pytest.mark.parametrize("value", [inf, 10**400, Decimal("inf"), Decimal("NaN"), 1j])
 def test_a_number_beyond_float64_names_its_word(value: Any) -> None:
     model = model_of(mean_of_a(readout=Readout(decide="value", at="last", level=Fraction(1, 100))))

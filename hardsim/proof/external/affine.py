@@ -15,13 +15,14 @@ covers the rounding of e itself. Infinite and NaN remainders decide nothing: the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf, isfinite, nan
 
 import numpy as np
 
-from hardsim.network.dense import Activation, Dense, Mlp, Norm
+from hardsim.network.dense import Activation, Dense, Mlp, Norm, Transform
 from hardsim.run.dense_float import Vectors, activate, enclosed
-from hardsim.run.enclosure import ETA, GROW, Floats, U, rounded
+from hardsim.run.enclosure import ETA, GROW, LEAST_NORMAL, Floats, U, rounded
 
 DEEPEST = 2**11
 """Greatest number of terms of a sum: dimensions and widths beyond it are refused."""
@@ -279,21 +280,76 @@ def activated(
     return AffineForm(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA)
 
 
+def multiplied(a: AffineForm, b: AffineForm) -> AffineForm:
+    """Return the enclosure of the products of coordinates, of forms with the same z.
+
+    With a = c + z L + r and b = d + z M + s, the part of second order is the sum over k and l of L_k M_l z_k z_l. There
+    z_k^2 lies in [0, 1], so the terms with k = l are within half of the sum of |L_k M_k| of half of their sum; the
+    others are at most |L_k M_l|. The rest is r (d + z M) + s (c + z L) + r s."""
+    count = min(a.slopes.shape[1], b.slopes.shape[1])
+    squares = a.slopes[:, :count] * b.slopes[:, :count]
+    found = AffineForm(np.zeros_like(a.c), b.slopes * a.c[:, None, :], np.zeros_like(a.e)).plus(
+        AffineForm(np.zeros_like(a.c), a.slopes * b.c[:, None, :], np.zeros_like(a.e))
+    )
+    (near, far), (wide, high) = (a.spread, a.e), (b.spread, b.e)
+    second = np.maximum(near * wide * GROW - np.abs(squares).sum(axis=1) / 2 * (1 - ROUND), 0.0)
+    rest = (np.abs(a.c) + near) * high + (np.abs(b.c) + wide) * far + far * high
+    e = found.e + second + rest + 8 * ROUND * a.size * b.size
+    return AffineForm(a.c * b.c + squares.sum(axis=1) / 2, found.slopes, e * GROW + ETA)
+
+
 class MlpForm:
     """An MLP, for affine enclosures."""
 
     def __init__(self, mlp: Mlp) -> None:
         self.enter, self.leave = LinearPart.of(mlp.w_in, mlp.b_in), LinearPart.of(mlp.w_out, mlp.b_out)
         self.activation = mlp.activation
+        self.gate = None if mlp.w_gate is None else LinearPart.of(mlp.w_gate, mlp.b_gate)
 
     def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of what the MLP adds."""
-        return self.added(self.enter(x))
+        if self.gate is None:
+            return self.added(self.enter(x))
+        return self._left(multiplied(activated(self.activation, self.gate(x)), self.enter(x)))
 
     def added(self, entered: AffineForm, least: Floats | float = -inf, most: Floats | float = inf) -> AffineForm:
         """Return the enclosure of what the MLP adds where the activation's arguments are also between `least` and
         `most`, with a new coordinate for the remainder of each hidden unit."""
-        hidden = activated(self.activation, entered, least, most)
+        return self._left(activated(self.activation, entered, least, most))
+
+    def _left(self, hidden: AffineForm) -> AffineForm:
+        """Return the enclosure of what hidden units add, with a new coordinate for the remainder of each."""
         found = self.leave(AffineForm(hidden.c, hidden.slopes, np.zeros_like(hidden.e)))
         more = AffineForm(found.c, found.slopes, (found.e + hidden.e @ self.leave.reach) * GROW)
         return more.beside(hidden.e[:, :, None] * self.leave.weight)
+
+
+class TransformForm:
+    """A linear map and an activation, if there is one, for affine enclosures."""
+
+    def __init__(self, transform: Transform) -> None:
+        self.enter, self.activation = LinearPart.of(transform.weight, transform.bias), transform.activation
+
+    def __call__(self, x: AffineForm) -> AffineForm:
+        """Return the enclosure of the vectors that the map makes."""
+        found = self.enter(x)
+        return found if self.activation is None else activated(self.activation, found)
+
+
+class CapForm:
+    """A linear map and a soft cap `C tanh(. / C)`, for affine enclosures."""
+
+    def __init__(self, weight: Dense, bias: Dense | None, cap: Fraction) -> None:
+        near, off = rounded(cap)
+        self.enter, self.cap = LinearPart.of(weight, bias), near
+        self.off = off / near if near > LEAST_NORMAL else inf
+        """A bound of the relative error of the cap."""
+
+    def __call__(self, x: AffineForm) -> AffineForm:
+        """Return the enclosure of the capped numbers. The argument of tanh is off by the relative error of the cap,
+        and so is the product."""
+        y, share = self.enter(x), 2 * self.off + ROUND
+        z = AffineForm(y.c / self.cap, y.slopes / self.cap, (y.e + share * y.size) / self.cap * GROW + ETA)
+        found = activated(Activation.TANH, z)
+        e = (found.e + share * found.size) * self.cap
+        return AffineForm(found.c * self.cap, found.slopes * self.cap, e * GROW + ETA)

@@ -14,7 +14,7 @@ between 0 and e^FLOOR (1 + tau).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from hardsim.network.features import features
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands
 from hardsim.proof.shared.result import NotProved
-from hardsim.run.dense_float import FloatHead, FloatLayer, Vectors, enclosed, lengths, scaled
-from hardsim.run.enclosure import ETA, EXP_ERROR, GROW, Floats, Integers, U, gamma, growth
+from hardsim.run.dense_float import DenseFloat, FloatHead, FloatLayer, Vectors, enclosed, lengths, normed, summed
+from hardsim.run.enclosure import ETA, EXP_ERROR, GROW, Booleans, Floats, Integers, U, gamma, growth
 
 FLOOR = -300.0
 """Differences `score - greatest score` below this are replaced by it."""
@@ -79,6 +79,7 @@ class HeadColumns:
     """Keys, values and scaled queries of one head by token and position, as midpoints with bounds of the lengths of
     their errors."""
 
+    part: FloatHead
     keys: Vectors
     values: Vectors
     queries: Vectors
@@ -114,10 +115,15 @@ class Columns:
         self.tokens = list(dict.fromkeys([*self.symbols, *self.before, *self.after]))
         self.row = {token: place for place, token in enumerate(self.tokens)}
         with np.errstate(all="ignore"):
-            self.x = self._embedded()
+            self.x, beside = self._embedded()
             parts = [] if self.layer.attention is None else self.layer.attention.heads
             y = self.layer.entering(self.x) if parts else self.x
-            self.heads = [self._head(part, y) for part in parts]
+            read = y if beside is None else summed(y, beside)
+            self.heads = [self._head(part, y, read) for part in parts]
+            self.base = self.x
+            """The vectors that attention is added to: where it is parallel to the MLP, with what the MLP adds."""
+            if self.layer.parallel and self.layer.mlp is not None:
+                self.base = summed(self.x, normed(self.layer.out_2, self.layer.mlp(normed(self.layer.norm_2, self.x))))
 
     def _require(self, masks: set[Mask], at: str) -> None:
         """Raise NotProved unless the last position sees every token read so far, and nothing after it."""
@@ -126,27 +132,24 @@ class Columns:
         if at != "last" and masks - {Mask.FUTURE}:
             raise NotProved("the network is not causal, so its answers within a word depend on what follows")
 
-    def _embedded(self) -> Vectors:
-        """Return the embedded tokens at all positions, (tokens, positions, d)."""
-        network, size = self.network, self.start + self.longest + len(self.after)
-        mid, off = scaled(network.embedding, network.embedding_scale)
-        x = np.repeat(mid[self.tokens][:, None], size, axis=1)
-        rad = np.zeros_like(x) if off is None else np.repeat(off[self.tokens][:, None], size, axis=1)
-        positions = steady_positions(network, self.longest, size)
-        if positions is not None:
-            near, slip = positions
-            x = x + near
-            rad = rad + U * np.abs(x) * GROW + ETA + (0.0 if slip is None else slip)
-        return Vectors(x, lengths(rad))
+    def _embedded(self) -> tuple[Vectors, Vectors | None]:
+        """Return the embedded tokens at all positions, (tokens, positions, d), and the encodings of the positions that
+        queries and keys read besides; None if there are none."""
+        size = self.start + self.longest + len(self.after)
+        positions = steady_positions(self.network, self.longest, size)
+        floats = DenseFloat(replace(self.network, layers=()), False)
+        tokens = np.repeat(np.array(self.tokens, dtype=np.int64)[:, None], size, axis=1)
+        return floats.embedded(tokens, positions), floats.beside(positions)
 
-    def _head(self, part: FloatHead, y: Vectors) -> HeadColumns:
-        size = lengths(y.mid)
-        keys, values, queries = (form(y, size) for form in (part.k, part.v, part.q))
+    def _head(self, part: FloatHead, y: Vectors, read: Vectors) -> HeadColumns:
+        size, places = lengths(read.mid), np.arange(read.mid.shape[1])
+        keys, queries = (form(read, size, places) for form in (part.keys, part.queries))
+        values = part.v(y, lengths(y.mid))
         q = queries.mid * part.scale
         # |s| (1 + e) r_q + (e + 2 u) |q| + ETA, for a scale s with relative error e
         off = queries.length * abs(part.scale) * (1 + part.scale_error) + (part.scale_error + 4 * U) * lengths(q)
         reach = float((lengths(values.mid) + values.length).max()) * GROW
-        return HeadColumns(keys, values, Vectors(q, off * GROW + ETA), reach)
+        return HeadColumns(part, keys, values, Vectors(q, off * GROW + ETA), reach)
 
     def query(self, classes: PrefixClasses) -> tuple[Integers, Integers]:
         """Return the row of the token, and the position, at which each class is read."""
@@ -180,20 +183,31 @@ class Columns:
         here = slice(self.start, self.start + most)
         keys = head.keys.mid[symbols, here]
         free = np.einsum("ck,ujk->cju", q, keys, optimize=True)
-        seen = np.arange(most)[None, :] < classes.free[:, None]
-        free = np.where(seen[:, :, None], free, -np.inf)
+        seen, away = np.arange(most)[None, :] < classes.free[:, None], place[:, None] - np.arange(most) - self.start
+        free = np.where(
+            (seen & self._near(head, away))[:, :, None], head.part.steps.at(free, away[:, :, None]), -np.inf
+        )
         rows, places = self.fixed(classes)
-        theirs = head.keys.mid[rows, places]
-        fixed = np.where(rows >= 0, np.einsum("ck,cfk->cf", q, theirs), -np.inf)
+        theirs, away = head.keys.mid[rows, places], place[:, None] - places
+        fixed = head.part.steps.at(np.einsum("ck,cfk->cf", q, theirs), away)
+        fixed = np.where((rows >= 0) & self._near(head, away), fixed, -np.inf)
         length, slip = lengths(head.keys.mid).max(), head.keys.length.max()
         long = lengths(q)
         rho = (long * slip + off * (length + slip) + gamma(q.shape[1] + 4) * (long + off) * length) * GROW + ETA
+        if head.part.steps.any:
+            rho = head.part.steps.slip(rho, (long + off) * length, np.array(head.keys.mid.shape[1]))
         greatest = np.maximum(free.max(axis=(1, 2), initial=-np.inf), fixed.max(axis=1, initial=-np.inf))
         grown = growth(rho[:, 0] + 2 * U * -FLOOR)
         tau = (grown + EXP_ERROR * (1 + grown)) * GROW + 4 * U
         low, high = _enclosed(free - greatest[:, None, None], tau[:, None, None])
         fixed_low, fixed_high = _enclosed(fixed - greatest[:, None], tau[:, None])
         return Weights(low, high, fixed_low, fixed_high)
+
+    @staticmethod
+    def _near(head: HeadColumns, away: Integers) -> Booleans:
+        """Return where keys at these distances before a query are in its window."""
+        window = head.part.head.window
+        return np.ones_like(away, dtype=np.bool_) if window is None else np.abs(away) < window
 
 
 def _enclosed(distance: Floats, tau: Floats) -> tuple[Floats, Floats]:
@@ -217,9 +231,10 @@ def require_one_layer(network: Network, most: int) -> None:
     width: Sequence[int] = [network.dimension, *(head.w_v.shape[1] for head in layer.heads)]
     if layer.mlp is not None:
         width = [*width, layer.mlp.w_in.shape[1]]
+    if network.transform is not None:
+        width = [*width, network.transform.weight.shape[1]]
     if sum(width) > most:
         raise NotProved(f"the network is wider than {most:,}")
-    require_plain(network)
 
 
 def require_plain(network: Network) -> None:

@@ -10,12 +10,23 @@ exactly if `((y - mean) * weight) A + sigma (bias A + b)` is, and the root is en
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from hardsim.network.dense import Mlp, Network, Norm
-from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm, mean_square, root
+from hardsim.network.dense import Network, NetworkLayer, Norm
+from hardsim.proof.external.affine import (
+    ROUND,
+    AffineForm,
+    CapForm,
+    LinearPart,
+    MlpForm,
+    NormForm,
+    TransformForm,
+    mean_square,
+    root,
+)
 from hardsim.proof.external.columns import Columns, PrefixClasses
 from hardsim.proof.external.demands import Requirement
 from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
@@ -56,12 +67,14 @@ class Wants:
 
     def __init__(self, network: Network, required: Requirement, last: Norm | None) -> None:
         factors, levels, self.choices = required.rows(len(network.outputs))
-        u, u_off = enclosed(network.unembedding)
-        d = network.dimension
+        # A soft cap is a step of its own, after which outputs are what is read.
+        capped = network.output_cap is not None
+        u, u_off = (np.eye(len(network.outputs)), None) if capped else enclosed(network.unembedding)
+        d = len(u)
         near, off = rounded(network.readout.level)
         weight, weight_off = u @ factors, (0.0 if u_off is None else u_off @ np.abs(factors)) + _lost(u, factors)
         constant, spread = near * levels, off * np.abs(levels) + ROUND * np.abs(near * levels)
-        if network.unembedding_bias is not None:
+        if network.unembedding_bias is not None and not capped:
             b, b_off = enclosed(network.unembedding_bias)
             constant = constant + b @ factors
             spread = spread + _lost(b, factors) + (0.0 if b_off is None else b_off @ np.abs(factors))
@@ -118,6 +131,21 @@ def _lost(array: Floats, factors: Floats) -> Floats:
     return np.asarray(ROUND * (np.abs(array) @ np.abs(factors)) + ETA)
 
 
+class AddedMlp:
+    """A step `x + mlp(x)` with the norms around the MLP, for affine enclosures."""
+
+    def __init__(self, layer: NetworkLayer, d: int) -> None:
+        assert layer.mlp is not None
+        self.mlp = MlpForm(layer.mlp)
+        self.norm = None if layer.norm_2 is None or layer.post else NormForm(layer.norm_2, d)
+        self.out = None if layer.out_2 is None else NormForm(layer.out_2, d)
+
+    def __call__(self, x: AffineForm) -> AffineForm:
+        """Return the enclosure of x and what the MLP adds."""
+        added = self.mlp(x if self.norm is None else self.norm(x))
+        return x.plus(added if self.out is None else self.out(added))
+
+
 class LayerRest:
     """A layer after its heads, with what follows it: all of the rest of a network whose only layer it is."""
 
@@ -130,29 +158,38 @@ class LayerRest:
         d = network.dimension
         self.out = [LinearPart.of(head.w_o, None) for head in layer.heads]
         self.bias, self.bias_off = (np.zeros(d), None) if layer.b_o is None else enclosed(layer.b_o)
-        parts: list[Norm | tuple[Norm | None, Mlp] | None] = []
+        self.added = None if layer.out_1 is None else NormForm(layer.out_1, d)
+        """The norm of what attention adds."""
+        parts: list[Norm | AddedMlp | Callable[[AffineForm], AffineForm] | None] = []
+        # What the MLP of a parallel layer adds is known, and is part of what attention is added to.
+        mlp = None if layer.mlp is None or layer.parallel else AddedMlp(layer, d)
         if layer.post:
             parts += [layer.norm_1 if layer.attends else None]
-            parts += [] if layer.mlp is None else [(None, layer.mlp), layer.norm_2]
-        elif layer.mlp is not None:
-            parts += [(layer.norm_2, layer.mlp)]
-        kept = [part for part in (*parts, network.final) if part is not None]
-        last = kept.pop() if kept and isinstance(kept[-1], Norm) and not divided else None
-        assert not isinstance(last, tuple)
-        self.steps = [
-            NormForm(part, d)
-            if isinstance(part, Norm)
-            else (None if part[0] is None else NormForm(part[0], d), MlpForm(part[1]))
-            for part in kept
-        ]
+            parts += [] if mlp is None else [mlp, layer.norm_2]
+        else:
+            parts += [mlp]
+        parts.append(network.final)
+        if (transform := network.transform) is not None:
+            parts += [TransformForm(transform), transform.norm]
+        if network.output_cap is not None:
+            parts.append(CapForm(network.unembedding, network.unembedding_bias, network.output_cap))
+        kept = [part for part in parts if part is not None]
+        last = None
+        if kept and not divided and isinstance(kept[-1], Norm):
+            last, kept = kept[-1], kept[:-1]
+        width, self.steps = d, list[Callable[[AffineForm], AffineForm]]()
+        for part in kept:
+            width = len(transform.weight.T) if transform is not None and isinstance(part, TransformForm) else width
+            self.steps.append(NormForm(part, width) if isinstance(part, Norm) else part)
         self.wants = [Wants(network, required, last) for required in kinds]
 
     def attended(self, x: AffineForm, middles: Floats, radii: Floats, start: int = 0) -> AffineForm:
         """Return the enclosure of x and what attention adds, for boxes of the heads' outputs (N, coordinates of all
         heads); these are coordinates of z from `start` on."""
-        c = x.c + self.bias
-        e = x.e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
-        total, place = AffineForm(c, x.slopes, e), 0
+        base = x if self.added is None else AffineForm(0 * x.c, 0 * x.slopes, 0 * x.e)
+        c = base.c + self.bias
+        e = base.e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
+        total, place = AffineForm(c, base.slopes, e), 0
         for basis, out in zip(self.bases, self.out, strict=True):
             here = slice(place, place + len(basis.axes))
             place = here.stop
@@ -161,16 +198,12 @@ class LayerRest:
             inner = middles[:, here] @ basis.axes
             size = (np.abs(middles[:, here]) + radii[:, here]) @ np.abs(basis.axes)
             total = total.plus(out(AffineForm(inner, slopes, (basis.lost + ROUND * size) * GROW)))
-        return total
+        return total if self.added is None else x.plus(self.added(total))
 
     def after(self, x: AffineForm, start: int = 0) -> AffineForm:
         """Return the enclosure of the last vectors, before the last norm: what the steps make of x from a step on."""
         for step in self.steps[start:]:
-            if isinstance(step, NormForm):
-                x = step(x)
-            else:
-                norm, mlp = step
-                x = x.plus(mlp(x if norm is None else norm(x)))
+            x = step(x)
         return x
 
 
@@ -183,15 +216,18 @@ class Rest(LayerRest):
         super().__init__(columns.network, bases, kinds, divided)
         self.columns = columns
         turned = [basis.axes @ out.weight for basis, out in zip(bases, self.out, strict=True)]
-        first = self.steps[0] if self.steps and bases else None
-        self.first_mlp = FirstMlp(*first, np.concatenate(turned)) if isinstance(first, tuple) else None
-        """The first step with the ranges of functions, where it is an MLP."""
+        first = self.steps[0] if self.steps and bases and self.added is None else None
+        plain = isinstance(first, AddedMlp) and first.mlp.gate is None and first.out is None
+        self.first_mlp = (
+            FirstMlp(first.norm, first.mlp, np.concatenate(turned)) if plain and isinstance(first, AddedMlp) else None
+        )
+        """The first step with the ranges of functions, where it is an MLP without a gate."""
 
     def entered(self, classes: PrefixClasses, middles: Floats, radii: Floats) -> AffineForm:
         """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
         coordinates of all heads)."""
         rows, places = self.columns.query(classes)
-        x, d = self.columns.x, len(self.bias)
+        x, d = self.columns.base, len(self.bias)
         slopes = np.zeros((len(rows), middles.shape[1], d))
         base = AffineForm(x.mid[rows, places], slopes, np.repeat(x.length[rows, places], d, axis=1))
         return self.attended(base, middles, radii)
