@@ -15,12 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hardsim.measuring.export import folder_files, run_folder
+from hardsim.network.features import NetworkFeature
 from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
 from tests.reading.folders import DATA, SHARED, library_outputs
 from tests.reading.plain import outputs
+from tests.run.test_dense_exact import plain
 from tests.support.check import Export, ModelOptions, export_of, read_expression
-from tests.support.dense_networks import made
+from tests.support.dense_networks import SEEN, featured, made
 from tests.support.documents import valid
 from tests.support.external import mean_of_a
 from tests.support.language import Oracle, Unsupported, formulas_directory, parse_arith, parse_expression
@@ -28,6 +30,7 @@ from tests.support.model import (
     REGIMES,
     Activation,
     LengthTable,
+    Mask,
     Network,
     Norm,
     Readout,
@@ -154,6 +157,16 @@ def test_norms_and_activations(torch: Any, tmp_path: Path, activation: Activatio
     for n in (1, 5, 24):
         ids = [(3 * k + n) % 4 for k in range(n)]
         assert off(run(model, ids), outputs(network, ids)) < NEAR
+
+
+@pytest.mark.parametrize("mask", SEEN)
+def test_the_parts_of_all_families(torch: Any, tmp_path: Path, mask: Mask) -> None:
+    together = [one for one in NetworkFeature if one is not NetworkFeature.POOLED_START]
+    network = featured(made(k=4, mask=mask), together, seed=1)
+    model = load(put(folder_files(network_export(network), "torch"), tmp_path / "out"))
+    for n in (1, 5, 24):
+        ids = [(3 * k + n) % 4 for k in range(n)]
+        assert off(run(model, ids), plain(network, n, ids)) < NEAR
 
 
 def test_layers_without_a_step(torch: Any, tmp_path: Path) -> None:
