@@ -83,8 +83,8 @@ def prefix_proof(
 ) -> PrefixProof:
     """Return what is proved of an external network for words of at most `max_n` symbols (None: of as many as its table
     of positions has room for): from its weights, or else by running every prefix, of a length at most `most` (None: as
-    many as take about half a minute). Where a class of a short length stays open, every prefix is run as well. Raises
-    NotProved if no proof is attempted."""
+    many as take about half a minute; all to `max_n`, if that takes a few minutes). Where a class of a short length
+    stays open, every prefix is run as well. Raises NotProved if no proof is attempted."""
     network, oracle = subject.network, prefix_oracle(subject)
     try:
         with interruptible():
@@ -95,7 +95,7 @@ def prefix_proof(
                 found = prove_external(network, oracle, max_n, report=report)
     except NotProved as error:
         with interruptible():
-            run = prove_by_words(network, oracle, max_n, most, report)
+            run = prove_by_words(network, oracle, max_n, most, report, max_n is not None)
         if max_n is None and run.proved >= 0 and not run.opened and run.wrong is None and not run.interrupted:
             run = replace(run, longest=run.proved)
         return _record(subject, run, EVERY_WORD, error.reason)

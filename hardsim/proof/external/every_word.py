@@ -36,6 +36,8 @@ from hardsim.run.soft import bounds
 
 WORK = 3 * 10**10
 """The work on all prefixes that is done where no number of prefixes is given, in units of about a nanosecond."""
+MORE_WORK = 12 * WORK
+"""The work that is done where a length is asked for and that suffices for all prefixes to it."""
 OF_KEY, OF_PARAMETER, OF_HEAD, OF_LAYER = 1.7, 0.1, 1_500.0, 1_000.0
 """The work on a token for each number of the keys and values that it sees, and for each parameter, head and layer (with
 one more for the outputs)."""
@@ -55,19 +57,23 @@ def prove_by_words(
     longest: int | None = None,
     most: int | None = None,
     report: Callable[[int, int], None] | None = None,
+    asked: bool = False,
 ) -> ExternalProof:
     """Return what is proved of a network whose specification has this oracle by running all prefixes of as many lengths
     as the work allows, of at most `longest` symbols (None: of as many as the table of positions has room for).
 
-    `most` is the greatest number of prefixes of one length that are run; None: as many as WORK allows. `report` is
-    called with the number of prefixes that were run, and of those that will be. Lengths that are not run are neither
-    proved nor open in the result. Raises NotProved if the answers after a prefix depend on more than the prefix, or if
-    the oracle does not say what is required after each."""
+    `most` is the greatest number of prefixes of one length that are run; None: as many as WORK allows, or all if
+    `longest` is `asked` for and MORE_WORK allows that. `report` is called with the number of prefixes that were run,
+    and of those that will be. Lengths that are not run are neither proved nor open in the result. Raises NotProved if
+    the answers after a prefix depend on more than the prefix, or if the oracle does not say what is required after
+    each."""
     greatest = greatest_length(network, longest)
     require_answer_at_end(network)
     if not shares_prefixes(network, network.readout.at == "last"):
         raise NotProved("the network is not causal, so its prefixes cannot be run alone")
-    run = _Run(network, short_demands(oracle, network, greatest), most, report or (lambda done, total: None))
+    demands = short_demands(oracle, network, greatest)
+    asked = asked and demands.longest == greatest
+    run = _Run(network, demands, most, report or (lambda done, total: None), asked)
     found = run.run()
     if found.longest == greatest:
         return found
@@ -75,9 +81,10 @@ def prove_by_words(
     return replace(found, longest=greatest, reason=cut)
 
 
-def words_reach(network: Network, demands: PrefixDemands) -> int:
-    """Return the greatest length up to which all prefixes are run where no number of prefixes is given."""
-    return _Run(network, demands, None, lambda done, total: None).last
+def words_reach(network: Network, demands: PrefixDemands, asked: bool = False) -> int:
+    """Return the greatest length up to which all prefixes are run where no number of prefixes is given; `asked`: the
+    greatest length of the demands is asked for."""
+    return _Run(network, demands, None, lambda done, total: None, asked).last
 
 
 def short_demands(oracle: Any, network: Network, longest: int) -> PrefixDemands:
@@ -121,9 +128,14 @@ class _Run:
     """A walk over the tree of prefixes."""
 
     def __init__(
-        self, network: Network, demands: PrefixDemands, most: int | None, report: Callable[[int, int], None]
+        self,
+        network: Network,
+        demands: PrefixDemands,
+        most: int | None,
+        report: Callable[[int, int], None],
+        asked: bool,
     ) -> None:
-        self.network, self.demands, self.report = network, demands, report
+        self.network, self.demands, self.report, self.asked = network, demands, report, asked
         readout = network.readout
         self.before = [network.ids[str(token)] for token in readout.before]
         self.after = [network.ids[str(token)] for token in readout.after] if readout.at == "last" else []
@@ -149,7 +161,8 @@ class _Run:
 
     def _affordable(self, most: int | None) -> int:
         """Return the greatest length up to which all prefixes are run; -1 if not even the empty one is."""
-        fits = [one <= WORK for one in accumulate(self._work())]
+        total = list(accumulate(self._work()))
+        fits = [one <= (MORE_WORK if self.asked and total[-1] <= MORE_WORK else WORK) for one in total]
         if most is not None:
             fits = [count <= most for count in self.counts]
         return [*fits, False].index(False) - 1

@@ -15,6 +15,7 @@ from hardsim.network.dense import Activation, Network, Readout
 from hardsim.proof.external import every_word
 from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof
+from hardsim.proof.external.two_layers import LayerLimits, prove_layers
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_float import DenseFloat
 from hardsim.targets.base import ModelOptions
@@ -288,6 +289,22 @@ def test_the_work_bounds_the_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(every_word, "WORK", 1)
     nothing = prove_by_words(network, oracle)
     assert (nothing.proved, nothing.prefixes, nothing.wrong, nothing.opened) == (-1, 0, None, ())
+
+
+def test_more_work_is_done_where_it_reaches_the_length_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = network_of(5, 1, layers=2)
+    oracle = oracle_of(network, "output t0: t0 | t1")
+    network = levelled(network, oracle, 5.0)
+    monkeypatch.setattr(every_word, "WORK", 1)
+    assert prove_by_words(network, oracle, 6).proved == -1
+    assert prove_by_words(network, oracle, 6, asked=True).proved == 6
+    nothing = LayerLimits(few=1, work=-1.0)
+    assert prove_layers(network, oracle, 6, nothing).proved == 6
+    assert prove_layers(network, oracle, None, nothing).proved == 0
+    # all or nothing: a part of the lengths is not worth more work
+    monkeypatch.setattr(every_word, "MORE_WORK", 1)
+    assert prove_by_words(network, oracle, 6, asked=True).proved == -1
+    assert prove_layers(network, oracle, 6, nothing).proved == 0
 
 
 def test_progress_is_reported() -> None:
