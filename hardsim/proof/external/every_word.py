@@ -57,23 +57,23 @@ def prove_by_words(
     longest: int | None = None,
     most: int | None = None,
     report: Callable[[int, int], None] | None = None,
-    asked: bool = False,
+    thorough: bool = False,
 ) -> ExternalProof:
     """Return what is proved of a network whose specification has this oracle by running all prefixes of as many lengths
     as the work allows, of at most `longest` symbols (None: of as many as the table of positions has room for).
 
     `most` is the greatest number of prefixes of one length that are run; None: as many as WORK allows, or all if
-    `longest` is `asked` for and MORE_WORK allows that. `report` is called with the number of prefixes that were run,
-    and of those that will be. Lengths that are not run are neither proved nor open in the result. Raises NotProved if
-    the answers after a prefix depend on more than the prefix, or if the oracle does not say what is required after
-    each."""
+    `longest` was asked for (`thorough`) and MORE_WORK allows that. `report` is called with the number of prefixes that
+    were run, and of those that will be. Lengths that are not run are neither proved nor open in the result. Raises
+    NotProved if the answers after a prefix depend on more than the prefix, or if the oracle does not say what is
+    required after each."""
     greatest = greatest_length(network, longest)
     require_answer_at_end(network)
     if not shares_prefixes(network, network.readout.at == "last"):
         raise NotProved("the network is not causal, so its prefixes cannot be run alone")
     demands = short_demands(oracle, network, greatest)
-    asked = asked and demands.longest == greatest
-    run = _Run(network, demands, most, report or (lambda done, total: None), asked)
+    thorough = thorough and demands.longest == greatest
+    run = _Run(network, demands, most, report or (lambda done, total: None), thorough)
     found = run.run()
     if found.longest == greatest:
         return found
@@ -81,10 +81,10 @@ def prove_by_words(
     return replace(found, longest=greatest, reason=cut)
 
 
-def words_reach(network: Network, demands: PrefixDemands, asked: bool = False) -> int:
-    """Return the greatest length up to which all prefixes are run where no number of prefixes is given; `asked`: the
+def words_reach(network: Network, demands: PrefixDemands, thorough: bool = False) -> int:
+    """Return the greatest length up to which all prefixes are run where no number of prefixes is given; `thorough`: the
     greatest length of the demands is asked for."""
-    return _Run(network, demands, None, lambda done, total: None, asked).last
+    return _Run(network, demands, None, lambda done, total: None, thorough).last
 
 
 def short_demands(oracle: Any, network: Network, longest: int) -> PrefixDemands:
@@ -133,9 +133,9 @@ class _Run:
         demands: PrefixDemands,
         most: int | None,
         report: Callable[[int, int], None],
-        asked: bool,
+        thorough: bool,
     ) -> None:
-        self.network, self.demands, self.report, self.asked = network, demands, report, asked
+        self.network, self.demands, self.report, self.thorough = network, demands, report, thorough
         readout = network.readout
         self.before = [network.ids[str(token)] for token in readout.before]
         self.after = [network.ids[str(token)] for token in readout.after] if readout.at == "last" else []
@@ -162,7 +162,7 @@ class _Run:
     def _affordable(self, most: int | None) -> int:
         """Return the greatest length up to which all prefixes are run; -1 if not even the empty one is."""
         total = list(accumulate(self._work()))
-        fits = [one <= (MORE_WORK if self.asked and total[-1] <= MORE_WORK else WORK) for one in total]
+        fits = [one <= (MORE_WORK if self.thorough and total[-1] <= MORE_WORK else WORK) for one in total]
         if most is not None:
             fits = [count <= most for count in self.counts]
         return [*fits, False].index(False) - 1

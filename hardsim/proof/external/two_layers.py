@@ -87,7 +87,7 @@ def prove_layers(
     most = greatest_length(network, longest)
     require_two_layers(network)
     demands, limits, report = demands_of(oracle, network, most), limits or LayerLimits(), report or _unreported
-    asked = longest is not None
+    thorough = longest is not None
     start, margins, interrupted = 0, dict[int, LengthMargins](), False
     if limits.few:
         found = prove_by_words(network, oracle, most, limits.few)
@@ -99,8 +99,8 @@ def prove_layers(
         try:
             prover = LayerProver(network, demands, limits, report)
             prover.run(start)
-            if start <= prover.end + 1 <= (words_reach(network, demands, asked) if limits.more else -1):
-                found = prove_by_words(network, oracle, most, asked=asked)
+            if start <= prover.end + 1 <= (words_reach(network, demands, thorough) if limits.more else -1):
+                found = prove_by_words(network, oracle, most, thorough=thorough)
                 if found.wrong is not None or found.opened or found.interrupted:
                     return found
                 if found.proved > prover.end:

@@ -297,13 +297,13 @@ def test_more_work_is_done_where_it_reaches_the_length_that_is_asked_for(monkeyp
     network = levelled(network, oracle, 5.0)
     monkeypatch.setattr(every_word, "WORK", 1)
     assert prove_by_words(network, oracle, 6).proved == -1
-    assert prove_by_words(network, oracle, 6, asked=True).proved == 6
+    assert prove_by_words(network, oracle, 6, thorough=True).proved == 6
     nothing = LayerLimits(few=1, work=-1.0)
     assert prove_layers(network, oracle, 6, nothing).proved == 6
     assert prove_layers(network, oracle, None, nothing).proved == 0
     # all or nothing: a part of the lengths is not worth more work
     monkeypatch.setattr(every_word, "MORE_WORK", 1)
-    assert prove_by_words(network, oracle, 6, asked=True).proved == -1
+    assert prove_by_words(network, oracle, 6, thorough=True).proved == -1
     assert prove_layers(network, oracle, 6, nothing).proved == 0
 
 
