@@ -1040,6 +1040,22 @@ class CompileResult(Record):
     """The ties found, one entry for each head that has any, if words were run for Theorem 26's temperature."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class NewResult(Record):
+    """The result of `new`: a specification that was written for a network, with a line to complete."""
+
+    input: InputName
+    kind: InputKind
+    output: str
+    """The path of the specification, or - for standard output."""
+    sha256: Digest
+    """SHA-256 of the specification."""
+    line: Positive
+    """The number of the line to complete."""
+    key: str
+    """The key of this line."""
+
+
 def no_answer(undecided: int, words: int) -> str:
     """Return the sentence that gives the number of words tried without an answer."""
     return f"no answer of the softmax network was reached on {undecided:,} of {words:,} words"

@@ -588,6 +588,23 @@ Examples:
   hardsim replay report
 """
 
+NEW = """Write a specification for a network, with one line to complete.
+
+FILE is the folder of an external network, a file of weights, or network JSON. The specification is written to -o, by
+default FILE.spec in this directory, and names the network.
+
+Tokens, alphabet, the tokens around a word, and where and how outputs answer are filled in from the files of the
+network. What it should compute is the last line, which you complete: for a classifier `language:` with a formula, a
+/regular expression/ or @FILE, and above it `accept:` with the label of the words in it; for a language model `next:`.
+Comments show examples over the network's own symbols. `hardsim check` then runs it.
+
+\b
+Examples:
+  hardsim new my_bert/
+  hardsim new my_gpt2/ -o brackets.spec
+  hardsim check my_bert.spec
+"""
+
 COMMANDS = {
     "check": Manual("Check word by word that a network answers right.", CHECK),
     "prove": Manual("Prove a network right on all words up to a length.", PROVE),
@@ -599,6 +616,7 @@ COMMANDS = {
     "show": Manual("Show the network that a formula is compiled into.", SHOW),
     "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS, minor=True),
     "trace": Manual("Show a network on one word, position by position.", TRACE, usage="[OPTIONS] [FILE]"),
+    "new": Manual("Write a specification for a network.", NEW, minor=True),
     "compile": Manual("Write the network to a file, with exact rationals.", COMPILE),
     "export": Manual("Write a network for PyTorch, ONNX or others.", EXPORT),
     "precision": Manual("Find the length up to which bfloat16 is right.", PRECISION),

@@ -173,7 +173,7 @@ class Request:
     """
 
     files: list[str] | None = argument("FILE", brief=f"{LISTING} equiv classify heads fmt")
-    file: str | None = argument("FILE", brief="compile export")
+    file: str | None = argument("FILE", brief="compile export new")
     words: list[str] | None = argument("WORD", brief="eval trace")
     name: str | None = argument("NAME", brief="examples")
     folder: str | None = argument("DIR", brief="replay")
@@ -187,8 +187,8 @@ class Request:
     automaton: str | None = console("--automaton FORMAT", brief="show", values=("dot", "json", "jff"))("""
         Write the minimal automaton instead: dot, json, jff. It goes to -o or standard output, as a DOT graph, as
         automata-lib's JSON, or as a file of JFLAP.""")
-    output: str | None = console("-o --output PATH", brief="compile export report", also="show")("""
-        The file or directory to write. `compile` and `show` write a file ('-' is standard output), `report` a
+    output: str | None = console("-o --output PATH", brief="compile export report new", also="show")("""
+        The file or directory to write. `compile`, `show` and `new` write a file ('-' is standard output), `report` a
         directory, `export` a directory, or for onnx a file. A directory is new or empty.""")
     expression: str | None = console("-e TEXT", brief="eval words trace classify", also=SOURCE)("""
         A formula instead of a file. Without --alphabet and --props its symbols are the alphabet, if there are two or
@@ -368,7 +368,7 @@ class Request:
     json: str | None = console(
         "--json PATH",
         brief="check prove verify eval equiv classify show heads trace precision bound examples fmt",
-        also="words compile export",
+        also="words compile export new",
     )("Also write everything as JSON. '-' is standard output, which then has nothing else.")
     format: str = console(
         "--format NAME", default="text", also=f"{JUDGING} equiv classify", kind=one_of(FORMATS), values=FORMATS

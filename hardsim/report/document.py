@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
-from hardsim.campaign.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
+from hardsim.campaign.result import (
+    CheckResult,
+    CompileResult,
+    EvalResult,
+    FormatResult,
+    NewResult,
+    OracleResult,
+    WordsResult,
+)
 from hardsim.examples import ExampleResult
 from hardsim.measuring.bound import BoundResult
 from hardsim.measuring.classify import ClassifyResult
@@ -44,6 +52,7 @@ Result: TypeAlias = (
     | AutomatonReport
     | WrittenAutomaton
     | NetworkReport
+    | NewResult
     | CompileResult
     | ExportResult
     | PrecisionResult
@@ -65,6 +74,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "show": (ModelReport, AutomatonReport, WrittenAutomaton, NetworkReport),
     "heads": (HeadsResult,),
     "trace": (TraceResult,),
+    "new": (NewResult,),
     "compile": (CompileResult,),
     "export": (ExportResult,),
     "precision": (PrecisionResult,),

@@ -165,7 +165,7 @@ class External(Target):
         """Require that there is something to compare the outputs with. Raises InputError if there is no reference."""
         if self.oracle is None:
             message = f"{self.name} is an external network without a reference, so its expected outputs are unknown"
-            hint = "Name a specification (.spec) instead, or compare with a file that gives the expected answers: "
+            hint = f"`hardsim new {self.name}` writes a specification; or compare with a file of the expected answers: "
             shown = "`hardsim check NETWORK --against FILE`. `hardsim eval` and `hardsim heads` need no reference."
             raise InputError(message, hint + shown)
 

@@ -133,8 +133,8 @@ class Semantics:
             what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
             message = f"{external.name} {what}, and {self.name} says only which words are accepted"
             hint = (
-                "State which output says that a word is accepted (`accept: NAME`, `language: @FILE`) in a .spec file, "
-                "or in Python hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
+                f"`hardsim new {external.name}` writes a .spec file, in which `accept: NAME` and `language: @FILE` say "
+                "which output is right; in Python: hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
             )
             raise InputError(message, hint)
         symbols = list(listed_symbols(self.alphabet))

@@ -83,7 +83,7 @@ def test_other_networks_are_checked_against_it(hardsim: Cli) -> None:
 @pytest.mark.usefixtures("here")
 def test_a_formula_does_not_say_which_of_several_outputs(hardsim: Cli, tmp_path: Path) -> None:
     formula = written(tmp_path / "most.ltl", "alphabet: a b\n#L[a] >= #L[b]\n")
-    hardsim("check", "two", "--against", formula).refused("has 2 outputs", "`accept: NAME`", "in a .spec file")
+    hardsim("check", "two", "--against", formula).refused("has 2 outputs", "`hardsim new two`", "`accept: NAME`")
     written(
         tmp_path / "two.spec", "alphabet: a b\nat: last\ndecide: above 0\noutput 0: #L[a] >= #L[b]\noutput 1: false\n"
     )

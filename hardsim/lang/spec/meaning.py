@@ -185,6 +185,9 @@ class Question:
     def _column(self, scope: Scope, line: FileLine) -> ExpectedColumn:
         """Return what a line expects of its output: a vector of the program, or a formula or a term."""
         program, numbers = self.program, self.decide == "value"
+        if not line.text:
+            expected = "a term" if numbers else f"a formula, /EXPRESSION/ or {FILE}FILE"
+            raise self.layout.error(line.body, "this line is not complete", expected)
         if line.text.startswith("/") and not numbers:
             return InLanguage(self._automaton(_region(self.layout, line)))
         if line.text.startswith(FILE) and line.text in self.files:

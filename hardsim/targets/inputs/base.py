@@ -22,6 +22,7 @@ from hardsim.targets.reference import Reference
 from hardsim.targets.result import Answer, ModelFacts, Opened, Word
 from hardsim.targets.semantics import Semantics
 from hardsim.targets.subject import Subject
+from hardsim.writing.specification import SpecificationDraft
 
 ACCEPTING = (
     "Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a specification (.spec).",
@@ -199,6 +200,12 @@ class Input(ABC):
         yield
 
     # ---- files ----
+
+    def draft(self, place: str) -> SpecificationDraft:
+        """Return a draft of a specification for the network, which is at the path `place` relative to it. Raises
+        InputError if the input is no external network, or has a specification."""
+        hint = "Name a folder, a file of weights, or network JSON."
+        raise InputError(f"{self.name} is {self.what}, and specifications are for external networks", hint)
 
     def to_json(self) -> str:
         """Return the JSON document of the network. Raises InputError if the input is not compiled."""

@@ -21,6 +21,7 @@ from hardsim.targets.reference import Reference
 from hardsim.targets.reference_network import ReferenceNetwork
 from hardsim.targets.result import ModelFacts
 from hardsim.targets.specification import Specification
+from hardsim.writing.specification import SpecificationDraft, draft_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,11 @@ class NetworkInput(Input):
         sources = self.sources if at is None else {**self.sources, "at": "--at"}
         return self.described, (*self.settings, *readout_settings(external.network, sources))
 
+    def draft(self, place: str) -> SpecificationDraft:
+        """Return a draft of a specification for the network, which is at the path `place` relative to it."""
+        network = self.external.network
+        return draft_of(network, place, self.stored is None or names_tokens(self.stored, network))
+
     def to_json(self) -> str:
         """Return the document that was read, or `hardsim-network` JSON of a network from elsewhere."""
         return self.document or json.dumps(network_json(self.external.network), ensure_ascii=False) + "\n"
@@ -108,6 +114,10 @@ class SpecifiedInput(NetworkInput):
     """A specification with the network that it names; `external` has the readout that it states."""
 
     specification: Specification
+
+    def draft(self, place: str) -> SpecificationDraft:
+        """Raise InputError: the network has a specification."""
+        raise InputError(f"{self.name} is a specification already", "Name the network alone: a folder or a file.")
 
     @classmethod
     def of(cls, given: Specification, found: NetworkInput, path: str) -> SpecifiedInput:

@@ -1,0 +1,134 @@
+"""The command `new`: a specification for a network, which runs as soon as its last line is written."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardsim.network.dense import Token
+from hardsim.reading.network_json import network_json
+from tests.cli.conftest import Cli, written
+from tests.support.external import exact, hooked_folder, mean_of_a
+from tests.support.model import Network, Readout
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def several(outputs: tuple[Token, ...], **readout: Any) -> Network:
+    """Return a network over a and b with several outputs: the second one is the share of a less a half and a bit, and
+    the others are 0, -1, -2 and so on."""
+    heights = [0, Fraction(-511, 1024), *(-Fraction(place) for place in range(1, len(outputs) - 1))]
+    columns = np.zeros((2, len(outputs)))
+    columns[1, 1] = 1.0
+    network = replace(mean_of_a(), outputs=outputs, readout=Readout(**{"decide": "argmax"} | readout))
+    return replace(network, unembedding=columns, unembedding_bias=exact([heights])[0])
+
+
+def completed(hardsim: Cli, network: Network, line: str) -> str:
+    """Write a network and a draft, complete its last line, and return the whole text."""
+    written(Path("net.json"), json.dumps(network_json(network)))
+    found = hardsim("new", "net.json").exits(0, "net.spec: complete line", "then run: hardsim check net.spec")
+    text = Path("net.spec").read_text()
+    key = line.partition(":")[0]
+    assert text.endswith(f"\n{key}:\n")
+    assert f"complete line {text.count(chr(10))} ({key}:)" in found.out
+    hardsim("check", "net.spec").refused("net.spec:", f"{key}:", "expected: ")
+    written(Path("net.spec"), f"{text.removesuffix(f'{key}:' + chr(10))}{line}\n")
+    return text
+
+
+def test_a_network_with_one_output(hardsim: Cli) -> None:
+    text = completed(hardsim, mean_of_a(Fraction(-511, 1024)), "language: #[a] >= #[b]")
+    assert "accept:" not in text
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_a_classifier_of_two_labels(hardsim: Cli) -> None:
+    text = completed(hardsim, several(("no", "yes")), "language: #[a] >= #[b]")
+    assert "\naccept: yes\n" in text
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_labels_that_do_not_say_which_one_accepts(hardsim: Cli) -> None:
+    text = completed(hardsim, several(("LABEL_0", "LABEL_1")), "language: #[a] >= #[b]")
+    assert "says that a word is accepted: LABEL_0 or LABEL_1?\naccept: LABEL_1\n" in text
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_a_classifier_of_more_labels(hardsim: Cli) -> None:
+    text = completed(hardsim, several(("x", "y", "z")), "output x: #[a] < #[b]\noutput y: #[a] >= #[b]")
+    assert "one line for each of x y z" in text
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_a_number(hardsim: Cli) -> None:
+    network = mean_of_a(Fraction(0), readout=Readout(decide="value", level=Fraction(1, 1000)))
+    completed(hardsim, network, "value share: #[a] / len")
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_a_language_model(hardsim: Cli) -> None:
+    """Its three outputs are its tokens: the greatest is b while at least half of the symbols are a, else a."""
+    tokens = ("a", "b", "<eos>")
+    network = several(tokens, at="each", alphabet=("a", "b"))
+    embedding = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    network = replace(network, tokens=tokens, outputs=tokens, embedding=embedding)
+    text = completed(hardsim, network, "next: /(a|b)*/")
+    assert "// next: /(ab)*/\n" in text
+    hardsim("check", "net.spec", "--max-n", "4").clean("all 30 judged words")
+    written(Path("other.spec"), text.removesuffix("next:\n") + "next: /(ab)*/\n")
+    hardsim("check", "other.spec", "--max-n", "4").exits(1, "REFUTED")
+
+
+def test_a_folder_elsewhere(hardsim: Cli, tmp_path: Path) -> None:
+    hooked_folder(tmp_path / "deep" / "net", -0.4990234375)
+    hardsim("new", "deep/net").clean("net.spec: complete line")
+    text = Path("net.spec").read_text()
+    assert "network: deep/net\nalphabet: a b pad\n" in text
+    changed = text.replace("alphabet: a b pad", "alphabet: a b").replace("\nlanguage:", "\nlanguage: #[a] >= #[b]")
+    written(Path("net.spec"), changed)
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_tokens_without_names(hardsim: Cli, tmp_path: Path) -> None:
+    """Without a vocabulary tokens are called by their ids, and the draft says where to rename them."""
+    (hooked_folder(tmp_path / "net", -0.4990234375) / "vocab.json").unlink()
+    hardsim("new", "net").exits(0)
+    text = Path("net.spec").read_text()
+    assert "\ntokens: 0 1 2\nalphabet: 0 1 2\n" in text
+    changed = text.replace("tokens: 0 1 2\nalphabet: 0 1 2", "tokens: a b pad\nalphabet: a b")
+    written(Path("net.spec"), changed.replace("\nlanguage:", "\nlanguage: #[a] >= #[b]"))
+    hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")
+
+
+def test_the_draft_on_standard_output(hardsim: Cli) -> None:
+    written(Path("net.json"), json.dumps(network_json(mean_of_a())))
+    printed = hardsim("new", "net.json", "-o", "-").exits(0).out
+    hardsim("new", "net.json", "-o", "x.spec").exits(0)
+    assert printed == Path("x.spec").read_text()
+    document = hardsim("new", "net.json", "-o", "y.spec", "--json", "-").exits(0).json
+    (result,) = document["results"]
+    assert (result["output"], result["key"], result["line"]) == ("y.spec", "language", printed.count("\n"))
+
+
+def test_what_cannot_be_drafted_is_refused(hardsim: Cli) -> None:
+    written(Path("net.json"), json.dumps(network_json(mean_of_a())))
+    hardsim("new").refused("name a network", "hardsim new my_gpt2/")
+    hardsim("new", "since", "-o", "x.spec").refused("is a formula, and specifications are for external networks")
+    hardsim("new", "net.json", "-o", "x.txt").refused("-o x.txt does not end in .spec")
+    hardsim("new", "net.json").exits(0)
+    before = Path("net.spec").read_text()
+    hardsim("new", "net.json").refused("net.spec exists already", "-o")
+    assert Path("net.spec").read_text() == before
+    written(Path("whole.spec"), "network: net.json\nlanguage: a\n")
+    hardsim("new", "whole.spec", "-o", "z.spec").refused("is a specification already")
+    assert not Path("z.spec").exists()
+    assert not Path("x.spec").exists()
