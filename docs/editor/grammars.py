@@ -45,11 +45,11 @@ SCOPES: Mapping[str, str] = {
     "WORD": NAME,
 }
 """The scope of each terminal: a terminal that is added to the vocabulary needs an entry."""
-SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide", "program", *CHOICES)
+SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide", "program", "accept", *CHOICES)
 """Header keys of `.spec` files; keys whose values are formulas, terms or regular expressions are in SPEC_FORMULAS and
 SPEC_NAMED.
 """
-SPEC_FORMULAS = ("assume", "next")
+SPEC_FORMULAS = ("assume", "next", "language")
 SPEC_NAMED = ("output", "value")
 
 
