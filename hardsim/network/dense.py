@@ -234,6 +234,8 @@ class Readout:
     """A token that is skipped when the last position gives the answer; it cannot be the last token."""
     pooled: Pooled = "last"
     """Where `at` is "last": what the answer is read from. Otherwise "last"."""
+    excluded: tuple[Token, ...] = ()
+    """Tokens that neither words nor the text around them may have: with one of them the network is another function."""
 
     def places(self, n: int) -> range:
         """Return the indices, among all tokens read, of the positions that give the answer for a word of n symbols;

@@ -14,7 +14,8 @@ from hardsim.network.reader import shown
 from hardsim.reading import nanogpt, torch, tracr, transformerlens
 from hardsim.reading.huggingface import known
 from hardsim.reading.huggingface.causal import CausalFamily, read_causal
-from hardsim.reading.huggingface.families import CAUSAL, instead
+from hardsim.reading.huggingface.encoder import EncoderFamily, read_encoder
+from hardsim.reading.huggingface.families import CAUSAL, ENCODERS, instead
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 from hardsim.reading.tensors import NAMING, Stored, TakenSetting
 from hardsim.reading.tokenizer import TOKENIZER, UNNAMED
@@ -48,6 +49,18 @@ def _causal(family: CausalFamily) -> StoredFormat:
     )
 
 
+def _encoder(family: EncoderFamily) -> StoredFormat:
+    """Return the format of a family of encoders."""
+    return StoredFormat(
+        f"Hugging Face {family.title}",
+        lambda stored: stored.config.get("model_type") == family.model_type,
+        lambda stored: read_encoder(family, stored),
+        known.SAID,
+        known.DROPOUTS,
+        ("embeddings.position_ids",),
+    )
+
+
 TRACR = "Tracr"
 OTHERS = "PyTorch encoder", nanogpt.NANO, nanogpt.MINI, "TransformerLens", TRACR
 """The formats other than those of Hugging Face."""
@@ -71,6 +84,7 @@ FORMATS: tuple[StoredFormat, ...] = (
         (".attn.bias", ".attn.mask"),
     ),
     *map(_causal, CAUSAL),
+    *map(_encoder, ENCODERS),
     StoredFormat(
         "TransformerLens",
         transformerlens.is_transformerlens,

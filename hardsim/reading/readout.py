@@ -137,7 +137,10 @@ def reread(
         same = network.outputs is network.tokens
         among = tuple(changed[str(one)] for one in readout.among) if same and readout.among else readout.among
         padding = None if readout.padding is None else changed[str(readout.padding)]
-        readout = replace(readout, before=before, after=after, alphabet=symbols, among=among, padding=padding)
+        excluded = tuple(changed[str(one)] for one in readout.excluded)
+        readout = replace(
+            readout, before=before, after=after, alphabet=symbols, among=among, padding=padding, excluded=excluded
+        )
         found = replace(network, tokens=named, outputs=named if same else network.outputs, readout=readout)
     readout = readout_of(input, at, decide, found.tokens, found.outputs, found.readout)
     if alphabet is not None:
@@ -146,6 +149,9 @@ def reread(
     if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
         message = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
         raise InputError(message, "Leave it out of the alphabet, and of the tokens after words.")
+    if wrong := sorted({*standing, *map(str, readout.before)}.intersection(map(str, readout.excluded))):
+        message = f"{wrong[0]!r} is padding, without which this network counts its positions"
+        raise InputError(message, "Leave it out of the alphabet, and of the tokens around words.")
     return replace(found, readout=readout)
 
 

@@ -194,7 +194,7 @@ def _sequences(family: CausalFamily, model: StoredModel, body: CausalBody, token
     settings = model.settings
     found = model.weights.take("score.weight", None, _width(body))
     pad = family.padding if "pad_token_id" not in settings.document.value else settings.value("pad_token_id")
-    labels, problem = _labels(settings, len(found)), settings.value("problem_type")
+    labels, problem = read_labels(settings, len(found)), settings.value("problem_type")
     several = len(labels) > 1 and problem != "multi_label_classification"
     settings.take("problem_type", "none" if problem is None else problem)
     settings.take("pad_token_id", "none" if pad is None else pad)
@@ -211,11 +211,11 @@ def _each_token(family: CausalFamily, model: StoredModel, body: CausalBody, toke
     # Most families once had the first name, and now have the second.
     name = "score" if weights.has("score.bias") and not weights.has("classifier.weight") else "classifier"
     found = weights.take(f"{name}.weight", None, _width(body))
-    labels, bias = _labels(model.settings, len(found)), weights.take(f"{name}.bias", len(found))
+    labels, bias = read_labels(model.settings, len(found)), weights.take(f"{name}.bias", len(found))
     return found, bias, labels, Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
 
 
-def _labels(settings: Settings, count: int) -> Tokens:
+def read_labels(settings: Settings, count: int) -> Tokens:
     """Return the names of a classifier's outputs."""
     named = settings.value("id2label")
     for key in ("num_labels", "_num_labels"):

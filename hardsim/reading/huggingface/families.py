@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from hardsim.reading.huggingface.bert import BERT, CAMEMBERT, ELECTRA, ROBERTA, XLM_ROBERTA
 from hardsim.reading.huggingface.bloom import BLOOM
 from hardsim.reading.huggingface.cohere import COHERE
+from hardsim.reading.huggingface.distilbert import DISTILBERT
 from hardsim.reading.huggingface.falcon import FALCON
 from hardsim.reading.huggingface.gemma import GEMMA, GEMMA2
 from hardsim.reading.huggingface.gpt2 import GPT2
@@ -26,6 +28,8 @@ CAUSAL = (
     GPT_BIGCODE, MPT, OLMO, OLMO2, STARCODER2, CODEGEN, COHERE,
 )  # fmt: skip
 """The families of causal networks, in the order of the documentation."""
+ENCODERS = (BERT, ROBERTA, DISTILBERT, ELECTRA, XLM_ROBERTA, CAMEMBERT)
+"""The families of encoders."""
 
 RECURRENT = "mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "jamba", "zamba", "recurrent_gemma", "bamba"
 """The `model_type` of networks with recurrent layers in place of attention."""

@@ -18,13 +18,14 @@ SAID = (
     "rope_theta", "rotary_emb_base", "factor", "partial_rotary_factor", "rotary_pct", "rotary_dim", "layer_types",
     "attention_types", "use_sliding_window", "sliding_window", "max_window_layers", "window_size",
     "attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "architectures", "tie_word_embeddings",
-    "problem_type", "pad_token_id",
+    "problem_type", "pad_token_id", "is_decoder",
 )  # fmt: skip
 """Settings other than sizes that determine what a network computes."""
 DROPOUTS = (
     "attn_pdrop", "embd_pdrop", "emb_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout",
     "attention_dropout", "embed_dropout", "embedding_dropout", "resid_dropout", "residual_dropout",
-    "activation_dropout", "dropout", "layerdrop",
+    "activation_dropout", "dropout", "layerdrop", "attention_probs_dropout_prob", "hidden_dropout_prob", "qa_dropout",
+    "seq_classif_dropout",
 )  # fmt: skip
 """Dropouts: they act in training only, and do not affect evaluation."""
 TRAINING = (
