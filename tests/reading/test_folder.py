@@ -115,7 +115,7 @@ def test_every_setting_that_decides_is_there(name: str) -> None:
     stored = read_folder(str(DATA / name))
     _, form = network_of(stored)
     found = {one.name for one in settings_of(stored, form)}
-    if form.title.startswith("Hugging Face"):  # one list for all families, each of which has some of these
+    if form.title.startswith(("Hugging Face", "TransformerLens")):  # lists for all networks, which have some of these
         return
     optional = {"final_norm_eps", "act_fn", "attn_only", "memory"}
     assert set(form.settings) - found <= optional
