@@ -124,7 +124,10 @@ def test_outputs_are_those_of_the_library(name: str) -> None:
 
 
 CLASSIFIERS = [
-    ("bert", "BertForSequenceClassification", dense("bert.pooler.dense"), "bert.pooler.dense", "classifier", np.tanh, 0),
+    (
+        "bert", "BertForSequenceClassification", dense("bert.pooler.dense"), "bert.pooler.dense", "classifier",
+        np.tanh, 0,
+    ),
     (
         "roberta", "RobertaForSequenceClassification", dense("classifier.dense"), "classifier.dense",
         "classifier.out_proj", np.tanh, 2,
