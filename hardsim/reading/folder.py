@@ -19,6 +19,7 @@ from hardsim.reading.huggingface.families import CAUSAL, ENCODERS, instead
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 from hardsim.reading.tensors import NAMING, Stored, TakenSetting
 from hardsim.reading.tokenizer import TOKENIZER, UNNAMED
+from hardsim.reading.unsupported import unsupported_network
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ FORMATS: tuple[StoredFormat, ...] = (
 def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
     """Return the network that is stored, and its format. Raises InputError if the format is not known, or a
     tensor or a setting is missing, wrong or not understood."""
+    if (unsupported := unsupported_network(stored.name, stored.tensors)) is not None:
+        raise unsupported
     for form in FORMATS:
         if form.fits(stored):
             return _read_as_tokenized(form.read(stored), stored), form

@@ -47,6 +47,7 @@ from hardsim.reading.training import (
     is_state,
     networks_inside,
 )
+from hardsim.reading.unsupported import unsupported_network
 from hardsim.reading.wrapping import configuration_inside, state_dict_of, unwrapped
 
 T = TypeVar("T")
@@ -191,6 +192,8 @@ def read_folder(path: str) -> Stored:
     tensors, inside, notes = _read_weights(digest, weights)
     config = beside if beside is not None else inside
     if beside is None and not inside:
+        if (unsupported := unsupported_network(path, tensors)) is not None:
+            raise unsupported
         hint = f"A state dict does not say what network it belongs to: put the configuration beside it. See {PAGE}."
         raise InputError(f"{path}: no {CONFIGS[0]} beside {weights}", hint)
     texts = (value for value in config.values() if isinstance(value, str))

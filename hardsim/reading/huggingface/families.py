@@ -33,6 +33,19 @@ ENCODERS = (BERT, ROBERTA, DISTILBERT, ELECTRA, XLM_ROBERTA, CAMEMBERT)
 
 RECURRENT = "mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "jamba", "zamba", "recurrent_gemma", "bamba"
 """The `model_type` of networks with recurrent layers in place of attention."""
+TWO_PARTS = (
+    "t5",
+    "mt5",
+    "bart",
+    "mbart",
+    "marian",
+    "pegasus",
+    "encoder-decoder",
+    "m2m_100",
+    "longt5",
+    "switch_transformers",
+)
+"""The `model_type` of networks with an encoder and a decoder."""
 
 
 def instead(model_type: object) -> str:
@@ -42,4 +55,8 @@ def instead(model_type: object) -> str:
             "It has recurrent layers, and hardsim reads networks of attention and MLPs alone: "
             "train one of these families on the same words."
         )
+    if str(model_type) in TWO_PARTS:
+        return "It is an encoder with a decoder, which is not supported: train one of these families on the same words."
+    if str(model_type) == "albert":
+        return "Its embeddings pass through a linear layer after their norm, which is not supported: BERT is."
     return "See docs/networks.md. Any other network of attention and MLPs can be written as network JSON."

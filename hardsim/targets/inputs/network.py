@@ -65,8 +65,7 @@ class NetworkInput(Input):
         """Return the network with its reference. Raises InputError if the reference cannot give expected outputs."""
         found = self.external
         if options.at is not None:
-            network = found.network
-            found = replace(found, network=replace(network, readout=replace(network.readout, at=options.at)))
+            found = replace(found, network=reread(found.network, at=options.at))
         return found if self.against is None else self.against.deciding(found)
 
     def reference(self, at: At | None = None) -> Reference:
