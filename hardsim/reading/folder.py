@@ -91,7 +91,7 @@ FORMATS: tuple[StoredFormat, ...] = (
         transformerlens.is_transformerlens,
         transformerlens.read_transformerlens,
         transformerlens.SAID,
-        buffers=(".attn.mask", ".attn.IGNORE"),
+        buffers=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"),
     ),
 )
 
@@ -105,7 +105,7 @@ def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
         if form.fits(stored):
             return _read_as_tokenized(form.read(stored), stored), form
     place = stored.settings.at("model_type")
-    families, others = ", ".join(family.model_type for family in CAUSAL), ", ".join(OTHERS)
+    families, others = ", ".join(family.model_type for family in (*CAUSAL, *ENCODERS)), ", ".join(OTHERS)
     if stored.settings.has("model_type"):
         raise place.error(f"{families} or torch-encoder", instead(place.value))
     hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported: {families}; {others}.'

@@ -498,6 +498,15 @@ class Tensors:
             message = f"the buffer {name} does not hold the {what} that the configuration gives"
             raise self.error(message, "If the buffer is not used, save the network without it.")
 
+    def check_table(self, name: str, what: str, expected: Dense) -> None:
+        """Raise InputError unless a buffer, if it exists, holds a table of numbers of at most 1, up to rounded steps in
+        its dtype. `what` names the table in the error."""
+        if self.has(name):
+            found, near = self._buffer(name), 1e-3 if self._found(name).dtype.itemsize > 2 else 2.0**-5
+            if found.shape != expected.shape or np.abs(found - expected).max() > near:
+                message = f"the buffer {name} does not hold the {what} that the configuration gives"
+                raise self.error(message, "If the buffer is not used, save the network without it.")
+
     def done(self) -> None:
         """Raise InputError that names every tensor that was not used, if there are any."""
         if left := [name for name in self.names if name not in self._used]:

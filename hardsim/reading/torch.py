@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import mul
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +25,7 @@ from hardsim.errors import InputError, did_you_mean
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.attention import linear, split_heads, thirds
+from hardsim.reading.huggingface.parts import exact_product
 from hardsim.reading.readout import listed_names, read_readout, require_tokens
 from hardsim.reading.tensors import DEFAULT_EPSILON, Settings, Stored, Tensors
 
@@ -314,11 +314,8 @@ def _cross(
     w_o = weights.take(f"{start}multihead_attn.out_proj.weight", width, width)
     if joint_bias is None or b_o is None:
         return np.zeros(width)
-    values = list(map(Fraction, joint_bias[2 * width :].tolist()))
-    found = np.empty(width, dtype=object)
-    for place, row in enumerate(w_o.tolist()):
-        found[place] = Fraction(b_o[place]) + sum(map(mul, map(Fraction, row), values))
-    return found
+    values = joint_bias[None, 2 * width :]
+    return np.array(exact_product(values, w_o.T)[0] + list(map(Fraction, b_o.tolist())), dtype=object)
 
 
 def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> dense.Norm | None:

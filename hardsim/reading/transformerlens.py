@@ -3,9 +3,11 @@
 Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]),
 and the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the
 same `nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. All
-are pre-norm. They differ in three points: `use_attn_scale: false` means that scores are not divided (in version 4
+are pre-norm. They differ in these points: `use_attn_scale: false` means that scores are not divided (in version 4
 they are still divided by sqrt(d_head)); `final_rms` without norms means no norm (in version 4, RMSNorm at the end);
-and their buffers for masks have different names.
+rotary positions turn the coordinates r and r + rotary_dim / 2 together unless `rotary_adjacent_pairs` (in version 4
+always 2 r and 2 r + 1); a gated MLP adds its bias b_in to the product (in version 4 it has no biases); and their
+buffers have different names. ALiBi has the slopes 2^(-8 h / n_heads) for every number of heads.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from fractions import Fraction
 from math import sqrt
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from hardsim.network import dense
+from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.numbers import Mask
+from hardsim.reading.huggingface.parts import exact_product
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 ACTIVATIONS = {
@@ -41,8 +47,11 @@ NATIVE_ARCHITECTURE = "TransformerLensNative"
 """The name that version 4 gives to the architecture of its own networks."""
 LIBRARY = "HookedTransformerConfig"
 SAID = (
-    "n_heads", "act_fn", "normalization_type", "eps", "attention_dir", "positional_embedding_type", "use_attn_scale",
-    "attn_scale", "scale_attn_by_inverse_layer_idx", "attn_only", "final_rms",
+    "n_heads", "n_key_value_heads", "act_fn", "gated_mlp", "normalization_type", "eps", "attention_dir",
+    "positional_embedding_type", "rotary_dim", "rotary_base", "rotary_base_local", "rotary_adjacent_pairs",
+    "use_local_attn", "window_size", "attn_types", "use_attn_scale", "attn_scale", "scale_attn_by_inverse_layer_idx",
+    "attn_scores_soft_cap", "use_qk_norm", "parallel_attn_mlp", "use_normalization_before_and_after", "attn_only",
+    "post_embedding_ln", "final_rms", "output_logits_soft_cap",
 )  # fmt: skip
 """Settings other than sizes that determine what the network computes."""
 HARMLESS = (
@@ -58,20 +67,30 @@ HARMLESS = (
     "layer_norm_folding",
     # the state dict always holds an unembedding
     "tie_word_embeddings",
-    # parts of features that are refused: rotary positions, local attention, experts, lengths beyond those of training
-    "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor", "rotary_adjacent_pairs",
-    "rotary_interleaved_cos_sin", "qk_norm_after_rope", "use_NTK_by_parts_rope", "NTK_by_parts_low_freq_factor",
-    "NTK_by_parts_high_freq_factor", "NTK_by_parts_factor", "NTK_original_ctx_len", "use_yarn_rope", "yarn_factor",
-    "yarn_attention_factor", "yarn_beta_fast", "yarn_beta_slow", "yarn_original_max_position_embeddings",
-    "yarn_truncate", "yarn_global_attn_only", "use_dynamic_ntk_rope", "window_size", "attn_types", "norm_topk_prob",
+    # parts of features that are off, or refused: experts, lengths beyond those of training
+    "NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor", "NTK_by_parts_factor", "NTK_original_ctx_len",
+    "yarn_factor", "yarn_attention_factor", "yarn_beta_fast", "yarn_beta_slow",
+    "yarn_original_max_position_embeddings", "yarn_truncate", "yarn_global_attn_only", "norm_topk_prob",
     "train_seq_length",
 )  # fmt: skip
+ROTARY = (
+    "rotary_dim", "rotary_base", "rotary_base_local", "rotary_adjacent_pairs", "rotary_scaling_factor",
+    "rotary_interleaved_cos_sin", "use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope",
+)  # fmt: skip
+"""Settings of rotary positions, which change nothing without them."""
 OFF = (
-    "use_local_attn", "parallel_attn_mlp", "gated_mlp", "use_normalization_before_and_after", "post_embedding_ln",
-    "use_qk_norm", "load_in_4bit", "rmsnorm_uses_offset", "use_attention_sinks", "use_logn_attn",
-    "scale_embedding", "is_audio_model", "is_visual_model", "is_stateful", "is_multimodal",
+    "load_in_4bit", "rmsnorm_uses_offset", "use_attention_sinks", "use_logn_attn", "scale_embedding",
+    "is_audio_model", "is_visual_model", "is_stateful", "is_multimodal",
 )  # fmt: skip
 """Settings that are supported only if they are off. The same holds for every setting that is not named here."""
+ONLY_HOOKED = (
+    "use_local_attn", "parallel_attn_mlp", "use_normalization_before_and_after", "post_embedding_ln", "use_qk_norm",
+)  # fmt: skip
+"""Settings that version 4 accepts but does not use, so that they must be off there."""
+POSITIONS = "standard", "rotary", "shortformer", "alibi"
+KINDS = {"global": False, "local": True}
+"""The kinds of layers in `attn_types`; True if they see a window alone."""
+DEFAULT_BASE = Fraction(10_000)
 
 
 @dataclass(frozen=True)
@@ -82,9 +101,36 @@ class _Sizes:
     width: int
     key: int
     heads: int
+    groups: int
+    """The number of different keys and values, which equal numbers of heads share."""
     layers: int
     hidden: int
     """The number of hidden units of an MLP; 0 if there is no MLP."""
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The parts that layers may have, each stated once."""
+
+    mask: Mask
+    positions: str
+    """One of POSITIONS."""
+    norm: NormType | None
+    epsilon: Fraction
+    activation: dense.Activation | None
+    """None if there are no MLPs."""
+    gated: bool
+    parallel: bool
+    around: bool
+    """True if norms also stand after each step."""
+    head_norms: bool
+    grouped: bool
+    """True if keys and values are stored under the names of groups."""
+    rotary: tuple[Rotary, ...]
+    """By layer; empty if positions are not rotary."""
+    windows: tuple[int | None, ...]
+    """By layer."""
+    cap: Fraction | None
 
 
 @dataclass(frozen=True)
@@ -127,28 +173,18 @@ def read_transformerlens(stored: Stored) -> dense.Network:
     settings.library = LIBRARY
     names = _names(weights)
     sizes = _sizes(settings)
-    settings.choice("positional_embedding_type", {"standard": None}, "standard")
-    masks = {"causal": Mask.FUTURE, "bidirectional": Mask.NONE}
-    mask, kind = settings.choice("attention_dir", masks, "causal"), _norm_type(settings)
-    epsilon, final_rms = settings.epsilon("eps"), settings.truth("final_rms", False)
-    _refuse_others(settings, names, sizes)
-
-    def norm(name: str, kind: NormType | None) -> dense.Norm | None:
-        return None if kind is None else _norm(weights, name, kind, names, epsilon, sizes.width)
-
-    activation = settings.choice("act_fn", ACTIVATIONS) if sizes.hidden else None
-    layers = []
-    for layer in range(sizes.layers):
-        start = names.layer.format(layer)
-        heads, b_o = _attention(weights, names, layer, sizes, mask, _scale(settings, names, sizes, layer))
-        before = norm(f"{start}ln1", kind), norm(f"{start}ln2", kind if sizes.hidden else None)
-        mlp = None if activation is None else _mlp(weights, f"{start}mlp.", names, activation, sizes)
-        layers.append(dense.NetworkLayer(heads, mlp, b_o, *before))
+    rules, final_rms = _rules(settings, names, sizes), settings.truth("final_rms", False)
+    embedding_norm = _embedding_norm(settings, weights, rules, sizes.width)
+    output_cap = _cap(settings, "output_logits_soft_cap")
+    scales = [_scale(settings, names, sizes, layer) for layer in range(sizes.layers)]
+    _refuse_others(settings, names)
+    layers = tuple(_layer(weights, names, layer, sizes, rules, scales[layer]) for layer in range(sizes.layers))
+    kind = rules.norm
     if final_rms:
         kind = ("rms", kind[1]) if kind is not None else ("rms", True) if names.native else None
-    final = norm(names.final, kind)
+    final = _norm(weights, names.final, kind, names, rules.epsilon, sizes.width)
     embedding = weights.take(names.embedding, sizes.vocabulary, sizes.width, why="d_vocab, d_model")
-    positions = weights.take(names.positions, sizes.rows, sizes.width, why="n_ctx, d_model")
+    positions = _positions(weights, names, sizes, rules)
     shape = (sizes.outputs, sizes.width) if names.native else (sizes.width, sizes.outputs)
     unembedding = weights.take(names.unembedding, *shape, why="d_vocab_out, or d_vocab, and d_model")
     bias = weights.maybe(names.unembedding_bias, sizes.outputs)
@@ -157,7 +193,12 @@ def read_transformerlens(stored: Stored) -> dense.Network:
     outputs = tokens if sizes.outputs == sizes.vocabulary else tuple(map(str, range(sizes.outputs)))
     readout = dense.Readout() if sizes.outputs == 1 else dense.Readout(at="each", decide="argmax")
     unembedding = unembedding.T if names.native else unembedding
-    return dense.Network(tokens, embedding, positions, tuple(layers), final, unembedding, bias, outputs, readout)
+    return dense.Network(
+        tokens, embedding, positions, layers, final, unembedding, bias, outputs, readout,
+        embedding_norm=embedding_norm,
+        positions_at="scores" if rules.positions == "shortformer" else "stream",
+        output_cap=output_cap,
+    )  # fmt: skip
 
 
 def _names(weights: Tensors) -> _Names:
@@ -177,17 +218,114 @@ def _sizes(settings: Settings) -> _Sizes:
     width, key = settings.integer("d_model"), settings.integer("d_head")
     if width % key and settings.value("n_heads") in (None, -1):
         raise settings.at("n_heads").error("an integer that is at least 1")
-    vocabulary, hidden = settings.integer("d_vocab"), size("d_mlp", 4 * width)
+    vocabulary, hidden, heads = settings.integer("d_vocab"), size("d_mlp", 4 * width), size("n_heads", width // key)
+    groups = size("n_key_value_heads", heads)
+    if heads % groups:
+        raise settings.at("n_key_value_heads").error(f"a divisor of n_heads, {heads}")
     return _Sizes(
         vocabulary=vocabulary,
         outputs=size("d_vocab_out", vocabulary),
         rows=settings.integer("n_ctx"),
         width=width,
         key=key,
-        heads=size("n_heads", width // key),
+        heads=heads,
+        groups=groups,
         layers=settings.integer("n_layers", least=0),
         hidden=0 if settings.truth("attn_only", False) else hidden,
     )
+
+
+def _on(settings: Settings, key: str) -> bool:
+    """Return a setting that is true or false, by default false; it is recorded only if it is true."""
+    return settings.has(key) and settings.value(key) is not False and settings.truth(key)
+
+
+def _cap(settings: Settings, key: str) -> Fraction | None:
+    """Return a soft cap. The library takes a number of at most 0 as none."""
+    if settings.value(key) is None:
+        return None
+    found = settings.number(key)
+    return found if found > 0 else None
+
+
+def _rules(settings: Settings, names: _Names, sizes: _Sizes) -> _Rules:
+    """Return the parts of layers that the configuration states."""
+    kinds = {"standard", "rotary"} if names.native else set(POSITIONS)
+    positions = settings.choice(
+        "positional_embedding_type", {name: name for name in POSITIONS if name in kinds}, "standard"
+    )
+    masks = {"causal": Mask.FUTURE, "bidirectional": Mask.NONE}
+    mask = settings.choice("attention_dir", masks, "causal")
+    if positions == "alibi" and mask is Mask.NONE:
+        hint = "In the library only the keys before a query are biased, which is supported with causal attention alone."
+        raise settings.at("attention_dir").error('"causal", since positions are alibi', hint)
+    if names.native:
+        for key in ONLY_HOOKED:
+            settings.neutral(key, False)
+    local, windows = _windows(settings, sizes.layers)
+    gated, parallel = _on(settings, "gated_mlp") and sizes.hidden > 0, _on(settings, "parallel_attn_mlp")
+    if parallel and not sizes.hidden:
+        raise settings.at("parallel_attn_mlp").error("false, since attn_only is true")
+    norm, around = _norm_type(settings), _on(settings, "use_normalization_before_and_after")
+    if around and norm is not None and norm[0] == "layer":
+        message = 'false, or "normalization_type": "RMS"'
+        raise settings.at("use_normalization_before_and_after").error(message, "The library has no others after steps.")
+    head_norms = _on(settings, "use_qk_norm")
+    if head_norms:
+        settings.neutral("qk_norm_after_rope", False)
+    settings.harmless("qk_norm_after_rope")
+    return _Rules(
+        mask,
+        positions,
+        norm,
+        settings.epsilon("eps"),
+        _activation(settings, names, gated) if sizes.hidden else None,
+        gated,
+        parallel,
+        around and norm is not None,
+        head_norms,
+        settings.value("n_key_value_heads") not in (None, -1) and not names.native,
+        tuple(_rotary(settings, names, sizes, here) for here in local) if positions == "rotary" else (),
+        # Where attention is not causal, the library applies no mask at all.
+        windows if mask is Mask.FUTURE else (None,) * sizes.layers,
+        _cap(settings, "attn_scores_soft_cap"),
+    )
+
+
+def _activation(settings: Settings, names: _Names, gated: bool) -> dense.Activation:
+    found = settings.choice("act_fn", ACTIVATIONS)
+    if gated and names.native and found is dense.Activation.RELU:
+        # The first releases of version 4 took silu in its place.
+        raise settings.at("act_fn").error("gelu, gelu_new or silu, for gated MLPs of version 4")
+    return found
+
+
+def _windows(settings: Settings, layers: int) -> tuple[tuple[bool, ...], tuple[int | None, ...]]:
+    """Return for each layer True if it is a local one, and its window."""
+    if not _on(settings, "use_local_attn"):
+        settings.harmless("window_size", "attn_types")
+        return (False,) * layers, (None,) * layers
+    window, types = settings.integer("window_size"), settings.value("attn_types")
+    if not isinstance(types, list) or len(types) != layers or not all(one in KINDS for one in types):
+        raise settings.at("attn_types").error(f"an array of {layers} names, each of them {' or '.join(KINDS)}")
+    settings.take("attn_types", ", ".join(types))
+    local = tuple(KINDS[one] for one in types)
+    return local, tuple(window if here else None for here in local)
+
+
+def _rotary(settings: Settings, names: _Names, sizes: _Sizes, local: bool) -> Rotary:
+    """Return the rotary positions of the heads of a layer."""
+    size = settings.integer("rotary_dim", sizes.key)
+    if size > sizes.key or size % 2:
+        raise settings.at("rotary_dim").error(f"an even number of at most d_head, {sizes.key}")
+    base = settings.number("rotary_base", DEFAULT_BASE)
+    if local and settings.has("rotary_base_local"):
+        base = settings.number("rotary_base_local")
+    for key in ("use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope", "rotary_interleaved_cos_sin"):
+        settings.neutral(key, False)
+    settings.neutral("rotary_scaling_factor", 1, Fraction(1))
+    adjacent = True if names.native else settings.truth("rotary_adjacent_pairs", False)
+    return Rotary(base, size, adjacent)
 
 
 def _norm_type(settings: Settings) -> NormType | None:
@@ -198,15 +336,43 @@ def _norm_type(settings: Settings) -> NormType | None:
     return settings.choice("normalization_type", NORMS, "LN")
 
 
-def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: Fraction, width: int) -> dense.Norm:
+def _norm(
+    weights: Tensors, name: str, kind: NormType | None, names: _Names, epsilon: Fraction, width: int
+) -> dense.Norm | None:
+    if kind is None:
+        return None
     which, trained = kind
     weight, bias = ("weight", "bias") if names.native else ("w", "b")
+    # The norms of version 4 itself have parameters whatever their name is, unless they were folded away.
+    trained = trained or (names.native and weights.has(f"{name}.{weight}"))
     return dense.Norm(
         which,
         epsilon,
         weights.take(f"{name}.{weight}", width) if trained else None,
         weights.take(f"{name}.{bias}", width) if trained and which == "layer" else None,
     )
+
+
+def _embedding_norm(settings: Settings, weights: Tensors, rules: _Rules, width: int) -> dense.Norm | None:
+    """Return the norm of embeddings, which is LayerNorm whatever the other norms are."""
+    key = "post_embedding_ln"
+    if not _on(settings, key):
+        return None
+    if rules.positions == "standard":
+        hint = "The library adds standard positions after this norm, which is not supported."
+        raise settings.at(key).error("false, since positions are standard", hint)
+    parts = (weights.take(f"embed.ln.{part}", width) for part in "wb")
+    return dense.Norm("layer", rules.epsilon, *parts)
+
+
+def _positions(weights: Tensors, names: _Names, sizes: _Sizes, rules: _Rules) -> dense.Dense | tuple[()]:
+    if rules.positions == "rotary":
+        return ()
+    if rules.positions == "alibi":
+        # The library makes a table, and does not use it.
+        weights.maybe(names.positions, sizes.rows, sizes.width, why="n_ctx, d_model")
+        return ()
+    return weights.take(names.positions, sizes.rows, sizes.width, why="n_ctx, d_model")
 
 
 def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> dense.RootScale:
@@ -224,59 +390,110 @@ def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> dens
     return dense.RootScale(factor / stored if used else factor)
 
 
+def _layer(
+    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, rules: _Rules, scale: dense.RootScale
+) -> dense.NetworkLayer:
+    start = names.layer.format(layer)
+
+    def norm(name: str, kind: NormType | None) -> dense.Norm | None:
+        return _norm(weights, start + name, kind, names, rules.epsilon, sizes.width)
+
+    heads, b_o = _attention(weights, names, layer, sizes, rules, scale)
+    has_mlp = rules.activation is not None
+    after: NormType | None = ("rms", True) if rules.around else None
+    mlp = None if rules.activation is None else _mlp(weights, f"{start}mlp.", names, rules, sizes)
+    return dense.NetworkLayer(
+        heads, mlp, b_o,
+        norm("ln1", rules.norm), norm("ln2", rules.norm if has_mlp else None),
+        parallel=rules.parallel,
+        out_1=norm("ln1_post", after), out_2=norm("ln2_post", after if has_mlp else None),
+    )  # fmt: skip
+
+
 def _attention(
-    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: dense.RootScale
+    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, rules: _Rules, scale: dense.RootScale
 ) -> tuple[tuple[dense.NetworkHead, ...], dense.Dense]:
     """Return the heads of a layer, and the bias that is added once for all of them."""
     name, heads, width, key = f"{names.layer.format(layer)}attn.", sizes.heads, sizes.width, sizes.key
 
     def joint(letter: str) -> tuple[dense.Dense, dense.Dense]:
-        """Return the weights and the biases of all heads: [heads, d, k] and [heads, k]."""
+        """Return the weights and the biases of all heads, or all groups: [heads, d, k] and [heads, k]."""
+        count = heads if letter == "Q" else sizes.groups
         if not names.native:
-            return weights.take(f"{name}W_{letter}", heads, width, key), weights.take(f"{name}b_{letter}", heads, key)
-        matrix = weights.take(f"{name}{letter.lower()}.weight", heads * key, width)
-        bias = weights.take(f"{name}{letter.lower()}.bias", heads * key)
-        return matrix.reshape(heads, key, width).transpose(0, 2, 1), bias.reshape(heads, key)
+            own = "_" if rules.grouped and letter != "Q" else ""
+            matrix = weights.take(f"{name}{own}W_{letter}", count, width, key)
+            return matrix, weights.take(f"{name}{own}b_{letter}", count, key)
+        matrix = weights.take(f"{name}{letter.lower()}.weight", count * key, width)
+        bias = weights.take(f"{name}{letter.lower()}.bias", count * key)
+        return matrix.reshape(count, key, width).transpose(0, 2, 1), bias.reshape(count, key)
 
     (w_q, b_q), (w_k, b_k), (w_v, b_v) = map(joint, "QKV")
+    norms = [weights.take(f"{name}{one}_norm.w", key) for one in "qk"] if rules.head_norms else []
+    norm_q, norm_k = (dense.Norm("rms", rules.epsilon, one) for one in norms) if norms else (None, None)
     if names.native:
         w_o = weights.take(f"{name}o.weight", width, heads * key).T.reshape(heads, key, width)
         b_o = weights.take(f"{name}o.bias", width)
     else:
         w_o, b_o = weights.take(f"{name}W_O", heads, key, width), weights.take(f"{name}b_O", width)
-        weights.check_mask(f"{name}mask", sizes.rows)  # stored, though not applied, if attention is bidirectional
-        weights.check_filler(f"{name}IGNORE")
+        _check_buffers(weights, name, sizes.rows, rules, layer)
+    groups = [head * sizes.groups // heads for head in range(heads)]
     return tuple(
-        dense.NetworkHead(f"L{layer}H{h}", mask, scale, w_q[h], w_k[h], w_v[h], w_o[h], b_q[h], b_k[h], b_v[h])
-        for h in range(heads)
-    ), b_o
+        dense.NetworkHead(
+            f"L{layer}H{h}", rules.mask, scale, w_q[h], w_k[g], w_v[g], w_o[h], b_q[h], b_k[g], b_v[g],
+            norm_q=norm_q, norm_k=norm_k,
+            rotary=rules.rotary[layer] if rules.rotary else None,
+            cap=rules.cap, window=rules.windows[layer],
+            distance=DistanceBias(Fraction(8 * (h + 1), heads)) if rules.positions == "alibi" else None,
+        )
+        for h, g in enumerate(groups)
+    ), b_o  # fmt: skip
 
 
-def _mlp(weights: Tensors, name: str, names: _Names, activation: dense.Activation, sizes: _Sizes) -> dense.Mlp:
-    width, hidden = sizes.width, sizes.hidden
+def _check_buffers(weights: Tensors, name: str, rows: int, rules: _Rules, layer: int) -> None:
+    """Raise InputError unless the buffers of an attention layer hold what the configuration gives."""
+    # The mask is stored, though not applied, if attention is bidirectional.
+    weights.check_mask(f"{name}mask", rows, window=rules.windows[layer])
+    weights.check_filler(f"{name}IGNORE")
+    if rules.rotary:
+        rotary = rules.rotary[layer]
+        places = [next(r for r, pair in enumerate(rotary.pairs) if place in pair) for place in range(rotary.size)]
+        rates = float(rotary.base) ** (-2 * np.array(places) / rotary.size)
+        angles = np.arange(rows)[:, None] * rates
+        weights.check_table(f"{name}rotary_sin", "sines of rotary positions", np.sin(angles))
+        weights.check_table(f"{name}rotary_cos", "cosines of rotary positions", np.cos(angles))
+
+
+def _mlp(weights: Tensors, name: str, names: _Names, rules: _Rules, sizes: _Sizes) -> dense.Mlp:
+    width, hidden, activation = sizes.width, sizes.hidden, rules.activation or dense.Activation.RELU
 
     def half(part: str, rows: int, columns: int) -> tuple[dense.Dense, dense.Dense]:
         if not names.native:
             return weights.take(f"{name}W_{part}", rows, columns), weights.take(f"{name}b_{part}", columns)
         return weights.take(f"{name}{part}.weight", columns, rows).T, weights.take(f"{name}{part}.bias", columns)
 
+    if rules.gated and names.native:
+        gate, into = (weights.take(f"{name}{part}.weight", hidden, width).T for part in ("gate", "in"))
+        return dense.Mlp(activation, into, weights.take(f"{name}out.weight", width, hidden).T, w_gate=gate)
     (w_in, b_in), (w_out, b_out) = half(names.hidden[0], width, hidden), half(names.hidden[1], hidden, width)
-    return dense.Mlp(activation, w_in, w_out, b_in, b_out)
+    if not rules.gated:
+        return dense.Mlp(activation, w_in, w_out, b_in, b_out)
+    gate = weights.take(f"{name}W_gate", width, hidden)
+    if b_in.any():
+        # (f(y W_gate) * (y W_in) + b_in) W_out + b_out: the first bias joins the second.
+        b_out = exact_product(b_in[None], w_out)[0] + list(map(Fraction, b_out.tolist()))
+    return dense.Mlp(activation, w_in, w_out, None, b_out, w_gate=gate)
 
 
-def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
+def _refuse_others(settings: Settings, names: _Names) -> None:
     """Raise InputError for a setting that changes the computed function, and for any setting not known to leave it
     unchanged."""
-    settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
+    settings.harmless(
+        *HARMLESS, *ROTARY, "act_fn", "gated_mlp", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx"
+    )
     if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
         # The bridge names the layers of other models in the same way, but does not transpose their weights.
         hint = "The bridge holds a model of Hugging Face: save that itself with save_pretrained, and name its folder."
         raise settings.at("architecture").error(NATIVE_ARCHITECTURE, hint)
-    # With as many keys as heads there are no groups; only version 4 uses the same names for both.
-    settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
     for key in OFF:
         settings.neutral(key, False)
-    for key in ("attn_scores_soft_cap", "output_logits_soft_cap"):
-        if settings.number(key, Fraction(-1)) > 0:
-            settings.neutral(key, Fraction(-1))
     settings.done()

@@ -17,8 +17,8 @@ def test_a_format_that_is_not_known_is_refused() -> None:
     error = raised(
         InputError,
         network_of,
-        Stored("here", {}, {"model_type": "t5"}),
-        match='at model_type: expected gpt2, .*, found "t5"',
+        Stored("here", {}, {"model_type": "t0"}),
+        match='at model_type: expected gpt2, .*, found "t0"',
     )
     assert "docs/networks.md" in error.hint
     error = raised(
