@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.errors import Undecided
 from hardsim.proof.external.result import STRUCTURE
 from hardsim.proving import external_certificate as writer
 from hardsim.proving.external import prefix_proof
@@ -76,6 +77,20 @@ def test_what_is_written_is_accepted_and_true(seed: int) -> None:
             counts[n] += state >= 0 and machine["required"][state] >= 0
     assert facts.prefixes == sum(counts)
     assert facts.words == sum(counts[: certificate["run_to"] + 1])
+
+
+@pytest.mark.slow
+def test_more_networks_have_true_certificates() -> None:
+    accepted = 0
+    for seed in range(100, 130):
+        try:
+            certificate = made(seed, LONGEST + 2)
+        except Undecided:
+            continue
+        accepted += 1
+        assert rejected(certificate) == ""
+        assert true_of_every_word(certificate)
+    assert accepted >= 15
 
 
 def test_words_are_divided_where_that_is_needed() -> None:
