@@ -144,14 +144,30 @@ class Reference:
             x = self._after(layer, x)
         return _linear(_norm(data["final"], x[-1]), data["unembedding"], data["unembedding_bias"])
 
-    def _after(self, layer: Json, x: Floats) -> Floats:
-        """Return the vectors after a layer, in which each token attends to those up to it."""
-        y = x if layer["post"] else _norm(layer["norm_1"], x)
+    def parts(self, tokens: Sequence[int]) -> list[list[list[Floats]]]:
+        """Return by layer and head the scaled query, key, value and mean at the last token."""
+        x, found = self.entered(tokens), []
+        for layer in self.data["layers"]:
+            found.append([[row[-1] for row in rows] for rows in self._attended(layer, x)])
+            x = self._after(layer, x)
+        return found
+
+    def _attended(self, layer: Json, x: Floats) -> list[list[Floats]]:
+        """Return by head the scaled queries, keys, values and means, where each token attends to those up to it."""
+        y, found = x if layer["post"] else _norm(layer["norm_1"], x), []
         for head in layer["heads"]:
             q, k, v = (_linear(y, head[f"w_{one}"], head[f"b_{one}"]) for one in "qkv")
-            scores = np.where(np.tri(len(x), dtype=np.bool_), q @ k.T * _scale(head["scale"]), -np.inf)
+            q = q * _scale(head["scale"])
+            scores = np.where(np.tri(len(x), dtype=np.bool_), q @ k.T, -np.inf)
             weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-            x = x + (weights @ v / weights.sum(axis=1, keepdims=True)) @ array(head["w_o"])
+            found.append([q, k, v, weights @ v / weights.sum(axis=1, keepdims=True)])
+        return found
+
+    def _after(self, layer: Json, x: Floats) -> Floats:
+        """Return the vectors after a layer, in which each token attends to those up to it."""
+        attended = self._attended(layer, x)
+        for head, (*_, mean) in zip(layer["heads"], attended, strict=True):
+            x = x + mean @ array(head["w_o"])
         x = x if layer["b_o"] is None else x + array(layer["b_o"])
         x = _norm(layer["norm_1"], x) if layer["post"] else x
         if layer["mlp"] is not None:

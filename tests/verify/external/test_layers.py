@@ -18,18 +18,20 @@ from hardsim.errors import Undecided
 from hardsim.proof.external.result import STRUCTURE
 from hardsim.proving import external_certificate as writer
 from hardsim.proving.external import prefix_proof
+from hardsim.run.enclosure import Floats
 from hardsim.targets.external import External
 from hardsim.verify import digests, read, verify
 from hardsim.verify.arithmetic import Rejected
-from hardsim.verify.external.layers import check_layers
+from hardsim.verify.external.layers import LayerForms, check_layers
 from hardsim.verify.external.machine import ClaimedMachine
+from hardsim.verify.external.network import read_layers
 from hardsim.verify.external.numbers import LARGEST
 from hardsim.verify.external.sections import DEEPEST, EXTERNAL_WRONG_CLAIM
 from hardsim.verify.external.supports import MachinePaths
 from tests.proof.external.test_two_layers import random_case
 from tests.support.damage import at, damaged, places, replaced
-from tests.support.external_certificates import Json, Reference
-from tests.verify.external.test_check import OTHERS, true_of_every_word
+from tests.support.external_certificates import Json, Reference, array, words
+from tests.verify.external.test_check import OTHERS, quiet, true_of_every_word
 
 LONGEST = 4
 SEEDS = (6, 10, 12, 30)
@@ -77,6 +79,45 @@ def test_what_is_written_is_accepted_and_true(seed: int) -> None:
             counts[n] += state >= 0 and machine["required"][state] >= 0
     assert facts.prefixes == sum(counts)
     assert facts.words == sum(counts[: certificate["run_to"] + 1])
+
+
+def containing(tree: Any, z: Floats) -> Any:
+    """Return the leaf of a tree whose cell has a point."""
+    while isinstance(tree, dict) and "split" in tree:
+        axis, cut = tree["split"]
+        tree = tree["low" if z[axis] <= cut else "high"]
+    return tree
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_word_is_within_the_boxes_and_the_enclosures(seed: int) -> None:
+    """Queries, keys, values and means of both layers, from running every word in plain float64."""
+    certificate = made(seed)
+    reference, axes = Reference(certificate["network"]), certificate["axes"]
+    forms = LayerForms(read_layers(certificate["network"], 2), LONGEST, axes, quiet)
+    classes = {(one["length"], one["symbol"], one["state"]): one for one in certificate["part"]["classes"]}
+    queries, seen = 0, dict[Any, Any]()
+    for word, before, _ in words(certificate["machine"] | {"required": [0] * 99}, 1, LONGEST):
+        place = len(word), word[-1], before
+        one, parts = classes[place], reference.parts(reference.tokens(word))
+        below, above = (np.array(side) for side in one["box"])
+        z = np.concatenate([np.zeros(0), *(array(own) @ head[3] for own, head in zip(axes[0], parts[0], strict=True))])
+        assert (below - 1e-12 <= z).all()
+        assert (z <= above + 1e-12).all()
+        seen.setdefault(place, forms.over(place, *one["box"])[1])
+        for head, (q, k, v, _), own in zip(seen[place], parts[1], axes[1], strict=True):
+            for form, true in ((head.query, q), (head.key, k), (head.value, array(own) @ v)):
+                reach = np.array(form.spread()) + np.array(form.e)
+                assert (np.abs(true - np.array(form.c)) <= reach + 1e-12).all()
+        if one["query"] is not None:
+            low, high = containing(one["query"], z)["box"]
+            z = np.concatenate(
+                [np.zeros(0), *(array(own) @ head[3] for own, head in zip(axes[1], parts[1], strict=True))]
+            )
+            assert (np.array(low) - 1e-12 <= z).all()
+            assert (z <= np.array(high) + 1e-12).all()
+            queries += 1
+    assert queries > 0
 
 
 @pytest.mark.slow
