@@ -77,13 +77,12 @@ class Narrowed:
         return found
 
 
-class FirstMlp:
-    """An MLP with the norm before it, if there is one, right after attention."""
+class NormedMap:
+    """A linear map of what a norm returns: of the vectors themselves where there is no norm."""
 
-    def __init__(self, norm: NormForm | None, mlp: MlpForm, turned: Floats) -> None:
-        """`turned` are the outputs, (coordinates, d), of the axes of the heads."""
-        self.norm, self.mlp = norm, mlp
-        weight, reach = mlp.enter.weight, mlp.enter.reach
+    def __init__(self, norm: NormForm | None, entry: LinearPart) -> None:
+        self.norm = norm
+        weight, reach = entry.weight, entry.reach
         ones, zeros = np.ones(len(weight)), np.zeros(len(weight))
         scale, shift = (ones, zeros) if norm is None else (norm.weight, norm.bias)
         scale_off = zeros if norm is None or norm.weight_off is None else norm.weight_off
@@ -92,33 +91,69 @@ class FirstMlp:
         off = np.abs(scale)[:, None] * reach + scale_off[:, None] * size + ROUND * np.abs(scale)[:, None] * size
         self.inner = LinearPart(scale[:, None] * weight, off * GROW)
         """The map from y to V."""
-        self.constant: Floats = shift @ weight + mlp.enter.bias
-        lost = np.abs(shift) @ reach + shift_off @ size + ROUND * (np.abs(shift) @ size + np.abs(mlp.enter.bias))
-        self.off: Floats = (lost + mlp.enter.base) * GROW
+        self.constant: Floats = shift @ weight + entry.bias
+        lost = np.abs(shift) @ reach + shift_off @ size + ROUND * (np.abs(shift) @ size + np.abs(entry.bias))
+        self.off: Floats = (lost + entry.base) * GROW
+
+    def entering(self, x: AffineForm) -> AffineForm:
+        """Return y."""
+        return x if self.norm is None else self.norm.entering(x)
+
+    def mapped(self, v: Narrowed, r: NormScale) -> MappedForm:
+        """Return the enclosure of u = r V + constant."""
+        form, middle = v.form, v.middle
+        centre, shift, turn, off = (one[:, None] for one in (r.centre, r.shift, r.turn, r.off))
+        ends = np.abs(r.slopes).sum(axis=1)[:, None]
+        c = centre * form.c - middle * shift + self.constant
+        slopes = middle[:, None, :] * r.slopes[:, :, None] + r.centre[:, None, None] * form.slopes
+        most = np.minimum(r.high[:, None], np.abs(centre) + turn + off)
+        e = v.radius * (turn + off) + form.e * most + self.off
+        size = form.size * (np.abs(centre) + np.abs(shift) + ends + turn + off) + np.abs(self.constant)
+        u = AffineForm(c, slopes, (e + 8 * ROUND * size) * GROW).beside((middle * off)[:, None])
+        reach = v.radius + form.e + ROUND * form.size
+        corners = [(middle + sign * reach) * end[:, None] for sign in (-1, 1) for end in (r.low, r.high)]
+        slack = (self.off + 8 * ROUND * (form.size * r.high[:, None] + np.abs(self.constant))) * GROW
+        low = np.minimum.reduce(corners) + self.constant - slack
+        return MappedForm(u, low, np.maximum.reduce(corners) + self.constant + slack)
+
+
+@dataclass(frozen=True, slots=True)
+class MappedForm:
+    """The enclosure of a vector, `form`, and bounds of its coordinates, `low` and `high` (N, d)."""
+
+    form: AffineForm
+    low: Floats
+    high: Floats
+
+
+class FirstMlp:
+    """An MLP with the norm before it, if there is one, right after attention."""
+
+    def __init__(self, norm: NormForm | None, mlp: MlpForm, turned: Floats) -> None:
+        """`turned` are the outputs, (coordinates, d), of the axes of the heads."""
+        self.norm, self.mlp = norm, mlp
+        self.map = NormedMap(norm, mlp.enter)
         inward = turned - turned.mean(axis=1, keepdims=True) if norm is not None and norm.centring else turned
-        self.functions: Floats = np.concatenate([inward, inward @ self.inner.weight], axis=1)
+        self.functions: Floats = np.concatenate([inward, inward @ self.map.inner.weight], axis=1)
         """The functions of the coordinates t of the heads' outputs whose ranges are of use, (coordinates, functions):
         the coordinates of y, and those of V, without what does not depend on the heads."""
 
     def __call__(self, x: AffineForm, middles: Floats, radii: Floats, ranges: FunctionRanges) -> AffineForm:
         """Return the enclosure of x and what the MLP adds, for prefixes of cells with these middles and radii of t on
         which the functions are in their ranges. These may be infinite."""
-        y = x if self.norm is None else self.norm.entering(x)
+        y = self.map.entering(x)
         d = y.c.shape[1]
         low, high = self._around(middles, ranges)
-        v = self._narrowed(self.inner(y), radii, slice(d, self.functions.shape[1]), low, high)
+        v = self._narrowed(self.map.inner(y), radii, slice(d, self.functions.shape[1]), low, high)
         if self.norm is None:
-            one = np.ones(len(y.c))
-            return x.plus(
-                self._added(v, NormScale(one, 0 * one, np.zeros(y.slopes.shape[:2]), 0 * one, 0 * one, one, one))
-            )
+            return x.plus(self._added(v, NormScale.one(y)))
         tilt = Tilt(ranges.tilt, radii * ranges.tilted, low[:, -1], high[:, -1])
         return x.plus(self._added(v, scale_of(self._narrowed(y, radii, slice(d), low, high), self.norm.epsilon, tilt)))
 
     def tilted(self, x: AffineForm, middles: Floats, radii: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the middles of the ranges of y in boxes, and the slopes of lambda there as a function of t (any
         numbers will do), from the ranges of all functions but lambda."""
-        y = x if self.norm is None else self.norm.entering(x)
+        y = self.map.entering(x)
         d, around = y.c.shape[1], middles @ self.functions
         middle = self._narrowed(y, radii, slice(d), low - around, high - around).middle
         return middle, (2 / d) * middle @ self.functions[:, :d].T
@@ -147,20 +182,8 @@ class FirstMlp:
 
     def _added(self, v: Narrowed, r: NormScale) -> AffineForm:
         """Return the enclosure of what the MLP adds, for u = r V + constant."""
-        form, middle = v.form, v.middle
-        centre, shift, turn, off = (one[:, None] for one in (r.centre, r.shift, r.turn, r.off))
-        ends = np.abs(r.slopes).sum(axis=1)[:, None]
-        c = centre * form.c - middle * shift + self.constant
-        slopes = middle[:, None, :] * r.slopes[:, :, None] + r.centre[:, None, None] * form.slopes
-        most = np.minimum(r.high[:, None], np.abs(centre) + turn + off)
-        e = v.radius * (turn + off) + form.e * most + self.off
-        size = form.size * (np.abs(centre) + np.abs(shift) + ends + turn + off) + np.abs(self.constant)
-        u = AffineForm(c, slopes, (e + 8 * ROUND * size) * GROW).beside((middle * off)[:, None])
-        reach = v.radius + form.e + ROUND * form.size
-        corners = [(middle + sign * reach) * end[:, None] for sign in (-1, 1) for end in (r.low, r.high)]
-        slack = (self.off + 8 * ROUND * (form.size * r.high[:, None] + np.abs(self.constant))) * GROW
-        low = np.minimum.reduce(corners) + self.constant - slack
-        return self.mlp.added(u, low, np.maximum.reduce(corners) + self.constant + slack)
+        u = self.map.mapped(v, r)
+        return self.mlp.added(u.form, u.low, u.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +198,12 @@ class NormScale:
     off: Floats
     low: Floats
     high: Floats
+
+    @classmethod
+    def one(cls, y: AffineForm) -> NormScale:
+        """Return the number 1, where there is no norm."""
+        one = np.ones(len(y.c))
+        return cls(one, 0 * one, np.zeros(y.slopes.shape[:2]), 0 * one, 0 * one, one, one)
 
 
 @dataclass(frozen=True, slots=True)
