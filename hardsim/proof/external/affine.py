@@ -14,6 +14,7 @@ covers the rounding of e itself. Infinite and NaN remainders decide nothing: the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite, nan
@@ -95,6 +96,16 @@ class LinearPart:
             return cls(mid, off)
         near, bias_off = enclosed(bias)
         return cls(mid, off, near, 0.0 if bias_off is None else bias_off)
+
+    @classmethod
+    def beside(cls, parts: Sequence[LinearPart]) -> LinearPart:
+        """Return the map whose values are those of several maps, side by side."""
+        found = cls(np.concatenate([part.weight for part in parts], axis=1), None)
+        found.reach = np.concatenate([part.reach for part in parts], axis=1)
+        biases = [np.broadcast_to(part.bias, part.weight.shape[1:]) for part in parts]
+        bases = [np.broadcast_to(part.base, part.weight.shape[1:]) for part in parts]
+        found.bias, found.base = np.concatenate(biases), np.concatenate(bases)
+        return found
 
     def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of the map's value."""

@@ -186,19 +186,22 @@ class LayerRest:
     def attended(self, x: AffineForm, middles: Floats, radii: Floats, start: int = 0) -> AffineForm:
         """Return the enclosure of x and what attention adds, for boxes of the heads' outputs (N, coordinates of all
         heads); these are coordinates of z from `start` on."""
-        base = x if self.added is None else AffineForm(0 * x.c, 0 * x.slopes, 0 * x.e)
-        c = base.c + self.bias
-        e = base.e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
-        total, place = AffineForm(c, base.slopes, e), 0
+        total, place = self.biased(x if self.added is None else AffineForm(0 * x.c, 0 * x.slopes, 0 * x.e)), 0
         for basis, out in zip(self.bases, self.out, strict=True):
             here = slice(place, place + len(basis.axes))
             place = here.stop
-            slopes = np.zeros((len(c), start + middles.shape[1], len(basis.axes)))
+            slopes = np.zeros((len(x.c), start + middles.shape[1], len(basis.axes)))
             slopes[:, start + here.start : start + here.stop] = radii[:, here, None] * basis.axes
             inner = middles[:, here] @ basis.axes
             size = (np.abs(middles[:, here]) + radii[:, here]) @ np.abs(basis.axes)
             total = total.plus(out(AffineForm(inner, slopes, (basis.lost + ROUND * size) * GROW)))
         return total if self.added is None else x.plus(self.added(total))
+
+    def biased(self, x: AffineForm) -> AffineForm:
+        """Return the enclosure of x and the bias of attention."""
+        c = x.c + self.bias
+        e = x.e + ROUND * (np.abs(c) + np.abs(self.bias)) + (0.0 if self.bias_off is None else self.bias_off)
+        return AffineForm(c, x.slopes, e)
 
     def after(self, x: AffineForm, start: int = 0) -> AffineForm:
         """Return the enclosure of the last vectors, before the last norm: what the steps make of x from a step on."""
@@ -226,11 +229,14 @@ class Rest(LayerRest):
     def entered(self, classes: PrefixClasses, middles: Floats, radii: Floats) -> AffineForm:
         """Return the enclosure of the residual stream after attention, for boxes of the heads' outputs (classes,
         coordinates of all heads)."""
+        return self.attended(self.embedded(classes, middles.shape[1]), middles, radii)
+
+    def embedded(self, classes: PrefixClasses, count: int) -> AffineForm:
+        """Return the enclosure of the residual stream before attention, with `count` coordinates of z."""
         rows, places = self.columns.query(classes)
         x, d = self.columns.base, len(self.bias)
-        slopes = np.zeros((len(rows), middles.shape[1], d))
-        base = AffineForm(x.mid[rows, places], slopes, np.repeat(x.length[rows, places], d, axis=1))
-        return self.attended(base, middles, radii)
+        slopes = np.zeros((len(rows), count, d))
+        return AffineForm(x.mid[rows, places], slopes, np.repeat(x.length[rows, places], d, axis=1))
 
     def rows(
         self, kind: int, classes: PrefixClasses, middles: Floats, radii: Floats, ranges: FunctionRanges | None = None

@@ -22,12 +22,17 @@ values are affine enclosures with their rounding; weights are e^(score - M), wit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from hardsim.network.dense import Network, NetworkHead
 from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, NormForm
 from hardsim.proof.external.columns import FLOOR, PrefixClasses
+from hardsim.proof.external.logits import Basis
+from hardsim.proof.external.narrowing import RangeOracle, mapped
+from hardsim.proof.external.ranges import NormedMap
 from hardsim.proof.external.supports import DOWN, UP, Paths
 from hardsim.run.dense_float import scale_of
 from hardsim.run.enclosure import ETA, GROW, Floats, Integers, gamma
@@ -44,17 +49,106 @@ of two operations that follow."""
 
 
 @dataclass(frozen=True, slots=True)
+class HeadAxes:
+    """Directions along which the vectors of one head are bounded, by row: `keys` is a nearly orthogonal matrix, as is
+    `values`, and `lost` bounds the length of (A^T A - 1) v for v of length 1; `queries` are some typical queries."""
+
+    keys: Floats
+    values: Floats
+    queries: Floats
+    lost: float
+
+    @classmethod
+    def of(cls, forms: HeadForms, most: int) -> HeadAxes:
+        """Return principal axes of keys and values, and at most `most` queries, each far from those before it."""
+        axes = [Basis.of(np.nan_to_num(one.c), 1.0) for one in (forms.keys, forms.values)]
+        every = np.nan_to_num(forms.queries.c)
+        chosen = [0] if len(every) else []
+        apart = np.full(len(every), np.inf)
+        while chosen and len(chosen) < min(most, len(every)):
+            apart = np.minimum(apart, np.abs(every - every[chosen[-1]]).sum(axis=1))
+            chosen.append(int(apart.argmax()))
+        return cls(axes[0].axes, axes[1].axes, every[chosen], max(one.lost for one in axes))
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRanges:
+    """Bounds of the products of vectors and some directions: `mid` and `rad`, (N, directions)."""
+
+    mid: Floats
+    rad: Floats
+
+    def at(self, index: Any) -> AxisRanges:
+        """Return some of the rows."""
+        return AxisRanges(self.mid[index], self.rad[index])
+
+    @classmethod
+    def of(cls, form: AffineForm, directions: Floats, oracle: RangeOracle) -> AxisRanges:
+        """Return the bounds for the vectors of a form, of whose linear part an oracle knows the ranges."""
+        slopes = form.slopes @ directions.T
+        ends = np.abs(slopes).sum(axis=1) * GROW
+        low, high = oracle(slopes)
+        low = np.fmax(low, -ends)
+        high = np.maximum(np.fmin(high, ends), low)
+        lost = (form.e + 2 * ROUND * form.size) @ np.abs(directions).T * GROW + ETA
+        middle = (low + high) / 2
+        return cls(form.c @ directions.T + middle, (np.maximum(high - middle, middle - low) + lost) * GROW)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRanges:
+    """What is known of one head's vectors by cell: queries and keys along the axes of keys, keys along the typical
+    queries, and values along the axes of values."""
+
+    axes: HeadAxes
+    queries: AxisRanges
+    keys: AxisRanges
+    scores: AxisRanges
+    values: AxisRanges
+
+    def at(self, index: Any) -> KnownRanges:
+        """Return those of some cells."""
+        return KnownRanges(self.axes, *(one.at(index) for one in self._parts))
+
+    @property
+    def _parts(self) -> tuple[AxisRanges, AxisRanges, AxisRanges, AxisRanges]:
+        return self.queries, self.keys, self.scores, self.values
+
+    @classmethod
+    def of(cls, axes: HeadAxes, forms: HeadForms, oracle: RangeOracle) -> KnownRanges:
+        """Return the ranges of some cells with their oracle."""
+        keys = AxisRanges.of(forms.keys, np.concatenate([axes.keys, axes.queries]), oracle)
+        count = len(axes.keys)
+        return cls(
+            axes,
+            AxisRanges.of(forms.queries, axes.keys, oracle),
+            AxisRanges(keys.mid[:, :count], keys.rad[:, :count]),
+            AxisRanges(keys.mid[:, count:], keys.rad[:, count:]),
+            AxisRanges.of(forms.values, axes.values, oracle),
+        )
+
+    @classmethod
+    def joined(cls, parts: list[KnownRanges]) -> KnownRanges:
+        """Return the rows of several, one after the other."""
+        every = zip(*(one._parts for one in parts), strict=True)
+        fields = (([one.mid for one in column], [one.rad for one in column]) for column in every)
+        return cls(parts[0].axes, *(AxisRanges(np.concatenate(mid), np.concatenate(rad)) for mid, rad in fields))
+
+
+@dataclass(frozen=True, slots=True)
 class HeadForms:
-    """Enclosures of the queries, keys and values of one head, by cell; scores are products of queries and keys."""
+    """Enclosures of the queries, keys and values of one head, by cell; scores are products of queries and keys. `known`
+    are ranges along axes, where they were looked for."""
 
     queries: AffineForm
     keys: AffineForm
     values: AffineForm
+    known: KnownRanges | None = None
 
-    def at(self, index: Integers) -> HeadForms:
+    def at(self, index: Any) -> HeadForms:
         """Return those of some cells."""
-        parts = (AffineForm(one.c[index], one.slopes[index], one.e[index]) for one in self._parts)
-        return HeadForms(*parts)
+        q, k, v = (AffineForm(one.c[index], one.slopes[index], one.e[index]) for one in self._parts)
+        return HeadForms(q, k, v, None if self.known is None else self.known.at(index))
 
     @property
     def _parts(self) -> tuple[AffineForm, AffineForm, AffineForm]:
@@ -64,7 +158,9 @@ class HeadForms:
     def joined(cls, parts: list[HeadForms]) -> HeadForms:
         """Return the rows of several, one after the other."""
         every = zip(*(one._parts for one in parts), strict=True)
-        return cls(*(_joined(list(column)) for column in every))
+        known = [one.known for one in parts if one.known is not None]
+        q, k, v = (_joined(list(column)) for column in every)
+        return cls(q, k, v, KnownRanges.joined(known) if known else None)
 
 
 def _joined(forms: list[AffineForm]) -> AffineForm:
@@ -90,7 +186,10 @@ class HeadEntry:
     def __call__(self, y: AffineForm, kept: Integers | None) -> HeadForms:
         """Return the queries, keys and values of vectors after the norm, with the coordinates `kept` of z (None:
         all)."""
-        parts = [part(y) for part in (self.q, self.k, self.v)]
+        return self.scaled([part(y) for part in (self.q, self.k, self.v)], kept)
+
+    def scaled(self, parts: list[AffineForm], kept: Integers | None) -> HeadForms:
+        """Return the enclosures of queries, which are not scaled yet, keys and values, with some coordinates of z."""
         q, k, v = parts if kept is None else [kept_coordinates(part, kept) for part in parts]
         near = abs(self.scale)
         e = (q.e * near + q.size * near * (self.off + ROUND) + ETA) * GROW
@@ -105,11 +204,20 @@ class SecondEntry:
         before = layer.norm_1 is not None and not layer.post
         self.norm = NormForm(layer.norm_1, network.dimension) if before and layer.norm_1 is not None else None
         self.heads = [HeadEntry(head) for head in layer.heads]
+        every = [part for head in self.heads for part in (head.q, head.k, head.v)]
+        self.map = NormedMap(self.norm, LinearPart.beside(every)) if every else None
+        """The map to the queries, keys and values of all heads, in order."""
+        self.ends = np.cumsum([0, *(part.weight.shape[1] for part in every)])
 
-    def __call__(self, stream: AffineForm, kept: Integers | None) -> list[HeadForms]:
-        """Return the queries, keys and values of each head."""
-        y = stream if self.norm is None else self.norm(stream)
-        return [head(y, kept) for head in self.heads]
+    def __call__(self, stream: AffineForm, kept: Integers | None, oracle: RangeOracle | None = None) -> list[HeadForms]:
+        """Return the queries, keys and values of each head; with the ranges that an oracle gives, if there is one."""
+        if oracle is None or self.map is None:
+            y = stream if self.norm is None else self.norm(stream)
+            return [head(y, kept) for head in self.heads]
+        u = mapped(self.map, stream, oracle).form
+        cuts = [slice(*pair) for pair in pairwise(self.ends.tolist())]
+        parts = [AffineForm(u.c[:, cut], u.slopes[:, :, cut], u.e[:, cut]) for cut in cuts]
+        return [head.scaled(parts[3 * n : 3 * n + 3], kept) for n, head in enumerate(self.heads)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +233,15 @@ def _reach(form: AffineForm) -> Floats:
     return found
 
 
-def scores_of(queries: AffineForm, keys: AffineForm, centre: Floats) -> ScoreEnds:
-    """Return bounds of the products of queries and of keys less `centre`."""
+def scores_of(query_forms: HeadForms, key_forms: HeadForms, centre: Floats) -> ScoreEnds:
+    """Return bounds of the products of queries and of keys less `centre`, (keys, queries)."""
+    found = _box_scores(query_forms.queries, key_forms.keys, centre)
+    if query_forms.known is None or key_forms.known is None:
+        return found
+    return _both(found, known_scores(query_forms.known, key_forms.known, centre))
+
+
+def _box_scores(queries: AffineForm, keys: AffineForm, centre: Floats) -> ScoreEnds:
     kc = keys.c - centre
     q_reach, k_reach = _reach(queries), _reach(keys)
     near = kc @ queries.c.T
@@ -135,6 +250,66 @@ def scores_of(queries: AffineForm, keys: AffineForm, centre: Floats) -> ScoreEnd
     off = off + keys.e @ np.abs(queries.c).T + np.abs(kc) @ queries.e.T + k_reach @ q_reach.T
     off = (off + ROUND * ((k_size + np.abs(centre)) @ q_size.T)) * GROW + ETA
     return ScoreEnds(near - off, near + off)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Queries and keys for the argument of `known_scores`: the number of the typical query r nearest to each query, p =
+    A (q - r) and h = A (k - centre), and bounds of the sizes of their terms; r.centre."""
+
+    nearest: Integers
+    p: Floats
+    p_size: Floats
+    h: Floats
+    h_size: Floats
+    at_centre: Floats
+    slack: Floats
+
+    @classmethod
+    def of(cls, queries: KnownRanges, keys: KnownRanges, centre: Floats) -> _Sides:
+        axes = queries.axes
+        typical, middle = axes.queries @ axes.keys.T, centre @ axes.keys.T
+        nearest = np.abs(queries.queries.mid[:, None] - typical).sum(axis=2).argmin(axis=1)
+        p, h = queries.queries.mid - typical[nearest], keys.keys.mid - middle
+        p_size = np.abs(queries.queries.mid) + queries.queries.rad + np.abs(axes.queries).sum(axis=1)[nearest, None]
+        h_size = np.abs(keys.keys.mid) + keys.keys.rad + np.abs(centre).sum()
+        slack = ROUND * np.abs(axes.queries).sum(axis=1)[nearest] * np.abs(centre).sum() + ETA
+        return cls(nearest, p, p_size, h, h_size, (axes.queries @ centre)[nearest], slack)
+
+
+def known_scores(queries: KnownRanges, keys: KnownRanges, centre: Floats) -> ScoreEnds:
+    """Return bounds of the products of queries and of keys less `centre`, (keys, queries), from ranges along axes.
+
+    With a typical query r near the query q, `q.(k - centre)` is `r.k - r.centre` and (q - r).(k - centre). With the
+    axes of keys as rows of A, the latter is the product of A (q - r) and A (k - centre), but for what is lost since A
+    is only nearly orthogonal."""
+    one, (q, k) = _Sides.of(queries, keys, centre), (queries.queries, keys.keys)
+    mid, rad = keys.scores.mid[:, one.nearest], keys.scores.rad[:, one.nearest]
+    near = mid - one.at_centre + one.h @ one.p.T
+    off = rad + k.rad @ (np.abs(one.p) + q.rad).T + np.abs(one.h) @ q.rad.T
+    lost = 4 * ROUND * one.h_size @ one.p_size.T
+    lost = lost + queries.axes.lost * np.outer(one.h_size.sum(axis=1), one.p_size.sum(axis=1))
+    off = (off + lost + 4 * ROUND * (np.abs(mid) + np.abs(one.at_centre)) + one.slack) * GROW
+    return ScoreEnds(near - off, near + off)
+
+
+def own_known_scores(known: KnownRanges, centre: Floats) -> ScoreEnds:
+    """Return the bounds of `known_scores` of queries and the keys of the same cells, (cells,)."""
+    one, (q, k) = _Sides.of(known, known, centre), (known.queries, known.keys)
+    rows = np.arange(len(one.nearest))
+    mid, rad = known.scores.mid[rows, one.nearest], known.scores.rad[rows, one.nearest]
+    near = mid - one.at_centre + (one.h * one.p).sum(axis=1)
+    off = rad + (k.rad * (np.abs(one.p) + q.rad) + np.abs(one.h) * q.rad).sum(axis=1)
+    lost = 4 * ROUND * (one.h_size * one.p_size).sum(axis=1)
+    lost = lost + known.axes.lost * one.h_size.sum(axis=1) * one.p_size.sum(axis=1)
+    off = (off + lost + 4 * ROUND * (np.abs(mid) + np.abs(one.at_centre)) + one.slack) * GROW
+    return ScoreEnds(near - off, near + off)
+
+
+def _both(one: ScoreEnds, other: ScoreEnds) -> ScoreEnds:
+    """Return what both bounds say; NaN says nothing."""
+    low = np.fmax(one.low, other.low)
+    return ScoreEnds(low, np.maximum(np.fmin(one.high, other.high), low))
 
 
 def _projected(slopes: Floats, vectors: Floats) -> Floats:
@@ -155,28 +330,43 @@ def own_scores(forms: HeadForms, centre: Floats) -> ScoreEnds:
     size = (np.abs(queries.c) + q_reach) * (np.abs(kc) + k_reach + np.abs(centre))
     off = (off + (q_reach * k_reach).sum(axis=1) + ROUND * size.sum(axis=1)) * GROW + ETA
     near = (queries.c * kc).sum(axis=1)
-    return ScoreEnds(near - off, near + off)
+    found = ScoreEnds(near - off, near + off)
+    return found if forms.known is None else _both(found, own_known_scores(forms.known, centre))
 
 
-def greatest_values(values: AffineForm, directions: Floats) -> Floats:
+def greatest_values(forms: HeadForms, directions: Floats) -> Floats:
     """Return upper bounds of c.v for each cell and direction: (cells, directions) for directions (directions, v), and
     (cells, queries, directions) for (queries, directions, v)."""
+    values = forms.values
     flat = directions.reshape(-1, directions.shape[-1])
     near = values.c @ flat.T
     off = _projected(values.slopes, flat) + values.e @ np.abs(flat).T
     size = (np.abs(values.c) + _reach(values)) @ np.abs(flat).T
     found = near + (off + ROUND * size) * GROW + ETA
+    if forms.known is not None:
+        axes, along = forms.known.axes, forms.known.values
+        g = flat @ axes.values.T
+        lost = (4 * ROUND + axes.lost) * np.outer((np.abs(along.mid) + along.rad).sum(axis=1), np.abs(flat).sum(axis=1))
+        found = np.fmin(found, along.mid @ g.T + (along.rad @ np.abs(g).T + lost) * GROW + ETA)
     return found.reshape(len(found), *directions.shape[:-1])
 
 
-def own_values(values: AffineForm, directions: Floats) -> Floats:
+def own_values(forms: HeadForms, directions: Floats) -> Floats:
     """Return upper bounds of c.v for each cell in its own directions, (cells, directions)."""
+    values = forms.values
     directions = np.broadcast_to(directions, (len(values.c), *directions.shape[-2:]))
     near = np.einsum("nkv,nv->nk", directions, values.c)
     off = np.abs(np.einsum("nkv,nmv->nmk", directions, values.slopes)).sum(axis=1)
     size = np.einsum("nkv,nv->nk", np.abs(directions), np.abs(values.c) + _reach(values))
     off = off + np.einsum("nkv,nv->nk", np.abs(directions), values.e)
-    return np.asarray(near + (off + ROUND * size) * GROW + ETA)
+    found = near + (off + ROUND * size) * GROW + ETA
+    if forms.known is None:
+        return np.asarray(found)
+    axes, along = forms.known.axes, forms.known.values
+    g = directions @ axes.values.T
+    lost = np.abs(directions).sum(axis=2) * (np.abs(along.mid) + along.rad).sum(axis=1)[:, None]
+    reach = np.einsum("nkv,nv->nk", np.abs(g), along.rad) + (4 * ROUND + axes.lost) * lost
+    return np.asarray(np.fmin(found, np.einsum("nkv,nv->nk", g, along.mid) + reach * GROW + ETA))
 
 
 class RelaxedSupports:
@@ -207,7 +397,7 @@ class RelaxedSupports:
         keys = int(self.starts[self.ends[length]]) if self.ends[length] < len(self.starts) else len(self.keys.keys.c)
         size = max(1, NUMBERS // max(1, keys * directions.shape[-2]))
         shared = directions.ndim == 2
-        known = greatest_values(_part(self.keys.values, slice(0, keys)), directions) if shared else None
+        known = greatest_values(self.keys.at(slice(0, keys)), directions) if shared else None
         for start in range(0, count, size):
             some = np.arange(start, min(start + size, count))
             part = directions if shared else directions[some]
@@ -218,11 +408,8 @@ class RelaxedSupports:
         self, length: int, keys: int, states: Integers, queries: HeadForms, directions: Floats, known: Floats | None
     ) -> Floats:
         count, width = len(states), directions.shape[-2]
-        seen = _part(self.keys.keys, slice(0, keys))
-        ends = [
-            scores_of(queries.queries, seen, self.centre),
-            scores_of(queries.queries, self.fixed.keys, self.centre),
-        ]
+        seen = self.keys.at(slice(0, keys))
+        ends = [scores_of(queries, one, self.centre) for one in (seen, self.fixed)]
         own = own_scores(queries, self.centre)
         most = np.maximum(own.high, ends[0].high.max(axis=0, initial=-np.inf))
         most = np.maximum(most, ends[1].high.max(axis=0, initial=-np.inf))
@@ -230,11 +417,11 @@ class RelaxedSupports:
         fixed_low, fixed_high = _weights(ends[1], most)
         own_low, own_high = _weights(own, most)
         if known is None:
-            known = greatest_values(_part(self.keys.values, slice(0, keys)), directions)
+            known = greatest_values(seen, directions)
         values = known if known.ndim == 3 else known[:, None, :]
-        fixed = greatest_values(self.fixed.values, directions)
+        fixed = greatest_values(self.fixed, directions)
         fixed = fixed if fixed.ndim == 3 else fixed[:, None, :]
-        theirs = own_values(queries.values, directions)
+        theirs = own_values(queries, directions)
         plain = theirs
         for one in (values, fixed):
             plain = np.maximum(plain, one.max(axis=0, initial=-np.inf))
@@ -296,10 +483,6 @@ class RelaxedSupports:
             value, weight = np.maximum(made * UP, made * DOWN) + ETA, along
         at, rows = self.paths.place[length - 1, states], np.arange(count)
         return value[at, rows], weight[at, rows]
-
-
-def _part(form: AffineForm, index: slice) -> AffineForm:
-    return AffineForm(form.c[index], form.slopes[index], form.e[index])
 
 
 def _weights(ends: ScoreEnds, most: Floats) -> tuple[Floats, Floats]:

@@ -30,13 +30,13 @@ from hardsim.proof.external.affine import DEEPEST, ROUND, AffineForm
 from hardsim.proof.external.columns import PrefixClasses, layer_masks, require_plain
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.every_word import prove_by_words, words_reach
-from hardsim.proof.external.first_layer import BoxCells, FirstLayer, moves_of, shortened
+from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
+from hardsim.proof.external.narrowing import NarrowedSteps, RangeOracle, unknown
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, greatest_length
-from hardsim.proof.external.ranges import FunctionRanges
 from hardsim.proof.external.result import LayerSplits, PassedState, WordsPart
 from hardsim.proof.external.search import worst
-from hardsim.proof.external.second_layer import HeadForms, RelaxedSupports, SecondEntry
+from hardsim.proof.external.second_layer import HeadAxes, HeadForms, KnownRanges, RelaxedSupports, SecondEntry
 from hardsim.proof.external.supports import Paths
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_float import lengths
@@ -173,6 +173,12 @@ def demands_of_part(demands: PrefixDemands, checkpoints: dict[int, int], longest
 
 SHARES = np.array([0.0, 0.5, 1.0, 1.5, 2.5, -1.0])
 """The multipliers that are tried where a box was divided, as in `prove`."""
+SHARES_OF_STEPS = 3
+"""How many of them are tried for the ranges within steps."""
+TYPICAL = 24
+"""Number of typical queries along which keys are bounded."""
+MOST_NARROWED = 4e9
+"""Greatest work on the ranges of cells."""
 WIDE = 2.0
 """The width of scores and values over the box of a class from which on ranges of functions are of use."""
 HOPELESS, GAIN = -1e3, 0.02
@@ -191,28 +197,32 @@ BATCH = 2**21
 
 @dataclass(slots=True)
 class QueryCells:
-    """Cells of last positions: the rows of their classes, the residual stream, and the second layer's queries, keys
-    and values by head."""
+    """Cells of last positions, with the residual stream, and the second layer's queries, keys and values by head."""
 
-    rows: Integers
+    cells: BoxCells
     stream: AffineForm
     heads: list[HeadForms]
+
+    @property
+    def rows(self) -> Integers:
+        """The rows of the classes of the cells."""
+        return self.cells.of
 
     def at(self, index: Any) -> QueryCells:
         """Return some of the cells."""
         stream = AffineForm(self.stream.c[index], self.stream.slopes[index], self.stream.e[index])
-        return QueryCells(self.rows[index], stream, [one.at(index) for one in self.heads])
+        return QueryCells(self.cells.at(index), stream, [one.at(index) for one in self.heads])
 
 
 @dataclass(frozen=True, slots=True)
 class PositionClasses:
-    """The classes of all positions of a part of the words, with their boxes, and ranges of functions if these are of
+    """The classes of all positions of a part of the words, with their boxes, and the ranges over cells if these are of
     use."""
 
     classes: PrefixClasses
     paths: Paths
     boxes: BoxCells
-    ranges: FunctionRanges | None
+    ranges: CellRanges | None
 
 
 class TwoLayers:
@@ -227,10 +237,12 @@ class TwoLayers:
         self.kept: Integers | None = np.arange(self.coordinates)
         """The coordinates of z with which queries, keys and values are enclosed: those of the first layer's heads; all
         (None), with those of remainders, where that is wide."""
+        self.axes: list[HeadAxes] = []
+        self.frames: MoveFrames | None = None
         self.fixed = self._fixed()
         everything = demands_of_part(demands, {}, demands.longest)
         self.narrowed = False
-        """True if the first MLP is enclosed with the ranges of functions."""
+        """True if steps are enclosed with the ranges of functions over cells."""
         self.most = self._affordable(everything)
         """Greatest number of cells of one class."""
         positions = self.positions(everything)
@@ -249,6 +261,7 @@ class TwoLayers:
             self.bases.append(Basis.of(np.concatenate([one.values.c, fixed.values.c]), reach[-1]))
         second = replace(network, layers=network.layers[1:], readout=shortened(network, self.before).readout)
         self.rest = LayerRest(second, self.bases, demands.kinds)
+        self.steps = NarrowedSteps(self.rest.steps, network.dimension)
         counts = [len(one.axes) for one in self.bases]
         self.reach: Floats = np.repeat(np.array(reach), counts) * longest_axis(self.bases)
         self.tables = CellTables(self, everything, positions, cells, forms)
@@ -278,28 +291,62 @@ class TwoLayers:
 
     def _closer(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
         """Return the classes of positions enclosed more closely, as far as the work and the room allow."""
-        first = self.first.rest.first_mlp
-        if first is not None:
-            each = (first.functions.shape[1] + 1) * (3 if len(self.first.bases) > 1 else 1)
-            self.narrowed = self.setup * each / max(1, self.coordinates) <= MOST_SETUP
-        one = self.entry(self.stream(positions, positions.boxes.at(slice(0, 1))), None)
+        each = self._numbers + sum(self._asked) * (3 if len(self.first.bases) > 1 else 1)
+        self.narrowed = self.setup * each / max(1, self.coordinates) <= MOST_NARROWED
+        one = self.entry(self.first.stream(positions.classes, positions.boxes.at(slice(0, 1))), None)
         count = max((forms.keys.slopes.shape[1] for forms in one), default=0)
         if self.classes * self.most * count * self._numbers <= ROOM:
             self.kept = None
-        return self.positions(demands) if self.narrowed else positions
+        if not self.narrowed:
+            return positions
+        points = BoxCells(positions.boxes.of, positions.boxes.middles, positions.boxes.radii * 1e-3)
+        parts = [self.entry(self.first.stream(positions.classes, some), self.kept) for some in self.batches(points)]
+        forms = [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
+        self.axes = [HeadAxes.of(one, TYPICAL) for one in forms]
+        pairs = zip(self.axes, self.fixed, strict=True)
+        self.fixed = [replace(one, known=KnownRanges.of(axes, one, unknown)) for axes, one in pairs]
+        self.frames = MoveFrames(self.first, demands)
+        return self.positions(demands)
+
+    @property
+    def _asked(self) -> tuple[int, int]:
+        """The numbers of functions whose ranges one enclosure of a cell asks for, in the first layer and before the
+        second one."""
+        d, layer = self.network.dimension, self.network.layers[0]
+        first = d + 1 + (0 if layer.mlp is None else layer.mlp.w_in.shape[1])
+        return first, d + 1 + 2 * self._numbers + TYPICAL * len(self.network.layers[1].heads)
 
     def positions(self, demands: PrefixDemands) -> PositionClasses:
         """Return the classes of all positions of a part of the words."""
         paths = Paths(demands)
         classes = moves_of(demands, demands.reached())
-        boxes = self.first.boxes(classes, paths)
-        return PositionClasses(
-            classes, paths, boxes, self.first.ranges(classes, paths, boxes) if self.narrowed else None
-        )
+        if self.frames is None:
+            return PositionClasses(classes, paths, self.first.boxes(classes, paths), None)
+        ranges = CellRanges(self.first, classes, paths, self.frames.of(classes))
+        return PositionClasses(classes, paths, ranges.boxes, ranges)
 
     def stream(self, positions: PositionClasses, cells: BoxCells) -> AffineForm:
         """Return the enclosure of the residual stream after the first layer, over cells."""
-        return self.first.stream(positions.classes, cells, positions.ranges)
+        if positions.ranges is None:
+            return self.first.stream(positions.classes, cells)
+        return self.first.narrowed(positions.ranges, cells, positions.ranges.of(cells))
+
+    def rough(self, positions: PositionClasses, cells: BoxCells) -> AffineForm:
+        """Return a wider enclosure than `stream` that takes less time."""
+        if positions.ranges is None:
+            return self.first.stream(positions.classes, cells)
+        return self.first.rest.after(self.first.framed(positions.classes, positions.ranges.frames, cells))
+
+    def enclosed(self, positions: PositionClasses, cells: BoxCells) -> tuple[AffineForm, list[HeadForms]]:
+        """Return the enclosures over cells of the residual stream after the first layer, and of the queries, keys and
+        values, by head."""
+        stream = self.stream(positions, cells)
+        if positions.ranges is None:
+            return stream, self.entry(stream, self.kept)
+        oracle = positions.ranges.of(cells)
+        forms = self.entry(stream, self.kept, oracle)
+        pairs = zip(self.axes, forms, strict=True)
+        return stream, [replace(one, known=KnownRanges.of(axes, one, oracle)) for axes, one in pairs]
 
     def _fixed(self) -> list[HeadForms]:
         """Return the queries, keys and values of the second layer at the tokens before the word."""
@@ -324,7 +371,7 @@ class TwoLayers:
         boxes = positions.boxes
         chosen = np.linspace(0, len(boxes.of) - 1, min(len(boxes.of), SAMPLES)).astype(np.int64)
         points = BoxCells(boxes.of[chosen], boxes.middles[chosen], boxes.radii[chosen] * 1e-3)
-        forms = self.entry(self.stream(positions, points), self.kept)
+        forms = self.entry(self.first.stream(positions.classes, points), self.kept)
         self.samples = [np.nan_to_num(one.queries.c) for one in forms]
         self.spreads = [np.nan_to_num(np.ptp(one.values.c, axis=0)).max() + 1e-9 for one in forms]
 
@@ -336,7 +383,10 @@ class TwoLayers:
             total: Any = 0.0
             extra: Any = 0.0
             for one, queries, spread in zip(
-                self.entry(self.stream(positions, some), self.kept), self.samples, self.spreads, strict=True
+                self.entry(self.rough(positions, some), self.kept),
+                self.samples,
+                self.spreads,
+                strict=True,
             ):
                 scores = np.abs(np.einsum("nmk,qk->nmq", one.keys.slopes, queries, optimize=True)).max(axis=2)
                 values = np.abs(one.values.slopes).max(axis=2) / spread
@@ -364,7 +414,7 @@ class TwoLayers:
 
     def forms(self, positions: PositionClasses, cells: BoxCells) -> list[HeadForms]:
         """Return the queries, keys and values over cells, by head."""
-        parts = [self.entry(self.stream(positions, some), self.kept) for some in self.batches(cells)]
+        parts = [self.enclosed(positions, some)[1] for some in self.batches(cells)]
         if not parts:
             return [one.at(np.zeros(0, dtype=np.int64)) for one in self.fixed]
         return [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
@@ -399,8 +449,7 @@ class CellTables:
 
     def queries(self, cells: BoxCells) -> QueryCells:
         """Return cells of last positions."""
-        stream = self.layers.stream(self.positions, cells)
-        return QueryCells(cells.of, stream, self.layers.entry(stream, self.layers.kept))
+        return QueryCells(cells, *self.layers.enclosed(self.positions, cells))
 
     # ---- one length ----
 
@@ -483,13 +532,20 @@ class CellTables:
         first, width = layers.coordinates, boxes.middles.shape[1]
         empty = np.zeros((len(stream.c), width, stream.c.shape[1]))
         slopes = np.concatenate([stream.slopes[:, :first], empty, stream.slopes[:, first:]], axis=1)
-        x = AffineForm(stream.c, slopes, stream.e)
-        x = layers.rest.after(layers.rest.attended(x, boxes.middles, boxes.radii, first))
+        x = layers.rest.attended(AffineForm(stream.c, slopes, stream.e), boxes.middles, boxes.radii, first)
         wants = layers.rest.wants[kind]
-        rows = wants(x, first + width)
+        ranges = self.positions.ranges
+        if ranges is None:
+            rows = wants(layers.rest.after(x), first + width)
+            reach = np.abs(rows.form.slopes[:, :first]).sum(axis=1) * GROW
+        else:
+            oracle = ranges.of(queries.cells)
+            x = layers.steps(x, lambda slopes: self._ranged(length, queries, boxes, full, oracle, slopes))
+            rows = wants(x, first + width, True)
+            reach = -oracle(rows.form.slopes[:, :first])[0]
         form, choices = rows.form, wants.choices
         ends = (form.c - form.e) - ROUND * form.size
-        alone = ends - np.abs(form.slopes[:, :first]).sum(axis=1) * GROW
+        alone = ends - reach
         low = alone - np.abs(form.slopes[:, first:]).sum(axis=1) * GROW - ROUND * form.size
         found, _ = worst(low, choices)
         chosen = np.flatnonzero(~(found > 0) & np.isfinite(found))
@@ -502,32 +558,57 @@ class CellTables:
                 if len(at):
                     slopes = form.slopes[at, first:, columns]
                     part_full = None if full is None else full[at]
-                    most = self._supported(length, queries.at(at), boxes.at(at), slopes, part_full)
+                    most = self._supported(length, queries.at(at), boxes.at(at), slopes[:, None], part_full)[:, 0]
                     low[at, columns] = np.fmax(low[at, columns], alone[at, columns] - most)
                 found[some] = np.fmax(found[some], low[some, part].min(axis=1))
         return np.asarray(found / np.where(found > 0, rows.sigma, 1.0) * (1 - ROUND))
 
+    def _ranged(
+        self,
+        length: int,
+        queries: QueryCells,
+        boxes: BoxCells,
+        full: Floats | None,
+        oracle: RangeOracle,
+        slopes: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return the bounds of a `RangeOracle` over both layers' coordinates: those of the first layer's heads, of the
+        second's, and others in [-1, 1]."""
+        first, width = self.layers.coordinates, boxes.middles.shape[1]
+        theirs = slopes[:, first : first + width]
+        low, high = oracle(np.concatenate([slopes[:, :first], slopes[:, first + width :]], axis=1))
+        if not width:
+            return low, high
+        ends = np.abs(theirs).sum(axis=1) * GROW
+        count, functions = len(theirs), theirs.shape[2]
+        flat = np.concatenate([-theirs, theirs], axis=2).transpose(0, 2, 1)
+        most = self._supported(length, queries, boxes, np.nan_to_num(flat), full)
+        most = np.where(np.isfinite(flat).all(axis=2), most, np.inf).reshape(count, 2, functions)
+        return low - np.fmin(most[:, 1], ends), high + np.fmin(most[:, 0], ends)
+
     def _supported(
         self, length: int, queries: QueryCells, boxes: BoxCells, slopes: Floats, full: Floats | None
     ) -> Floats:
-        """Return upper bounds of -l.z over each box for slopes l (boxes, coordinates), by the lemma of `prove`."""
-        layers, radii, middles = self.layers, boxes.radii, boxes.middles
-        rates = -slopes / radii
-        shares = SHARES[:1] if full is None else SHARES
-        halved = np.zeros(radii.shape, dtype=np.bool_) if full is None else radii < full * (1 - 1e-3)
-        mu = shares[None, :, None] * (rates * halved)[:, None, :]
-        parts = rates[:, None, :] - mu
-        total = (mu * middles[:, None]).sum(axis=2) + (np.abs(mu) * radii[:, None]).sum(axis=2)
+        """Return upper bounds, (boxes, functions), of -l.z over each box for slopes l (boxes, functions, coordinates),
+        by the lemma of `prove`."""
+        layers, radii, middles = self.layers, boxes.radii[:, None, None], boxes.middles[:, None, None]
+        rates = -slopes[:, :, None] / radii
+        shares = SHARES[:1] if full is None else SHARES[: SHARES_OF_STEPS if slopes.shape[1] > 1 else None]
+        halved = np.zeros(radii.shape, dtype=np.bool_) if full is None else radii < full[:, None, None] * (1 - 1e-3)
+        mu = shares[:, None] * (rates * halved)
+        parts = rates - mu
+        total = (mu * middles).sum(axis=3) + (np.abs(mu) * radii).sum(axis=3)
         size = np.abs(middles) + radii + 4 * layers.reach
-        slack = ROUND * ((np.abs(rates)[:, None] + np.abs(mu) + np.abs(parts)) * size[:, None]).sum(axis=2) * 4
-        total = total + slack - ((rates * middles).sum(axis=1) - ROUND * (np.abs(rates) * size).sum(axis=1))[:, None]
+        slack = ROUND * ((np.abs(rates) + np.abs(mu) + np.abs(parts)) * size).sum(axis=3) * 4
+        total = total + slack - ((rates * middles).sum(axis=3) - ROUND * (np.abs(rates) * size).sum(axis=3))
         states, start = self.classes.state[queries.rows], 0
         for head, forms, basis in zip(self.heads, queries.heads, layers.bases, strict=True):
             here = slice(start, start + len(basis.axes))
             start = here.stop
-            found = head.bounds(length, states, forms, parts[:, :, here] @ basis.axes)
+            flat = parts[..., here].reshape(len(parts), -1, len(basis.axes))
+            found = head.bounds(length, states, forms, flat @ basis.axes).reshape(total.shape)
             total = total + found + ROUND * (np.abs(total) + np.abs(found))
-        return np.asarray(total.min(axis=1))
+        return np.asarray(total.min(axis=2))
 
     @property
     def work(self) -> float:

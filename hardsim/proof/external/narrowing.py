@@ -1,0 +1,74 @@
+"""Steps after attention on affine enclosures, with the ranges of their linear parts.
+
+Of an affine form `c + z L + e'` the box of z bounds z L by the sums of the sizes of slopes. Vectors of z that prefixes
+attain are fewer: a `RangeOracle` bounds linear functions of these alone. Each step asks it for the ranges of what it
+bends: the coordinates y that enter a norm, those of the linear map V that follows, and lambda, the linear part of the
+mean square (`ranges` has the notation and the argument). So what is of second order falls with the squares of the true
+ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm
+from hardsim.proof.external.ranges import MappedForm, Narrowed, NormedMap, NormScale, Tilt, scale_of
+from hardsim.run.enclosure import ETA, GROW, Floats
+
+RangeOracle = Callable[[Floats], tuple[Floats, Floats]]
+"""A function from slopes (N, coordinates of z, functions) to lower and upper bounds, (N, functions), of z times the
+slopes. Bounds may be infinite or NaN, which bound nothing."""
+Step = NormForm | tuple[NormForm | None, MlpForm]
+"""A norm of the stream, or an MLP after a norm, or none, that is added to it."""
+
+
+def unknown(slopes: Floats) -> tuple[Floats, Floats]:
+    """The oracle that knows nothing."""
+    found = np.full((len(slopes), slopes.shape[2]), np.inf)
+    return -found, found
+
+
+def narrowed(form: AffineForm, oracle: RangeOracle) -> Narrowed:
+    """Return the form with the ranges of its linear part."""
+    spread = form.spread * GROW
+    low, high = oracle(form.slopes)
+    low, high = np.fmax(low, -spread), np.fmin(high, spread)
+    high = np.maximum(high, low)  # where no prefix is left, any range will do
+    middle = (low + high) / 2
+    return Narrowed(form, middle, (np.maximum(high - middle, middle - low) + ROUND * np.abs(middle)) * GROW)
+
+
+def mapped(step: NormedMap, x: AffineForm, oracle: RangeOracle) -> MappedForm:
+    """Return the enclosure of a linear map of the norm of x."""
+    y = step.entering(x)
+    v = narrowed(step.inner(y), oracle)
+    if step.norm is None:
+        return step.mapped(v, NormScale.one(y))
+    near = narrowed(y, oracle)
+    slopes = (2 / y.c.shape[1]) * np.einsum("nd,nmd->nm", near.middle, y.slopes)
+    low, high = oracle(slopes[:, :, None])
+    ends = np.abs(slopes).sum(axis=1) * GROW + ETA
+    tilt = Tilt(near.middle, slopes, np.fmax(low[:, 0], -ends), np.fmin(high[:, 0], ends))
+    return step.mapped(v, scale_of(near, step.norm.epsilon, tilt))
+
+
+class NarrowedSteps:
+    """The steps of a layer after its attention."""
+
+    def __init__(self, steps: Sequence[Step], d: int) -> None:
+        identity = LinearPart(np.eye(d), None)
+        self.steps = [
+            (NormedMap(step, identity), None)
+            if isinstance(step, NormForm)
+            else (NormedMap(step[0], step[1].enter), step[1])
+            for step in steps
+        ]
+
+    def __call__(self, x: AffineForm, oracle: RangeOracle) -> AffineForm:
+        """Return the enclosure of what the steps make of x."""
+        for entry, mlp in self.steps:
+            u = mapped(entry, x, oracle)
+            x = u.form if mlp is None else x.plus(mlp.added(u.form, u.low, u.high))
+        return x
