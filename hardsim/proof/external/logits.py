@@ -23,6 +23,7 @@ from hardsim.proof.external.affine import (
     LinearPart,
     MlpForm,
     NormForm,
+    Square,
     TransformForm,
     mean_square,
     root,
@@ -92,13 +93,14 @@ class Wants:
         lost = np.broadcast_to(shift_off, shift.shape) @ (np.abs(weight) + weight_off) + np.abs(shift) @ weight_off
         self.off: Floats = (spread + lost + ROUND * (size + np.abs(constant))) * GROW + ETA
 
-    def __call__(self, x: AffineForm, count: int, below: bool = False) -> RowForms:
+    def __call__(self, x: AffineForm, count: int, below: bool = False, square: Square | None = None) -> RowForms:
         """Return the enclosures of all rows, with the first `count` coordinates of z; with `below` only lower bounds of
-        the rows, which may be greater."""
+        the rows, which may be greater. `square` encloses the mean square of what enters the last norm, if it is
+        known."""
         if self.norm is None:
             return RowForms(self.form(x).first(count), np.ones(len(x.c)))
         y = self.norm.entering(x)
-        form, sigma = self.form(y), root(mean_square(y, self.norm.epsilon))
+        form, sigma = self.form(y), root(mean_square(y, self.norm.epsilon) if square is None else square)
         by, off = self.constant, sigma.off[:, None]
         size = (np.abs(sigma.mid) + np.abs(sigma.slopes).sum(axis=1) + sigma.off)[:, None]
         e = form.e + np.abs(by) * off + size * (self.off + ROUND * np.abs(by)) + ROUND * form.size

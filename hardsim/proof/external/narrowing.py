@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm
-from hardsim.proof.external.ranges import MappedForm, Narrowed, NormedMap, NormScale, Tilt, scale_of
+from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm, Square
+from hardsim.proof.external.ranges import MappedForm, Narrowed, NormedMap, NormScale, Tilt, scale_of, square_of
 from hardsim.run.enclosure import ETA, GROW, Floats
 
 RangeOracle = Callable[[Floats], tuple[Floats, Floats]]
@@ -47,11 +47,21 @@ def mapped(step: NormedMap, x: AffineForm, oracle: RangeOracle) -> MappedForm:
     if step.norm is None:
         return step.mapped(v, NormScale.one(y))
     near = narrowed(y, oracle)
-    slopes = (2 / y.c.shape[1]) * np.einsum("nd,nmd->nm", near.middle, y.slopes)
+    return step.mapped(v, scale_of(near, step.norm.epsilon, _tilt(near, oracle)))
+
+
+def mean_square_of(norm: NormForm, x: AffineForm, oracle: RangeOracle) -> Square:
+    """Return the enclosure of the mean square of what enters a norm, plus epsilon."""
+    near = narrowed(norm.entering(x), oracle)
+    return square_of(near, norm.epsilon, _tilt(near, oracle)).square
+
+
+def _tilt(y: Narrowed, oracle: RangeOracle) -> Tilt:
+    """Return lambda at the middle of the ranges of y."""
+    slopes = (2 / y.middle.shape[1]) * np.einsum("nd,nmd->nm", y.middle, y.form.slopes)
     low, high = oracle(slopes[:, :, None])
     ends = np.abs(slopes).sum(axis=1) * GROW + ETA
-    tilt = Tilt(near.middle, slopes, np.fmax(low[:, 0], -ends), np.fmin(high[:, 0], ends))
-    return step.mapped(v, scale_of(near, step.norm.epsilon, tilt))
+    return Tilt(y.middle, slopes, np.fmax(low[:, 0], -ends), np.fmin(high[:, 0], ends))
 
 
 class NarrowedSteps:

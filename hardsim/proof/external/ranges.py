@@ -217,8 +217,17 @@ class Tilt:
     high: Floats
 
 
-def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> NormScale:
-    """Return the inverse root of `mean(y^2) + epsilon`; `epsilon` is a float and a bound of its error.
+@dataclass(frozen=True, slots=True)
+class NarrowedSquare:
+    """An enclosure of S whose linear part, z times `square.slopes`, is between `least` and `most`."""
+
+    square: Square
+    least: Floats
+    most: Floats
+
+
+def square_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> NarrowedSquare:
+    """Return the enclosure of `mean(y^2) + epsilon`; `epsilon` is a float and a bound of its error.
 
     S is enclosed around the middle m of the ranges, or as by `mean_square` around c where that bounds the part of
     second order by less."""
@@ -238,11 +247,18 @@ def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> NormScale
     low = np.maximum.reduce([plain.low, mid + least - off - lost, (near * near).mean(axis=1) + epsilon[0] - lost])
     high = np.minimum.reduce([plain.high, mid + most + off + lost, (long * long).mean(axis=1) + epsilon[0] + lost])
     high = np.maximum(high, low)
-    r = inverse_root(Square(mid, linear, off, low, high))
-    shift, size = r.slope * (least + most) / 2, np.abs(linear).sum(axis=1) + np.abs(mid)
+    return NarrowedSquare(Square(mid, linear, off, low, high), least, most)
+
+
+def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> NormScale:
+    """Return the inverse root of `mean(y^2) + epsilon`, see `square_of`."""
+    found = square_of(y, epsilon, tilt)
+    square, least, most = found.square, found.least, found.most
+    r = inverse_root(square)
+    shift, size = r.slope * (least + most) / 2, np.abs(square.slopes).sum(axis=1) + np.abs(square.mid)
     turn = np.abs(r.slope) * ((most - least) / 2 + ROUND * size) * GROW
     off = (r.off + ROUND * (np.abs(r.mid) + np.abs(shift))) * GROW
-    return NormScale(r.mid + shift, shift, r.slopes, turn, off, (1 - ROUND) / np.sqrt(high), r.high)
+    return NormScale(r.mid + shift, shift, r.slopes, turn, off, (1 - ROUND) / np.sqrt(square.high), r.high)
 
 
 def _of_lambda(y: Narrowed, at: Floats, linear: Floats, tilt: Tilt, lost: Floats) -> tuple[Floats, Floats]:

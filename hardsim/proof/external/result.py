@@ -77,12 +77,17 @@ class WordsPart(Record):
     """Greatest length of these prefixes."""
     classes: Natural
     """Number of classes of prefixes that were proved."""
+    cells: Natural
+    """Greatest number of cells of one class of the first layer."""
+    ranges: bool
+    """true: each norm and MLP is enclosed with the exact ranges of its linear part in each cell; without these a class
+    stayed open."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LayerSplits(Record):
     """Divisions in the proof of a network of two layers. Prefixes are divided by checkpoints where a class stayed open
-    without them."""
+    without them. After that exact ranges are used, with more and more cells."""
 
     run_to: Natural | None
     """Length up to which every prefix was run; longer ones are proved from the weights. null: none was run."""

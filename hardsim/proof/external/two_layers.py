@@ -32,7 +32,7 @@ from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.every_word import prove_by_words, words_reach
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
-from hardsim.proof.external.narrowing import NarrowedSteps, RangeOracle, unknown
+from hardsim.proof.external.narrowing import NarrowedSteps, RangeOracle, mean_square_of, unknown
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, greatest_length
 from hardsim.proof.external.result import LayerSplits, PassedState, WordsPart
 from hardsim.proof.external.search import worst
@@ -61,8 +61,9 @@ class LayerLimits:
     """Number of lengths that stay open, after which a part is divided without a look at its longer ones."""
     work: float = 6e10
     """Greatest amount of work for the whole proof, roughly the number of gains."""
-    ranges: bool = True
-    """False: the first MLP is enclosed without the ranges of functions."""
+    levels: tuple[int, ...] = (1, 4, 16)
+    """Greatest numbers of cells of one class with which steps are enclosed with the ranges of functions, in turn, where
+    a length stays open."""
     finer: bool = True
     """False: last positions are not divided into fine cells."""
     lemma: bool = True
@@ -228,7 +229,8 @@ class PositionClasses:
 class TwoLayers:
     """A network of two layers, and what does not depend on the words."""
 
-    def __init__(self, network: Network, demands: PrefixDemands, limits: LayerLimits) -> None:
+    def __init__(self, network: Network, demands: PrefixDemands, limits: LayerLimits, narrowed: bool = False) -> None:
+        """`narrowed`: steps are enclosed with the ranges of functions over cells."""
         self.network, self.demands, self.limits = network, demands, limits
         self.before = len(network.readout.before)
         self.first = FirstLayer(network, demands.longest, self.before)
@@ -241,16 +243,19 @@ class TwoLayers:
         self.frames: MoveFrames | None = None
         self.fixed = self._fixed()
         everything = demands_of_part(demands, {}, demands.longest)
-        self.narrowed = False
-        """True if steps are enclosed with the ranges of functions over cells."""
         self.most = self._affordable(everything)
         """Greatest number of cells of one class."""
         positions = self.positions(everything)
         self._measure(positions)
-        if limits.ranges and self.coordinates and len(positions.boxes.of):
+        self.wide = False
+        """True if scores and values vary much over the boxes of classes."""
+        if self.coordinates and len(positions.boxes.of):
             widths, _ = self._width(positions, positions.boxes)
-            if not (widths <= WIDE).all():
-                positions = self._closer(everything, positions)
+            self.wide = not bool((widths <= WIDE).all())
+            if self.wide or narrowed:
+                self._keep(positions)
+            if narrowed:
+                positions = self._narrowed(everything, positions)
         cells = self.fine(positions)
         forms = self.forms(positions, cells)
         self.bases: list[Basis] = []
@@ -289,16 +294,18 @@ class TwoLayers:
         """The numbers of a query, a key and a value of all heads of the second layer."""
         return sum(2 * head.w_k.shape[1] + head.w_v.shape[1] for head in self.network.layers[1].heads)
 
-    def _closer(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
-        """Return the classes of positions enclosed more closely, as far as the work and the room allow."""
-        each = self._numbers + sum(self._asked) * (3 if len(self.first.bases) > 1 else 1)
-        self.narrowed = self.setup * each / max(1, self.coordinates) <= MOST_NARROWED
+    def _keep(self, positions: PositionClasses) -> None:
+        """Keep the coordinates of remainders, if there is room."""
         one = self.entry(self.first.stream(positions.classes, positions.boxes.at(slice(0, 1))), None)
         count = max((forms.keys.slopes.shape[1] for forms in one), default=0)
         if self.classes * self.most * count * self._numbers <= ROOM:
             self.kept = None
-        if not self.narrowed:
-            return positions
+
+    def _narrowed(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
+        """Return the classes of positions with ranges over cells. Raises NotProved if that is too much work."""
+        each = sum(self._asked) * (3 if len(self.first.bases) > 1 else 1) * self.most
+        if self.setup * each / max(1, self.coordinates) > MOST_NARROWED:
+            raise NotProved(f"the ranges over the cells of {self.classes:,} classes are too much work")
         points = BoxCells(positions.boxes.of, positions.boxes.middles, positions.boxes.radii * 1e-3)
         parts = [self.entry(self.first.stream(positions.classes, some), self.kept) for some in self.batches(points)]
         forms = [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
@@ -540,8 +547,12 @@ class CellTables:
             reach = np.abs(rows.form.slopes[:, :first]).sum(axis=1) * GROW
         else:
             oracle = ranges.of(queries.cells)
-            x = layers.steps(x, lambda slopes: self._ranged(length, queries, boxes, full, oracle, slopes))
-            rows = wants(x, first + width, True)
+
+            def both(slopes: Floats) -> tuple[Floats, Floats]:
+                return self._ranged(length, queries, boxes, full, oracle, slopes)
+
+            x = layers.steps(x, both)
+            rows = wants(x, first + width, True, None if wants.norm is None else mean_square_of(wants.norm, x, both))
             reach = -oracle(rows.form.slopes[:, :first])[0]
         form, choices = rows.form, wants.choices
         ends = (form.c - form.e) - ROUND * form.size
@@ -638,6 +649,8 @@ class LayerProver:
     ) -> None:
         self.network, self.demands, self.limits, self.report = network, demands, limits, report
         self.layers = TwoLayers(network, demands, limits)
+        self.narrowed = False
+        """True if steps are enclosed with the ranges of functions."""
         self.parts: list[WordsPart] = []
         self.margins: dict[int, LengthMargins] = {}
         self.open: dict[int, list[OpenClass]] = {}
@@ -647,7 +660,20 @@ class LayerProver:
         self.examples = _examples(demands)
 
     def run(self, start: int) -> None:
-        """Prove the lengths from one on."""
+        """Prove the lengths from one on, with more and more cells."""
+        self._lengths(start)
+        for cells in self.limits.levels:
+            if self.end == self.demands.longest or not self.layers.coordinates or self.end + 1 < max(start, 1):
+                break
+            try:
+                self.layers = TwoLayers(self.network, self.demands, replace(self.limits, cells=cells), True)
+            except NotProved:
+                break
+            self.narrowed, self.work = True, 0.0
+            self._lengths(self.end + 1)
+
+    def _lengths(self, start: int) -> None:
+        """Prove the lengths from one on, with the cells that there are."""
         self.end, self.sure, self.open = self.demands.longest, start - 1, {}
         if start == 0 and self.demands.shortest == 0 and self.demands.required[0] >= 0:
             self._opened(0, [None], [-np.inf])
@@ -703,7 +729,9 @@ class LayerProver:
                 self._opened(n, [self.network.symbols[one] for one in symbols], [bounds[row] for row in still.tolist()])
                 break
         if done:
-            self.parts.append(WordsPart(self._shown(part), min(done), max(done), count))
+            most = int(np.bincount(tables.cells.of).max(initial=0))
+            shown = WordsPart(self._shown(part), min(done), max(done), count, most, self.narrowed)
+            self.parts.append(shown)
         left = {n: keys for n, keys in left.items() if n <= self.end}
         place = self._place(part, min(left)) if left else None
         if place is None:
@@ -715,6 +743,7 @@ class LayerProver:
         """Return True if a part with an open class is divided: its bound is better than before the last division, or
         not far from 0."""
         deep = len(part.checkpoints) >= self.limits.depth or self.work > self.limits.work
+        deep = deep or self.narrowed or self.layers.wide
         gained = not part.checkpoints or least > part.bound + GAIN * abs(part.bound)
         return not deep and least > HOPELESS and gained and self._place(part, length) is not None
 
