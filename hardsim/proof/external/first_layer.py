@@ -325,12 +325,17 @@ class CellRanges:
         prefixes in each cell.
 
         With s = middle + radius z and f the slopes by the radius, it is `s.f - middle.f`. For each mu, s.f is at most
-        the greatest s.(f - mu) over the class, plus the greatest s.mu over the cell. mu is what f has along the
-        coordinates that were divided."""
+        the greatest s.(f - mu) over the class, plus the greatest s.mu over the cell. For mu, nothing is tried, and what
+        f has along the coordinates that were divided."""
         finite: Booleans = np.asarray(np.isfinite(slopes).all(axis=1))
         functions = np.where(finite[:, None], slopes, 0.0) / cells.radii[:, :, None]
         halved = cells.radii < self.boxes.radii[cells.of] * (1 - 1e-3)
-        low, high = self._bounds(cells, functions, np.where(halved[:, :, None], functions, 0.0))
+        low, high = self._bounds(cells, functions, np.zeros_like(functions))
+        some = np.flatnonzero(halved.any(axis=1))
+        if len(some):
+            part = functions[some]
+            least, most = self._bounds(cells.at(some), part, np.where(halved[some, :, None], part, 0.0))
+            low[some], high[some] = np.fmax(low[some], least), np.fmin(high[some], most)
         return np.where(finite, low, -np.inf), np.where(finite, high, np.inf)
 
     def _bounds(self, cells: BoxCells, functions: Floats, mu: Floats) -> tuple[Floats, Floats]:

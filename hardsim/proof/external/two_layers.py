@@ -53,6 +53,8 @@ class LayerLimits:
     """Greatest number of cells of one class."""
     rounds: int = 5
     """Greatest number of times that a box of the second layer is divided."""
+    halvings: int = 7
+    """Greatest number of times that a cell of a last position is halved where ranges of functions are used."""
     open_cells: int = 400
     """Greatest number of open cells of one length."""
     depth: int = 6
@@ -470,8 +472,42 @@ class CellTables:
         low[rows] = least
         left = rows[~(least > 0)]
         if len(left) and limits.finer:
-            low[left] = np.fmax(low[left], self._fine(length, left))
+            ranged = self.positions.ranges is not None
+            found = self._refined(length, left, low[left]) if ranged else self._fine(length, left)
+            low[left] = np.fmax(low[left], found)
         return rows[~(low[rows] > 0)], low[rows]
+
+    def _refined(self, length: int, rows: Integers, bounds: Floats) -> Floats:
+        """Return lower bounds of the margins of classes that have some bounds, from cells of their last positions that
+        are halved as long as they are open, and that helps."""
+        found = np.full(len(self.classes), np.inf)
+        cells, bound = self.positions.boxes.at(rows), bounds
+        queries, worst_before = self.queries(cells), -np.inf
+        for number in range(self.layers.limits.halvings):
+            cells = cells.halves(self._turning(queries))
+            queries = self.queries(cells)
+            bound, _, _ = self.whole(length, queries)
+            shut = bound > 0
+            np.minimum.at(found, cells.of[shut], bound[shut])
+            left = np.flatnonzero(~shut)
+            cells, queries, bound = cells.at(left), queries.at(left), bound[left]
+            least = float(np.nan_to_num(bound, nan=-np.inf).min(initial=np.inf))
+            stuck = number > 1 and least < worst_before + GAIN * abs(worst_before)
+            worst_before = least
+            if not len(left) or 2 * len(left) > self.layers.limits.open_cells or stuck:
+                break
+        np.minimum.at(found, cells.of, np.where(np.isnan(bound), -np.inf, bound))
+        return found[rows]
+
+    def _turning(self, queries: QueryCells) -> Integers:
+        """Return for each cell the coordinate of the first layer that moves the scores of its queries most."""
+        count = self.layers.coordinates
+        total = np.zeros((len(queries.rows), count))
+        for head, forms in zip(self.heads, queries.heads, strict=True):
+            apart = np.nan_to_num(head.keys.keys.c - head.centre)
+            spread = np.sqrt((apart * apart).mean(axis=0)) if len(apart) else np.ones(apart.shape[1])
+            total += np.abs(forms.queries.slopes[:, :count]) @ spread
+        return np.asarray(np.where(np.isfinite(total), total, queries.cells.radii).argmax(axis=1))
 
     def _fine(self, length: int, rows: Integers) -> Floats:
         """Return lower bounds of the margins of classes, from fine cells of their last positions."""
