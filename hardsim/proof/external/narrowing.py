@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm, Square
+from hardsim.proof.external.logits import AddedMlp
 from hardsim.proof.external.ranges import MappedForm, Narrowed, NormedMap, NormScale, Tilt, scale_of, square_of
 from hardsim.run.enclosure import ETA, GROW, Floats
 
 RangeOracle = Callable[[Floats], tuple[Floats, Floats]]
 """A function from slopes (N, coordinates of z, functions) to lower and upper bounds, (N, functions), of z times the
 slopes. Bounds may be infinite or NaN, which bound nothing."""
-Step = NormForm | tuple[NormForm | None, MlpForm]
-"""A norm of the stream, or an MLP after a norm, or none, that is added to it."""
+Step = Callable[[AffineForm], AffineForm]
+"""A norm of the stream, an `AddedMlp`, or another step, which is taken as it is."""
 
 
 def unknown(slopes: Floats) -> tuple[Floats, Floats]:
@@ -69,16 +70,21 @@ class NarrowedSteps:
 
     def __init__(self, steps: Sequence[Step], d: int) -> None:
         identity = LinearPart(np.eye(d), None)
-        self.steps = [
-            (NormedMap(step, identity), None)
-            if isinstance(step, NormForm)
-            else (NormedMap(step[0], step[1].enter), step[1])
-            for step in steps
-        ]
+        self.steps: list[tuple[NormedMap, MlpForm | None] | Step] = []
+        for step in steps:
+            if isinstance(step, NormForm):
+                self.steps.append((NormedMap(step, identity), None))
+            elif isinstance(step, AddedMlp) and step.mlp.gate is None and step.out is None:
+                self.steps.append((NormedMap(step.norm, step.mlp.enter), step.mlp))
+            else:
+                self.steps.append(step)
 
     def __call__(self, x: AffineForm, oracle: RangeOracle) -> AffineForm:
         """Return the enclosure of what the steps make of x."""
-        for entry, mlp in self.steps:
-            u = mapped(entry, x, oracle)
-            x = u.form if mlp is None else x.plus(mlp.added(u.form, u.low, u.high))
+        for step in self.steps:
+            if not isinstance(step, tuple):
+                x = step(x)
+                continue
+            u = mapped(step[0], x, oracle)
+            x = u.form if step[1] is None else x.plus(step[1].added(u.form, u.low, u.high))
         return x

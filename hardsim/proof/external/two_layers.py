@@ -685,8 +685,10 @@ class LayerProver:
     ) -> None:
         self.network, self.demands, self.limits, self.report = network, demands, limits, report
         self.layers = TwoLayers(network, demands, limits)
-        self.narrowed = False
-        """True if steps are enclosed with the ranges of functions."""
+        self.made = {0: self.layers}
+        """Enclosures by the greatest number of cells of a class with ranges of functions; 0: without such ranges."""
+        self.narrowed = self.divided = False
+        """True if steps are enclosed with the ranges of functions; if words are divided by checkpoints."""
         self.parts: list[WordsPart] = []
         self.margins: dict[int, LengthMargins] = {}
         self.open: dict[int, list[OpenClass]] = {}
@@ -696,17 +698,27 @@ class LayerProver:
         self.examples = _examples(demands)
 
     def run(self, start: int) -> None:
-        """Prove the lengths from one on, with more and more cells."""
-        self._lengths(start)
-        for cells in self.limits.levels:
-            if self.end == self.demands.longest or not self.layers.coordinates or self.end + 1 < max(start, 1):
+        """Prove the lengths from one on: from linear forms alone, with the ranges of functions in more and more cells,
+        and last with checkpoints, unless scores vary so much that linear forms are of no use."""
+        for cells, divided in ((0, False), *((cells, False) for cells in self.limits.levels), (0, True)):
+            if cells not in self.made and not self._closer(cells):
+                continue
+            self.layers, self.narrowed, self.divided = self.made[cells], cells > 0, divided
+            if not (divided and self.layers.wide):
+                self.work = 0.0
+                self._lengths(start)
+            if self.end == self.demands.longest or not self.layers.coordinates:
                 break
-            try:
-                self.layers = TwoLayers(self.network, self.demands, replace(self.limits, cells=cells), True)
-            except NotProved:
-                break
-            self.narrowed, self.work = True, 0.0
-            self._lengths(self.end + 1)
+            start = max(start, self.end + 1)
+
+    def _closer(self, cells: int) -> bool:
+        """Make the enclosures with the ranges of functions in so many cells of a class. Return False if that is too
+        much work."""
+        try:
+            self.made[cells] = TwoLayers(self.network, self.demands, replace(self.limits, cells=cells), True)
+        except NotProved:
+            return False
+        return True
 
     def _lengths(self, start: int) -> None:
         """Prove the lengths from one on, with the cells that there are."""
@@ -719,16 +731,17 @@ class LayerProver:
     def result(self, start: int, margins: dict[int, LengthMargins], interrupted: bool) -> ExternalProof:
         """Return the result; the prefixes of less than `start` symbols were run, with these margins."""
         tables, longest, proved = self.layers.tables, self.demands.longest, self.end
+        boxes = sum(one.cells for one in self.made.values())
         known = {n: one for n, one in {**self.margins, **margins}.items() if n <= proved and np.isfinite(one.low)}
         opened = () if interrupted else tuple(self.open.get(proved + 1, ()))
         splits = LayerSplits(
-            start - 1 if start else None, len(tables.classes), len(tables.cells.of), self.layers.cells,
+            start - 1 if start else None, len(tables.classes), len(tables.cells.of), boxes,
             tuple(self.parts),
         )  # fmt: skip
         covered = sum(self.demands.words()[: proved + 1])
         reason = "it was interrupted" if interrupted else None
         return ExternalProof(
-            longest, proved, covered, None, opened, known, len(tables.classes), self.layers.cells, reason, interrupted,
+            longest, proved, covered, None, opened, known, len(tables.classes), boxes, reason, interrupted,
             splits,
         )  # fmt: skip
 
@@ -779,7 +792,7 @@ class LayerProver:
         """Return True if a part with an open class is divided: its bound is better than before the last division, or
         not far from 0."""
         deep = len(part.checkpoints) >= self.limits.depth or self.work > self.limits.work
-        deep = deep or self.narrowed or self.layers.wide
+        deep = deep or not self.divided
         gained = not part.checkpoints or least > part.bound + GAIN * abs(part.bound)
         return not deep and least > HOPELESS and gained and self._place(part, length) is not None
 
