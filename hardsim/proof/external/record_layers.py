@@ -462,7 +462,8 @@ def _arrays(cells: Sequence[tuple[Form, Form, Form]], like: HeadForms | None = N
         assert like is not None
         empty = np.zeros(0, dtype=np.int64)
         return like.at(empty)
-    return HeadForms(*(_array([cell[part] for cell in cells]) for part in range(3)))
+    queries, keys, values = (_array([cell[part] for cell in cells]) for part in range(3))
+    return HeadForms(queries, keys, values)
 
 
 def _array(forms: Sequence[Form]) -> AffineForm:
