@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulas.networks.heads import TRAININGS, write
+from formulas.networks.stacks import TRAININGS, write
 from hardsim.proof.external.affine import AffineForm
 from hardsim.proof.external.demands import demands_of
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of
