@@ -97,7 +97,7 @@ class AxisRanges:
 
 @dataclass(frozen=True, slots=True)
 class KnownRanges:
-    """What is known of one head's vectors by cell: queries and keys along the axes of keys, keys along the typical
+    """Ranges of one head's vectors by cell: queries and keys along the axes of keys, keys along the typical
     queries, and values along the axes of values."""
 
     axes: HeadAxes

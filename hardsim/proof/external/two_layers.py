@@ -305,7 +305,7 @@ class TwoLayers:
 
     def _narrowed(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
         """Return the classes of positions with ranges over cells. Raises NotProved if that is too much work."""
-        each = sum(self._asked) * (3 if len(self.first.bases) > 1 else 1) * self.most
+        each = sum(self._functions) * (3 if len(self.first.bases) > 1 else 1) * self.most
         if self.setup * each / max(1, self.coordinates) > MOST_NARROWED:
             raise NotProved(f"the ranges over the cells of {self.classes:,} classes are too much work")
         points = BoxCells(positions.boxes.of, positions.boxes.middles, positions.boxes.radii * 1e-3)
@@ -318,7 +318,7 @@ class TwoLayers:
         return self.positions(demands)
 
     @property
-    def _asked(self) -> tuple[int, int]:
+    def _functions(self) -> tuple[int, int]:
         """The numbers of functions whose ranges one enclosure of a cell asks for, in the first layer and before the
         second one."""
         d, layer = self.network.dimension, self.network.layers[0]
