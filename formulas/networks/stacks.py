@@ -1,4 +1,4 @@
-"""Train networks of one and two layers with several heads: `python -m formulas.networks.stacks FOLDER NAME ...`.
+"""Train networks of two layers with several heads: `python -m formulas.networks.stacks FOLDER NAME ...`.
 
 The networks are small GPT-2s like those that `train` makes, for words of at most 64 symbols. Weights decay (AdamW), as
 is usual, so that no part of a network is larger than it has to be. Networks like these are what proofs of two layers
@@ -39,19 +39,14 @@ class Training:
     decay: float
 
 
-def training(language: str, layers: int, heads: int) -> Training:
+def training(language: str, heads: int) -> Training:
     """Return the training of a network for a language of LANGUAGES."""
     task, _ = LANGUAGES[language]
-    plan = Plan(task, layers, heads, rows=65, steps=1200, batch=32, rate=4e-3)
+    plan = Plan(task, 2, heads, rows=65, steps=1200, batch=32, rate=4e-3)
     return Training(plan, language, decay=0.5)
 
 
-TRAININGS = {
-    f"{language}_{layers}x{heads}": training(language, layers, heads)
-    for language in LANGUAGES
-    for layers in (1, 2)
-    for heads in (2, 4)
-}
+TRAININGS = {f"{language}_2x{heads}": training(language, heads) for language in LANGUAGES for heads in (2, 4)}
 """All trainings, by name: the language, the layers, and the heads of each layer."""
 
 

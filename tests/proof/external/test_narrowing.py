@@ -154,7 +154,7 @@ def test_cells_overlap() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in TRAININGS if "_2x" in name])
+@pytest.mark.parametrize("name", TRAININGS)
 def test_trained_networks_with_several_heads_are_proved(name: str, tmp_path: Path) -> None:
     external = of_spec(write(name, tmp_path))
     proof = prove_layers(external.network, external.oracle)
