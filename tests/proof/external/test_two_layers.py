@@ -89,7 +89,7 @@ def test_more_random_networks_against_every_word() -> None:
     whole = reached = 0
     for seed in range(100, 150):
         network, oracle = random_case(seed)
-        weak = compare(network, oracle, 9, ONE)
+        weak = compare(network, oracle, 9, replace(ONE, levels=(1,)))
         full = compare(network, oracle, 9, LayerLimits())
         assert not full.opened
         whole, reached = whole + full.proved + 1, reached + weak.proved + 1
