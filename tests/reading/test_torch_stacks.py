@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import hardsim
 from hardsim.reading.tensors import Stored
 from hardsim.reading.torch import read_torch
 from hardsim.reading.torch_modules import from_torch
-from tests.reading.folders import architecture, ball_outputs, drawn, made_up, reference
+from tests.reading.folders import architecture, ball_outputs, drawn, made_up, reference, write_folder
 from tests.reading.test_torch import made_of
+from tests.support.check import ModelOptions, read_input
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import read_folder
@@ -237,3 +240,23 @@ ONE = {name.removeprefix("layers.0."): array for name, array in tensors(1, {"": 
 )
 def test_a_module_that_is_not_understood(stack: Any, how: dict[str, Any], match: str) -> None:
     assert raised(InputError, taken, stack, **how, match=match).hint
+
+
+# ---- readouts ----
+
+
+def test_answers_may_come_from_the_mean_or_the_first_token(tmp_path: Path) -> None:
+    stored, x = decoder(False, memory="zeros", at="mean")
+    network = read_torch(stored)
+    assert (network.readout.at, network.readout.pooled) == ("last", "mean")
+    assert np.abs(ball_outputs(network, IDS) - x.mean(axis=0, keepdims=True) @ UNEMBEDDING.T).max() < 1e-9
+    folder = write_folder(tmp_path, stored.tensors, stored.config)
+    model = hardsim.load(folder)
+    word = [str(token) for token in IDS]
+    assert len(model.eval(word).words[0].places) == 1
+    assert hardsim.load(folder, at="start").eval(word).words[0].places[0].position == 0
+    # The option --at replaces the whole setting.
+    read = read_input(folder).network(ModelOptions(at="first")).network.readout
+    assert (read.at, read.pooled) == ("first", "last")
+    taken_here = taken(attention_like(ONE), at="mean", decide="argmax")
+    assert read_torch(taken_here).readout.pooled == "mean"
