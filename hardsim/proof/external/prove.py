@@ -17,6 +17,7 @@ shorter than n are proved and a prefix of length n is wrong, n is the least wron
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,6 +65,8 @@ class WorkLimits:
     """Greatest number of prefixes of a class that are all run where dividing its box a little leaves it open."""
     strips: int = 256
     """Greatest number of open strips of a class; 0: no class is divided into strips."""
+    splits: int = 3
+    """Greatest number of positions by whose symbols a class is divided that strips leave open."""
     work: float = 3e9
     """Greatest amount of work for the whole proof, roughly the number of products; 10^9 take about a minute."""
 
@@ -411,7 +414,56 @@ class ClassProver:
         """Return the cells that are not proved by dividing their classes into strips; each is the box of its class."""
         if self.ranges is None or not len(cells.of) or not self.limits.strips or self._known(cells):
             return cells
-        return cells.at(np.array([not self._stripped(cells.at(slice(row, row + 1))) for row in range(len(cells.of))]))
+        parts = [cells.at(slice(row, row + 1)) for row in range(len(cells.of))]
+        return cells.at(np.array([not (self._stripped(one) or self._split(one, ())) for one in parts]))
+
+    def _split(self, cell: BoxCells, fixed: tuple[int, ...]) -> bool:
+        """Return True if a class, with its box, is proved by dividing its prefixes by the symbol at the position where
+        it changes the heads' outputs most, besides those that are `fixed`. The parts are divided again."""
+        one = int(cell.of[0])
+        free, state = int(self.classes.free[one]), int(self.classes.state[one])
+        if len(fixed) == self.limits.splits or free <= len(fixed):
+            return False
+        effects = self._effects(cell)
+        effects[list(fixed)] = -1
+        position = int(effects.argmax())
+        for symbol in range(len(self.columns.symbols)):
+            part = self.with_symbol(position, symbol)
+            if not part.paths.lead_to(free, state):
+                continue
+            boxes = part.boxes(cell.of)
+            part.widest = {one: boxes.radii[0]}
+            left = part._with_ranges(part._opened_cells(boxes, False))
+            proved = not len(left.of) or part._stripped(left) or part._split(left, (*fixed, position))
+            self.work, self.cells = part.work, part.cells
+            if not proved:
+                return False
+            self.low[one] = min(self.low[one], part.low[one])
+        return True
+
+    def with_symbol(self, position: int, symbol: int) -> ClassProver:
+        """Return a prover for the prefixes that have this symbol at a free position."""
+        part = copy(self)
+        part.paths = self.paths.with_symbol(position, symbol)
+        part.heads = [HeadSupports(self.columns, head.head, part.paths) for head in self.heads]
+        part.joint = JointSupports(part.heads, part.paths, len(self.classes))
+        part.search = self.search.along(part.paths, part.heads)
+        part.ranges, part.ranged = None, np.full(len(self.classes), -1)
+        part.low = np.full(len(self.classes), np.inf)
+        return part
+
+    def _effects(self, cell: BoxCells) -> Floats:
+        """Return by free position how much its symbol changes what the heads add, about."""
+        classes, total = self.classes.at(cell.of), np.zeros(())
+        for head, basis, out, middle in zip(
+            self.heads, self.bases, self.rest.out, self._by_head(cell.middles[0]), strict=True
+        ):
+            weights = head.weights(classes)
+            high = weights.high[0]
+            values = head.values[:, : len(high)].swapaxes(0, 1) - middle @ basis.axes
+            summed = high.mean(axis=1).sum() + weights.fixed_high.sum()
+            total = total + (high[:, :, None] * values / summed) @ out.weight
+        return np.asarray(np.square(total - total.mean(axis=1, keepdims=True)).sum(axis=(1, 2)))
 
     def _stripped(self, cell: BoxCells) -> bool:
         """Return True if a class, with its box, is proved by dividing it into strips."""

@@ -8,6 +8,7 @@ rigorous arithmetic then runs.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,6 +57,12 @@ class Search:
             for symbol, target in enumerate(row):
                 if target != NOWHERE:
                     self._sources[target].append((state, symbol))
+
+    def along(self, paths: Paths, heads: list[HeadSupports]) -> Search:
+        """Return the search over other paths."""
+        found = copy(self)
+        found.paths, found.heads = paths, heads
+        return found
 
     def __call__(self, classes: PrefixClasses, points: Floats, radii: Floats) -> Found:
         """Return the worst prefix found of each class, beginning at points in the boxes of the heads' outputs with

@@ -19,6 +19,7 @@ Where V' <= 0, L is a bound. After a Newton step L is raised a little, so that t
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,24 @@ class Paths:
             (row[rank == k], source[rank == k], symbol[rank == k]) for k in range(int(rank.max(initial=-1)) + 1)
         )
         return PositionMoves(moves, states)
+
+    def with_symbol(self, position: int, symbol: int) -> Paths:
+        """Return the paths that read this symbol at a free position."""
+        layer = self.layers[position]
+        kept = tuple((rows[s == symbol], sources[s == symbol], s[s == symbol]) for rows, sources, s in layer.moves)
+        found = copy(self)
+        found.layers = [*self.layers[:position], PositionMoves(kept, layer.states), *self.layers[position + 1 :]]
+        return found
+
+    def lead_to(self, free: int, state: int) -> bool:
+        """Return whether some path of `free` symbols ends in a state."""
+        reached = np.ones(1, dtype=np.bool_)
+        for layer in self.layers[:free]:
+            after = np.zeros(len(layer.states), dtype=np.bool_)
+            for rows, sources, _ in layer.moves:
+                after[rows] |= reached[sources]
+            reached = after
+        return bool(reached[self.place[free, state]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,43 @@ def test_more_strips_prove_more(heads: int, share: float, size: float) -> None:
     assert grown
 
 
+def test_more_positions_prove_more() -> None:
+    """Against every word: dividing a class by the symbols at some positions proves more, and rightly."""
+    grown = 0
+    for number in (1, 2, 3):
+        network = network_of(number, 1, heads=4, d=8, k=2, mlp=12, size=1.0, cold=1 + 3 * (number % 2))
+        oracle = oracle_of(network, TEXT)
+        network = levelled(network, oracle, 0.1)
+        limits = [replace(ALONE, strips=2, splits=most) for most in (0, 1, 3)]
+        proved = [compare(network, oracle, limits=one).proved for one in limits]
+        assert all(before <= after for before, after in pairwise(proved))
+        grown += proved[-1] > proved[0]
+    assert grown
+
+
+def test_paths_with_a_symbol() -> None:
+    """A prefix with a symbol at a position exists exactly if the paths say so, and supports are the greatest values
+    over such prefixes alone."""
+    case = StripCase(2, 1)
+    prover, one = case.prover, case.prover.classes.at(np.array([case.place]))
+    free, state = int(one.free[0]), int(one.state[0])
+    words = np.array(prover.search.every(one))[:, :free]
+    directions = np.random.default_rng(0).normal(size=(1, 3, prover.heads[0].width))
+    for position in range(free):
+        for symbol in (0, 1):
+            some = np.flatnonzero(words[:, position] == symbol)
+            part = prover.with_symbol(position, symbol)
+            assert part.paths.lead_to(free, state) == bool(len(some))
+            if not len(some):
+                continue
+            start = 0
+            for head, basis in zip(part.heads, prover.bases, strict=True):
+                values = case.points[some, start : start + len(basis.axes)] @ basis.axes @ directions[0].T
+                start += len(basis.axes)
+                found = head.bounds(one, directions)[0]
+                assert (np.abs(found - values.max(axis=0)) < 1e-9).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dyck-next-4-32-pre-1", "dyck-accept-4-32-pre-1", "dyck-next-2-16-pre-1"])
 def test_trained_heads_are_proved(name: str) -> None:
