@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import ctx
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
@@ -79,3 +80,11 @@ def drawn(seed: int, **shapes: tuple[int, ...]) -> dict[str, NDArray[Any]]:
     rng = np.random.default_rng(seed)
     named = {name.replace("__", "."): shape for name, shape in shapes.items()}
     return {name: rng.normal(size=shape).astype(np.float32) / 2 for name, shape in named.items()}
+
+
+def evaluated(network: Network, ids: list[int]) -> Any:
+    """Return the outputs at each position, from balls of 80 bits."""
+    balls = BallArithmetic(80)
+    rows = DenseForward(network, balls).run(len(ids), ids, range(len(ids)))
+    with ctx.workprec(80):
+        return np.array([[float(value.mid()) for value in row] for row in rows])

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.reading.folders import difference
+from tests.reading.folders import difference, evaluated, write_folder
 from tests.reading.plain import outputs
+from tests.support.causal_families import CASES
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import Network, network_of, read_folder
@@ -99,6 +100,28 @@ def test_gpt2(torch: Any, tmp_path: Path, seed: int) -> None:
     whole = model.float()
     head = next(getattr(whole, name) for name in ("lm_head", "score", "classifier") if hasattr(whole, name))
     compare(torch, tmp_path, lambda ids: head(whole.transformer(ids).last_hidden_state)[0], draw)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_families(torch: Any, tmp_path: Path, name: str) -> None:
+    """The library reads the made-up folder, and its own outputs and folder are those of hardsim."""
+    transformers = pytest.importorskip("transformers")
+    case = CASES[name]()
+    first, second = tmp_path / "given", tmp_path / "saved"
+    first.mkdir()
+    no_tokens = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id"))
+    write_folder(first, case.tensors, case.config | no_tokens)
+    model, report = transformers.AutoModelForCausalLM.from_pretrained(
+        first, attn_implementation="eager", output_loading_info=True
+    )
+    assert not report["unexpected_keys"]
+    model.eval().save_pretrained(second)
+    for ids in ([1], [4, 0], [0, 3, 1, 4, 4, 2, 1]):
+        with torch.no_grad():
+            expected = model(torch.tensor([ids])).logits[0].double().numpy()
+        for folder in (first, second):
+            found = evaluated(network_of(read_folder(str(folder)))[0], ids)
+            assert np.abs(found - expected).max() < NEAR * max(1.0, np.abs(expected).max())
 
 
 def test_gpt2_without_a_head(torch: Any, tmp_path: Path) -> None:

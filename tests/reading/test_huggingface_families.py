@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import ctx
 
 from hardsim.network.blocks import standard_slopes
 from hardsim.reading.huggingface import known
 from hardsim.reading.huggingface.families import CAUSAL
 from hardsim.reading.tensors import Stored
 from hardsim.reading.wrapping import BODIES, BODY
-from hardsim.run.dense_exact import DenseForward
-from tests.reading.folders import DATA, SHARED, write_folder
+from tests.reading.folders import DATA, SHARED, evaluated, write_folder
 from tests.support.causal_families import CASES, D, FamilyCase
 from tests.support.language import InputError
 from tests.support.mistakes import raised
-from tests.support.model import BallArithmetic, Network, Readout, RootScale, network_of, read_folder
+from tests.support.model import Network, Readout, RootScale, network_of, read_folder
 
 FOLDERS = SHARED / "architectures"
 NAMES = ["gpt2_nope", "gpt_neox", "gptj", "gpt_neo", "llama", "qwen2"]
@@ -30,14 +28,6 @@ def stored(case: FamilyCase, **changes: Any) -> Stored:
     """Return a stored network as it is read from files: decimals are Fractions."""
     config = json.loads(json.dumps(case.config | changes), parse_float=Fraction)
     return Stored("here", case.tensors, config)
-
-
-def evaluated(network: Network, ids: list[int]) -> Any:
-    """Return the outputs at each position, from balls of 80 bits."""
-    balls = BallArithmetic(80)
-    rows = DenseForward(network, balls).run(len(ids), ids, range(len(ids)))
-    with ctx.workprec(80):
-        return np.array([[float(value.mid()) for value in row] for row in rows])
 
 
 @pytest.mark.skipif(not FOLDERS.is_dir(), reason="the networks of the libraries lie beside the project")
@@ -62,8 +52,8 @@ def test_outputs_are_those_of_the_definition(name: str) -> None:
 
 SIZES = {
     "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_layers", "n_embd",
-    "n_inner", "n_layer", "n_layers", "d_model", "ffn_dim", "ffn_hidden_size", "word_embed_proj_dim",
-    "n_positions", "n_ctx", "max_position_embeddings",
+    "n_inner", "n_layer", "n_layers", "d_model", "ffn_dim", "ffn_hidden_size", "intermediate_multiple_size",
+    "word_embed_proj_dim", "n_positions", "n_ctx", "max_position_embeddings",
 }  # fmt: skip
 
 

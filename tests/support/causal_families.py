@@ -396,11 +396,52 @@ def mpt(c: Config, t: dict[str, Array], ids: list[int]) -> Array:
     return e.layer("norm_f", x)
 
 
+def phi3(c: Config, t: dict[str, Array], ids: list[int]) -> Array:
+    """Phi-3: its joint matrices taken apart, it is a Mistral."""
+    parts = dict(t)
+    for name in [name for name in t if "qkv_proj" in name]:
+        joint, groups = parts.pop(name), c["num_key_value_heads"]
+        for part, rows in zip("qkv", np.split(joint, [D, D + groups * KEY]), strict=True):
+            parts[name.replace("qkv_proj", f"{part}_proj")] = rows
+        mlp = name.replace("self_attn.qkv_proj", "mlp.gate_up_proj")
+        for part, rows in zip(("gate", "up"), np.split(parts.pop(mlp), 2), strict=True):
+            parts[mlp.replace("gate_up", part)] = rows
+    e = Evaluation(parts, "model.")
+    return decoder(
+        e, c, ids, norm=lambda name, x: e.rms(name, x, 1e-5), mlp=lambda name, x: e.gated(name, x, silu),
+        turn=lambda x: rope(x, 2), window=lambda layer: c["sliding_window"],
+    )  # fmt: skip
+
+
+def neox_japanese(c: Config, t: dict[str, Array], ids: list[int]) -> Array:
+    """GPT-NeoX-Japanese: a GPT-NeoX whose bias of the last attention has a name of its own."""
+    names = {name: name.removeprefix("gpt_neox_japanese.").replace("dense_bias", "dense.bias") for name in t}
+    same = {"rotary_pct": c["rotary_pct"], "rotary_emb_base": 10000.0, "use_parallel_residual": False}
+    return gpt_neox(same, {names[name]: array for name, array in t.items()}, ids)
+
+
+def openai_gpt(c: Config, t: dict[str, Array], ids: list[int]) -> Array:
+    """GPT: norms after the sums."""
+    e = Evaluation(t, "transformer.")
+
+    def conv(name: str, x: Array) -> Array:
+        return np.asarray(x @ e.t[f"{name}.weight"] + e.t[f"{name}.bias"])
+
+    x = e.t["tokens_embed.weight"][ids] + e.t["positions_embed.weight"][: len(ids)]
+    for layer in range(LAYERS):
+        p = f"h.{layer}."
+        q, k, v = (split(part) for part in np.split(conv(f"{p}attn.c_attn", x), 3, axis=-1))
+        found = [attend(*one, KEY**-0.5) for one in zip(q, k, v, strict=True)]
+        x = e.layer(f"{p}ln_1", x + conv(f"{p}attn.c_proj", np.concatenate(found, -1)))
+        x = e.layer(f"{p}ln_2", x + conv(f"{p}mlp.c_proj", gelu_tanh(conv(f"{p}mlp.c_fc", x))))
+    return x
+
+
 # ---- random networks ----
 
 WORDS = (
     "lm_head", "embed_out", "transformer.wte", "transformer.word_embeddings", "model.embed_tokens",
-    "model.decoder.embed_tokens",
+    "model.decoder.embed_tokens", "transformer.tokens_embed", "gpt_neox_japanese.embed_in",
 )  # fmt: skip
 """The names of unembeddings, the tied ones last."""
 
@@ -735,6 +776,70 @@ def mpt_case(heads: int, scale: float | None) -> FamilyCase:
     return FamilyCase(c, maker.tensors, mpt)
 
 
+def phi3_case() -> FamilyCase:
+    """Draw a Phi-3."""
+    c: Config = {
+        "model_type": "phi3", "hidden_size": D, "num_hidden_layers": LAYERS, "num_attention_heads": 2,
+        "num_key_value_heads": 1, "intermediate_size": HIDDEN, "vocab_size": V, "sliding_window": 3,
+        "partial_rotary_factor": 0.5,
+    }  # fmt: skip
+    maker = FamilyMaker("model.")
+    maker.draw("embed_tokens.weight", V, D)
+    for layer in range(LAYERS):
+        p = f"layers.{layer}."
+        maker.linear(f"{p}self_attn.qkv_proj", D, D + 2 * KEY, bias=False)
+        maker.linear(f"{p}self_attn.o_proj", D, D, bias=False)
+        maker.linear(f"{p}mlp.gate_up_proj", D, 2 * HIDDEN, bias=False)
+        maker.linear(f"{p}mlp.down_proj", HIDDEN, D, bias=False)
+        maker.norm(f"{p}input_layernorm", bias=False)
+        maker.norm(f"{p}post_attention_layernorm", bias=False)
+    maker.norm("norm", bias=False)
+    maker.draw("lm_head.weight", V, D, inside=False)
+    return FamilyCase(c, maker.tensors, phi3)
+
+
+def neox_japanese_case() -> FamilyCase:
+    """Draw a GPT-NeoX-Japanese."""
+    c: Config = {
+        "model_type": "gpt_neox_japanese", "hidden_size": D, "num_hidden_layers": LAYERS, "num_attention_heads": 2,
+        "intermediate_multiple_size": 2, "vocab_size": V, "rotary_pct": 1.0,
+    }  # fmt: skip
+    maker = FamilyMaker("gpt_neox_japanese.")
+    maker.draw("embed_in.weight", V, D)
+    for layer in range(LAYERS):
+        p = f"layers.{layer}."
+        maker.linear(f"{p}attention.query_key_value", D, 3 * D, bias=False)
+        maker.linear(f"{p}attention.dense", D, D, bias=False)
+        maker.linear(f"{p}mlp.dense_h_to_4h", D, 2 * D, bias=False)
+        maker.linear(f"{p}mlp.dense_4h_to_h", 2 * D, D, bias=False)
+        maker.norm(f"{p}input_layernorm")
+        maker.norm(f"{p}post_attention_layernorm")
+    maker.draw(f"layers.{LAYERS - 1}.attention.dense_bias", D)
+    maker.norm("final_layer_norm")
+    return FamilyCase(c, maker.tensors, neox_japanese)
+
+
+def openai_gpt_case() -> FamilyCase:
+    """Draw a GPT."""
+    c: Config = {
+        "model_type": "openai-gpt", "n_embd": D, "n_layer": LAYERS, "n_head": 2, "n_positions": ROWS, "vocab_size": V,
+        "afn": "gelu",
+    }  # fmt: skip
+    maker = FamilyMaker("transformer.")
+    maker.draw("tokens_embed.weight", V, D)
+    maker.draw("positions_embed.weight", ROWS, D)
+    for layer in range(LAYERS):
+        p = f"h.{layer}."
+        for name, into, out in (
+            ("attn.c_attn", D, 3 * D), ("attn.c_proj", D, D), ("mlp.c_fc", D, 4 * D), ("mlp.c_proj", 4 * D, D),
+        ):  # fmt: skip
+            maker.draw(f"{p}{name}.weight", into, out)
+            maker.draw(f"{p}{name}.bias", out)
+        maker.norm(f"{p}ln_1")
+        maker.norm(f"{p}ln_2")
+    return FamilyCase(c, maker.tensors, openai_gpt)
+
+
 QWEN: Config = {"num_key_value_heads": 1, "sliding_window": 3}
 CASES: dict[str, Callable[[], FamilyCase]] = {
     "llama": lambda: llama_case(
@@ -782,6 +887,9 @@ CASES: dict[str, Callable[[], FamilyCase]] = {
     ),
     "gpt_bigcode": lambda: gpt_bigcode_case(True),
     "gpt_bigcode-heads": lambda: gpt_bigcode_case(False),
+    "phi3": phi3_case,
+    "gpt_neox_japanese": neox_japanese_case,
+    "openai-gpt": openai_gpt_case,
     "mpt": lambda: mpt_case(2, None),
     "mpt-scaled": lambda: mpt_case(3, 0.25),
 }  # fmt: skip

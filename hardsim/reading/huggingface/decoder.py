@@ -67,6 +67,8 @@ class DecoderPlan:
     """Return the norms of queries and keys of the attention whose tensors' names begin so."""
     refined: Callable[[str, tuple[NetworkHead, ...], Projections], tuple[NetworkHead, ...]] | None = None
     """Change the heads of the attention whose tensors' names begin so, which are made of these maps."""
+    maps: Callable[[str], Projections] | None = None
+    """Return the maps of the attention whose tensors' names begin so, if they are not `q_proj` and so on."""
     final: str = "norm"
 
 
@@ -98,7 +100,10 @@ def read_decoder(model: StoredModel, sizes: DecoderSizes, plan: DecoderPlan) -> 
     for layer in range(sizes.layers):
         prefix, rules = f"layers.{layer}.", plan.rules(layer)
         name = f"{prefix}self_attn."
-        maps = model.projections(name, sizes.width, sizes.shape, plan.bias, out=plan.out, out_bias=plan.out_bias)
+        if plan.maps is not None:
+            maps = plan.maps(name)
+        else:
+            maps = model.projections(name, sizes.width, sizes.shape, plan.bias, out=plan.out, out_bias=plan.out_bias)
         model.frequencies(name, rules.rotary)
         heads = attention_heads(layer, sizes.shape, maps, rules, norms=plan.head_norms(name))
         heads = heads if plan.refined is None else plan.refined(name, heads, maps)

@@ -12,20 +12,23 @@ from hardsim.reading.huggingface.gpt2 import GPT2
 from hardsim.reading.huggingface.gpt_bigcode import GPT_BIGCODE
 from hardsim.reading.huggingface.gpt_neo import GPT_NEO
 from hardsim.reading.huggingface.gpt_neox import GPT_NEOX
+from hardsim.reading.huggingface.gpt_neox_japanese import GPT_NEOX_JAPANESE
 from hardsim.reading.huggingface.gptj import CODEGEN, GPTJ
 from hardsim.reading.huggingface.llama import LLAMA
 from hardsim.reading.huggingface.mistral import MISTRAL
 from hardsim.reading.huggingface.mpt import MPT
 from hardsim.reading.huggingface.olmo import OLMO, OLMO2
+from hardsim.reading.huggingface.openai_gpt import OPENAI_GPT
 from hardsim.reading.huggingface.opt import OPT
 from hardsim.reading.huggingface.phi import PHI
+from hardsim.reading.huggingface.phi3 import PHI3
 from hardsim.reading.huggingface.qwen import QWEN2, QWEN3
 from hardsim.reading.huggingface.stablelm import STABLELM
 from hardsim.reading.huggingface.starcoder2 import STARCODER2
 
 CAUSAL = (
-    GPT2, GPT_NEOX, GPTJ, GPT_NEO, OPT, BLOOM, LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA, GEMMA2, PHI, FALCON, STABLELM,
-    GPT_BIGCODE, MPT, OLMO, OLMO2, STARCODER2, CODEGEN, COHERE,
+    GPT2, GPT_NEOX, GPTJ, GPT_NEO, OPT, BLOOM, LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA, GEMMA2, PHI, PHI3, FALCON,
+    STABLELM, GPT_BIGCODE, MPT, OLMO, OLMO2, STARCODER2, CODEGEN, COHERE, GPT_NEOX_JAPANESE, OPENAI_GPT,
 )  # fmt: skip
 """The families of causal networks, in the order of the documentation."""
 ENCODERS = (BERT, ROBERTA, DISTILBERT, ELECTRA, XLM_ROBERTA, CAMEMBERT)

@@ -15,6 +15,8 @@ from hardsim.network.dense import Activation, Dense, Mlp, NetworkLayer, RootScal
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import (
+    AttentionShape,
+    Projections,
     ScoreRules,
     StoredLinear,
     StoredModel,
@@ -41,13 +43,11 @@ def _body(model: StoredModel) -> CausalBody:
         name = f"h.{layer}."
         factor = Fraction(1, layer + 1) if by_layer else Fraction(1)
         rules = ScoreRules(RootScale(factor, shape.key if scaled else 1))
-        joint = _conv(model, f"{name}attn.c_attn", width, 3 * width, "n_embd, 3 n_embd")
-        places = np.arange(3 * width).reshape(3, shape.heads, shape.key).swapaxes(0, 1)
-        maps = joint_projections(joint, places, _conv(model, f"{name}attn.c_proj", width, width))
+        maps = conv_projections(model, f"{name}attn.", width, shape)
         model.masks(f"{name}attn.", rows)
         norm_1, norm_2 = (model.layer_norm(f"{name}{norm}", width, epsilon) for norm in ("ln_1", "ln_2"))
         heads = attention_heads(layer, shape, maps, rules)
-        mlp = _mlp(model, f"{name}mlp.", activation, width, hidden)
+        mlp = conv_mlp(model, f"{name}mlp.", activation, width, hidden)
         layers.append(NetworkLayer(heads, mlp, maps.o.bias, norm_1, norm_2))
     embedding = model.take("wte.weight", vocabulary, width, why="vocab_size, n_embd")
     final = model.layer_norm("ln_f", width, epsilon)
@@ -59,7 +59,15 @@ def _conv(model: StoredModel, name: str, into: int, out: int, why: str = "") -> 
     return StoredLinear(model.take(f"{name}.weight", into, out, why=why), model.take(f"{name}.bias", out))
 
 
-def _mlp(model: StoredModel, name: str, activation: Activation, width: int, hidden: int) -> Mlp:
+def conv_projections(model: StoredModel, name: str, width: int, shape: AttentionShape) -> Projections:
+    """Return the maps of an attention layer of `Conv1D`, with all queries, all keys and all values side by side."""
+    joint = _conv(model, f"{name}c_attn", width, 3 * width, "n_embd, 3 n_embd")
+    places = np.arange(3 * width).reshape(3, shape.heads, shape.key).swapaxes(0, 1)
+    return joint_projections(joint, places, _conv(model, f"{name}c_proj", width, width))
+
+
+def conv_mlp(model: StoredModel, name: str, activation: Activation, width: int, hidden: int) -> Mlp:
+    """Return an MLP of two `Conv1D` layers."""
     why = "n_inner, or 4 n_embd"
     into = _conv(model, f"{name}c_fc", width, hidden, why)
     out = _conv(model, f"{name}c_proj", hidden, width, why)

@@ -13,6 +13,9 @@ from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import ScoreRules, StoredModel, attention_heads, by_head, joint_projections
 
+NAMES = {"rope_theta": "rotary_emb_base", "partial_rotary_factor": "rotary_pct"}
+"""The family's own names of settings of rotary positions."""
+
 
 def _body(model: StoredModel) -> CausalBody:
     settings = model.settings
@@ -22,8 +25,7 @@ def _body(model: StoredModel) -> CausalBody:
     rows = model.size("max_position_embeddings", default=2048)
     activation = settings.choice("hidden_act", ACTIVATIONS, "gelu")
     epsilon = settings.epsilon("layer_norm_eps")
-    names = {"rope_theta": "rotary_emb_base", "partial_rotary_factor": "rotary_pct"}
-    rotary = model.rotary(shape.key, part=Fraction(1, 4), names=names)
+    rotary = model.rotary(shape.key, part=Fraction(1, 4), names=NAMES)
     biased = settings.truth("attention_bias", True)
     parallel = settings.truth("use_parallel_residual", True)
     model.settled()

@@ -9,7 +9,8 @@ from hardsim.network.dense import Activation
 
 SAID = (
     "n_head", "n_heads", "num_heads", "num_attention_heads", "num_key_value_heads", "num_kv_heads", "multi_query",
-    "new_decoder_architecture", "head_dim", "activation_function", "activation", "hidden_act", "hidden_activation",
+    "new_decoder_architecture", "head_dim", "activation_function", "activation", "hidden_act",
+    "hidden_activation", "afn",
     "layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps", "norm_epsilon", "norm_eps", "scale_attn_weights",
     "scale_attn_by_inverse_layer_idx", "query_pre_attn_scalar", "softmax_scale", "attention_bias", "mlp_bias",
     "use_qkv_bias", "use_bias", "bias", "enable_bias", "do_layer_norm_before", "_remove_final_layer_norm",
