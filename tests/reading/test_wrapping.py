@@ -105,5 +105,10 @@ def test_a_checkpoint_holds_one_state_dict() -> None:
             state_dict_of({key: one, "optimizer_state_dict": {"state": {}, "param_groups": []}}, Tensor, "x")[0] is one
         )
     assert state_dict_of(one, Tensor, "x") == (one, ())
+    # nanoGPT keeps a loss, which is a tensor without axes, beside the weights.
+    nano = {"model": one, "optimizer": {}, "model_args": {"n_layer": 1}, "best_val_loss": np.array(0.5).view(Tensor)}
+    assert state_dict_of(nano, Tensor, "here")[0] is one
+    flat = {"model": one, "weight": np.ones(3).view(Tensor)}
+    assert state_dict_of(flat, Tensor, "x") == (flat, ())
     assert state_dict_of({"epoch": 3}, Tensor, "x") == ({"epoch": 3}, ())
     raised(InputError, state_dict_of, {"model": one, "ema": two}, Tensor, "x", match="several state dicts are inside")
