@@ -54,7 +54,7 @@ class EncoderBody:
 
 @dataclass(frozen=True)
 class EncoderOutputs:
-    """What a head makes of the vectors of the body: the unembedding (O, e) with its bias, and the readout."""
+    """The last part of a network: an unembedding (O, e) of the vectors of the body, with its bias, and the readout."""
 
     unembedding: Dense
     bias: Dense | None
