@@ -233,7 +233,7 @@ def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path:
 
 def test_several_outputs_need_a_rule(hardsim: Cli, tmp_path: Path, most: Path) -> None:
     two = hooked_folder(tmp_path / "two", TIE, outputs=2)
-    hardsim("check", two, "--against", most).refused("has 2 outputs", "output NAME:", "decide:")
+    hardsim("check", two, "--against", most).refused("has 2 outputs", "hardsim new", "accept: NAME")
     hardsim("eval", two, "a b").clean("position token answer outputs")
 
 

@@ -314,7 +314,7 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("layers.0.heads.0.name", " ", "the name ' ' is empty, not printable, or the name of another head"),
         ("layers.0.b_o", [1, 2, 3], "b_o: expected an array of 2"),
         ("layers.0.b_o", {"0": 1}, "b_o: expected an array of 2"),
-        ("layers.0.mlp.activation", "elu", "expected one of relu, gelu, gelu_new, quick_gelu, silu, tanh"),
+        ("layers.0.mlp.activation", "elu", "expected one of relu, gelu, gelu_new, silu, quick_gelu, tanh"),
         ("layers.0.mlp.w_in", [[1], [2], [3]], "w_in: expected an array of 2"),
         ("layers.0.mlp.w_out", [[1, 2]] * 4, "w_out: expected an array of 3"),
         ("layers.0.mlp.b_in", [1, 2], "b_in: expected an array of 3"),

@@ -268,7 +268,7 @@ def test_what_is_refused(call: Any, message: str) -> None:
 def test_several_outputs_need_more_than_acceptance() -> None:
     network = mean_of_a(ABOVE, outputs=("x",), readout=Readout(decide="argmax"))
     error = raised(InputError, lambda: model_of(network).check(against=hardsim.load("O a", alphabet="a b")))
-    assert "`output NAME:`" in error.hint
+    assert "`accept: NAME`" in error.hint
 
 
 def test_prove_covers_every_word() -> None:
