@@ -74,7 +74,17 @@ def test_there_is_a_table_for_each_kind_of_input() -> None:
     assert {".ltl", ".srasp", ".spec", ".json"} <= suffixes
 
 
-@pytest.mark.parametrize(("commands", "rows"), TABLES, ids=[" ".join(commands[-1][:2]) for commands, _ in TABLES])
+LONG = ("verify since.cert.json", "check formulas/majority_rules.srasp")
+"""The tables whose commands take longest: they are tried in the slow tests."""
+
+
+def table(commands: list[list[str]], rows: list[str]) -> Any:
+    """Return a table as a parameter, named by its last command."""
+    name = " ".join(commands[-1][:2])
+    return pytest.param(commands, rows, id=name, marks=[pytest.mark.slow] if name in LONG else [])
+
+
+@pytest.mark.parametrize(("commands", "rows"), [table(*one) for one in TABLES])
 def test_a_table_names_what_really_runs(commands: list[list[str]], rows: list[str], tmp_path: Path) -> None:
     called = [name for command in commands for name in functions_run(tmp_path, *command)]
     assert [row for row in rows if row not in called] == []

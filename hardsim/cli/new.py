@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 from hardsim.campaign.result import NewResult
 from hardsim.cli.session import session
 from hardsim.errors import InputError
-from hardsim.files import STDOUT, Sink
+from hardsim.files import STDOUT, Sink, is_directory
 from hardsim.options.table import Request
 from hardsim.targets.base import digest
 from hardsim.targets.specification import SPEC
@@ -20,7 +21,10 @@ def command(request: Request) -> None:
     file = request.file
     if file is None:
         raise InputError("nothing to read: name a network", "For example: hardsim new my_gpt2/")
-    output = request.output or f"{Path(os.path.abspath(file)).name.split('.')[0]}{SPEC}"
+    own = f"{Path(os.path.abspath(file)).name.split('.')[0]}{SPEC}"
+    output = request.output or own
+    if is_directory(output):
+        output = os.path.join(output, own)
     if output != STDOUT:
         if not output.endswith(SPEC):
             raise InputError(f"-o {output} does not end in {SPEC}", f"Name the specification {output}{SPEC}.")
@@ -36,6 +40,5 @@ def command(request: Request) -> None:
                 sha256 = digest(draft.text.encode())
                 current.results.append(NewResult(one.name, one.kind, output, sha256, draft.line, draft.key))
                 if output != STDOUT:
-                    current.screen.line(
-                        f"{output}: complete line {draft.line} ({draft.key}:), then run: hardsim check {output}"
-                    )
+                    then = f"then run: hardsim check {shlex.quote(output)}"
+                    current.screen.line(f"{output}: complete line {draft.line} ({draft.key}:), {then}")

@@ -113,7 +113,7 @@ class _Work:
             undecided, longest = result.verdict is Verdict.UNDECIDED, result.prefix_proof.longest
             left = f"the result of {result.input} is partial: it covers the lengths proved so far" * result.partial
             if longest < result.max_n and undecided is False:
-                text = f"every prefix is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
+                text = f"every word is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
                 current.remark(subject.name, None, text)
             current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message)
         if self.targets and not current.interrupted:

@@ -43,7 +43,10 @@ def require_only(network: Network, supported: Collection[NetworkFeature], doing:
     certificate"."""
     missing = [feature for feature in features(network) if feature not in supported]
     if missing:
-        raise InputError(f"{doing} does not support {', '.join(missing)}, which this network has")
+        hint = (
+            "eval, check, prove, heads, trace, precision and export --to torch, safetensors or onnx support all parts."
+        )
+        raise InputError(f"{doing} does not support {', '.join(missing)}, which this network has", hint)
 
 
 def _of_network(network: Network) -> Iterator[NetworkFeature]:

@@ -89,7 +89,7 @@ def prefix_proof(
     try:
         with interruptible():
             if len(network.layers) > 1:
-                limits = LayerLimits() if most is None else LayerLimits(few=most, more=False)
+                limits = LayerLimits() if most is None else LayerLimits(few=most, more=False, levels=())
                 found = prove_layers(network, oracle, max_n, limits, report)
             else:
                 found = prove_external(network, oracle, max_n, report=report)

@@ -231,4 +231,8 @@ def _settings(stored: Stored, keys: Iterable[str]) -> str:
 def _positions(network: Network) -> str:
     if isinstance(network.positions, np.ndarray):
         return f"a table of {len(network.positions)}"
-    return ", ".join(f"coordinate {place}: {function}" for place, function in network.positions) or "none"
+    found = [f"coordinate {place}: {function}" for place, function in network.positions]
+    turned = any(head.rotary is not None for head in network.heads)
+    biased = any(head.distance is not None for head in network.heads)
+    found += ["rotary, in the heads"] * turned + ["ALiBi, in the heads"] * biased
+    return ", ".join(found) or "none"

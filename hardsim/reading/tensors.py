@@ -403,9 +403,15 @@ def _vocabulary(digest: _Digest, names: set[str]) -> tuple[tuple[str, ...] | Non
                 raise InputError(message, "Remove the one that is wrong.")
             return found.names, found, tuple(f"{TOKENIZER}: {note}" for note in found.notes)
         return listed, None, (f"{TOKENIZER} is not used: {found}",)
+    # Without the file that says so it is not known which tokens a tokenizer puts around a text.
+    unread = tuple(
+        f"{name} is not read: write the tokens around words, such as input: [CLS] * [SEP], in a specification"
+        for name in ("tokenizer_config.json",)
+        if name in names
+    )
     if listed is None and LINES in names:
-        return names_by_line(digest.read(LINES, LARGEST_FILE), digest.path(LINES)), None, ()
-    return listed, None, ()
+        return names_by_line(digest.read(LINES, LARGEST_FILE), digest.path(LINES)), None, unread
+    return listed, None, unread
 
 
 # ---- tensors and settings, with their use tracked ----

@@ -7,6 +7,7 @@ examples over the symbols of the network. Until it is written the file is refuse
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from hardsim.reading.readout import at_text, decide_text, input_text
 MOST_SYMBOLS = 64
 """The greatest number of symbols that are taken for an alphabet; a larger vocabulary is that of texts."""
 NOTE = "// "
+_MARK = re.compile(r"<.+>|\[.+\]|BOS|EOS|PAD")
+"""The names of tokens that are no symbols of words."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,12 @@ def draft_of(network: Network, place: str, named: bool) -> SpecificationDraft:
     """Return the draft for a network at a path relative to the specification; `named`: its tokens have names."""
     key, notes = _reference(network)
     readout = network.readout
-    lines = ["// What this network should compute: complete the last line", f"network: {place}"]
+    lines = [f"network: {place}"]
     if not named:
         lines += [f"{NOTE}the tokens have no names: rename them here, in order of their ids"]
         lines += [f"tokens: {' '.join(map(str, network.tokens))}"]
     lines += _alphabet(network)
-    lines += [f"input: {input_text(readout)}"]
+    lines += _input(network)
     if key != "next":
         lines += [f"at: {at_text(readout)}", f"decide: {decide_text(readout)}"]
     elif readout.decide == "argmax":
@@ -51,12 +54,18 @@ def draft_of(network: Network, place: str, named: bool) -> SpecificationDraft:
             f"{NOTE}right is: the greatest output is a token that may come next",
             f"decide: {decide_text(readout)}",
         ]
-    lines += [*notes, f"{key}:"]
+    lines += [f"{NOTE}what the network should compute: complete the last line", *notes, f"{key}:"]
     return SpecificationDraft("\n".join(lines) + "\n", len(lines), key)
 
 
+def _symbols(network: Network) -> tuple[str, ...]:
+    """Return the symbols of words, without tokens that are named as marks are: `<eos>`, `[PAD]`, `</s>`."""
+    found = tuple(symbol for symbol in network.symbols if not _MARK.fullmatch(symbol))
+    return found or network.symbols
+
+
 def _alphabet(network: Network) -> list[str]:
-    symbols = network.symbols
+    symbols = _symbols(network)
     if len(symbols) <= MOST_SYMBOLS:
         return [f"alphabet: {' '.join(symbols)}"]
     return [
@@ -65,13 +74,22 @@ def _alphabet(network: Network) -> list[str]:
     ]
 
 
+def _input(network: Network) -> list[str]:
+    """Return the line of the tokens around a word; a token that is named as a beginning stands before it."""
+    readout, names = network.readout, network.ids
+    bos = next((name for name in ("<bos>", "<s>", "[CLS]", "BOS") if name in names), None)
+    if bos is None or readout.before or readout.after:
+        return [f"input: {input_text(readout)}"]
+    return [f"{NOTE}without {bos}, if the network was trained without it", f"input: {bos} *"]
+
+
 def _reference(network: Network) -> tuple[str, list[str]]:
     """Return the key of the line to complete, and the lines before it."""
     readout, outputs = network.readout, list(map(str, network.outputs))
     if readout.decide == "value":
-        return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(network.symbols[0])}] / len"]
+        return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(_symbols(network)[0])}] / len"]
     among = outputs if readout.among is None else list(map(str, readout.among))
-    if network.outputs is network.tokens or {*network.symbols} <= {*outputs}:
+    if network.outputs is network.tokens or {*_symbols(network)} <= {*outputs}:
         if END in outputs:
             return "next", _examples(network, "next")
         note = f"{NOTE}(if a token ends words, call it {END} in tokens:, and write next: /EXPRESSION/)"
@@ -91,8 +109,8 @@ def _accept(outputs: Sequence[str]) -> list[str]:
 
 def _examples(network: Network, key: str) -> list[str]:
     """Return comments with examples of the line, over the network's symbols."""
-    first, last = network.symbols[0], network.symbols[-1]
-    gap = " " if has_long_symbols(network.symbols) else ""
+    first, last = _symbols(network)[0], _symbols(network)[-1]
+    gap = " " if has_long_symbols(_symbols(network)) else ""
     found = [f"{key}: /({first}{gap}{last})*/"]
     if key == LANGUAGE:
         found += [f"{key}: #[{quoted(first)}] >= #[{quoted(last)}]", f"{key}: @mine.ltl"]
@@ -100,5 +118,5 @@ def _examples(network: Network, key: str) -> list[str]:
 
 
 def _formulas(network: Network) -> list[str]:
-    first, last = map(quoted, (network.symbols[0], network.symbols[-1]))
+    first, last = map(quoted, (_symbols(network)[0], _symbols(network)[-1]))
     return [f"{NOTE}a formula, /EXPRESSION/ or @FILE, such as #[{first}] >= #[{last}]"]

@@ -329,7 +329,7 @@ PLACE = "encoder.layers.1."
         (lambda t: t.update({"encoder.layers.3.norm1.bias": t[PLACE + "norm1.bias"]}), "encoder.layers.2.* is missing"),
         (
             lambda t: t.update({"old.self_attn.in_proj_weight": np.zeros((18, 6))}),
-            "encoders begin with 'encoder.', 'old.'",
+            "there are several encoders, whose tensors begin with 'encoder.', 'old.'",
         ),
         (lambda t: t.update({"positions.weight": np.zeros((10, 5))}), r"\[10, 5\], not \[10, 6\]"),
         (lambda t: t.update({"positions.weight": np.zeros((2, 5, 6))}), r"\[2, 5, 6\], not \[any, 6\]"),

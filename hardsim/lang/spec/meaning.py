@@ -85,7 +85,8 @@ class Question:
             raise layout.error(line.at, message, "decide: above X or decide: argmax")
         if END in self.alphabet:
             hint = "list the symbols of words: alphabet: " + listed([one for one in self.alphabet if one[:1] != "<"])
-            raise layout.error(line.at, f"{END} stands for the end of a word, and cannot be a symbol", "", hint)
+            place = layout.header("alphabet") or line
+            raise layout.error(place.at, f"{END} stands for the end of a word, and cannot be a symbol", "", hint)
         missing = next((one for one in (*self.alphabet, END) if one not in outputs), None)
         if missing is not None:
             message = f"the network has no output {missing}, which may come next"
@@ -245,7 +246,7 @@ class Question:
         return FormulaFile(self.alphabet, node, source=scope.source)
 
 
-ACCEPTING = frozenset({"accept", "accepted", "accepts", "true", "yes", "positive", "valid", "in"})
+ACCEPTING = frozenset({"accept", "accepted", "accepts", "true", "yes", "positive", "valid", "good", "in"})
 """The names of outputs, in lower case, that say that a word is accepted."""
 
 

@@ -210,7 +210,7 @@ class _LayersRecorder:
         ends = [0, *sorted(passed), length - 1]
         start, stop = max(pairwise(ends), key=lambda pair: pair[1] - pair[0])
         if stop - start < 2 or len(passed) >= DEPTH:
-            raise NotProved(f"prefixes of {length} symbols do not close with the checker's bounds")
+            raise NotProved(f"the checker's bounds do not prove prefixes of {length} symbols")
         return (start + stop) // 2
 
     def _classes(self, tables: _PartTables, trees: dict[int, Tree]) -> list[dict[str, Any]]:

@@ -54,7 +54,7 @@ class NetworkInput(Input):
 
     def _compiled(self, options: ModelOptions) -> NoReturn:
         message = f"this command needs hard attention, and {self.name} is {self.what}, which has none"
-        hint = "Commands for external networks: show, eval, check --against, prove --against and heads."
+        hint = "Commands for external networks: show, eval, trace, heads, new, check, prove, export and precision."
         raise InputError(message, hint)
 
     def target(self, options: ModelOptions) -> External:

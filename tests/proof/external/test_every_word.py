@@ -291,6 +291,7 @@ def test_the_work_bounds_the_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (nothing.proved, nothing.prefixes, nothing.wrong, nothing.opened) == (-1, 0, None, ())
 
 
+@pytest.mark.slow
 def test_more_work_is_done_where_it_reaches_the_length_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     network = network_of(5, 1, layers=2)
     oracle = oracle_of(network, "output t0: t0 | t1")
