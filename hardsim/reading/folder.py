@@ -103,7 +103,10 @@ def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
         raise unsupported
     for form in FORMATS:
         if form.fits(stored):
-            return _read_as_tokenized(form.read(stored), stored), form
+            network = _read_as_tokenized(form.read(stored), stored)
+            if network.readout.pooled == "start" and not network.readout.before:
+                stored.settings.remarks.append(UNMARKED)
+            return network, form
     place = stored.settings.at("model_type")
     families, others = ", ".join(family.model_type for family in (*CAUSAL, *ENCODERS)), ", ".join(OTHERS)
     if stored.settings.has("model_type"):
@@ -133,6 +136,10 @@ def _unnamed(network: Network) -> set[str]:
     return {str(token) for number, token in enumerate(network.tokens) if str(token) == UNNAMED.format(number)}
 
 
+UNMARKED = (
+    "the answer is read at the first token, and no token stands before words: if there should be one, state it in a "
+    "specification, such as input: [CLS] * [SEP]"
+)
 READOUT = ("tokens", "alphabet", "input", "at", "decide")
 """The settings that decide how a word is read and answered."""
 FORMAT_DEFAULT = "default of the format"

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from hardsim.errors import InputError
+from hardsim.network.reader import shown
 
 VOCABULARY, TOKENIZER, LINES = "vocab.json", "tokenizer.json", "vocab.txt"
 MOST_IDS = 2**24
 """The greatest id of a token."""
+AGAIN = "Save the tokenizer again, or remove it: then tokens are called by their ids."
 BLANKS = "Whitespace", "WhitespaceSplit"
 """The pre-tokenizers that divide a text at blanks, as words are written here."""
 UNNAMED = "<unused_{}>"
@@ -55,16 +57,37 @@ def read_tokenizer(document: dict[str, Any], text: bytes, where: str) -> Tokeniz
     added = document.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(one, dict) and "content" in one for one in added):
         return "its added_tokens are not a list of tokens"
-    ids = dict(listed) | {str(one["content"]): one.get("id") for one in added}
+    ids = _with_added(dict(listed), added, where)
     around = _around(document.get("post_processor"))
     if around is None:
         return "its post_processor is not one that puts fixed tokens before and after a text"
     special = tuple(str(one["content"]) for one in added if one.get("special") is True)
-    for token in (*around[0], *around[1]):
+    for token, number in (*around[0], *around[1]):
         if token not in ids:
-            message = f"{where}: the post_processor adds {token!r}, which is not in the vocabulary"
-            raise InputError(message, "Save the tokenizer again, or remove it: then tokens are called by their ids.")
-    return Tokenizer(names_by_id(ids, where, gaps=True), special, *around, tuple(_unapplied(document, model)), text)
+            raise InputError(f"{where}: the post_processor adds {token!r}, which is not in the vocabulary", AGAIN)
+        if number != ids[token]:
+            message = f"{where}: the post_processor adds {token!r} as {shown(number)}, and its id is {ids[token]}"
+            raise InputError(message, AGAIN)
+    before, after = (tuple(token for token, _ in part) for part in around)
+    names, notes = names_by_id(ids, where, gaps=True), tuple(_unapplied(document, model))
+    return Tokenizer(names, special, before, after, notes, text)
+
+
+def _with_added(ids: dict[str, Any], added: list[dict[str, Any]], where: str) -> dict[str, Any]:
+    """Return the ids with those of added tokens. The library takes no id from the file: a token that is in the
+    vocabulary keeps its id, and any other gets the next free one. Raises InputError if the file states another id."""
+    free = len(ids)
+    for one in added:
+        token, stated = str(one["content"]), one.get("id")
+        expected = ids.get(token, free)
+        if stated != expected or isinstance(stated, bool):
+            message = (
+                f"{where}: the added token {token!r} has the id {shown(stated)}, and the library gives it {expected}"
+            )
+            raise InputError(message, AGAIN)
+        ids[token] = stated
+        free = max(free, expected + 1)
+    return ids
 
 
 def names_by_id(ids: Mapping[str, Any], where: str, gaps: bool = False) -> tuple[str, ...]:
@@ -102,7 +125,11 @@ def names_by_line(text: bytes, where: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _around(processor: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+_Marks: TypeAlias = tuple[tuple[str, Any], ...]
+"""Tokens with the ids that a post-processor states for them; the library reads the ids."""
+
+
+def _around(processor: Any) -> tuple[_Marks, _Marks] | None:
     """Return the tokens that a post-processor puts before and after a text; None if it does something else."""
     if processor is None:
         return (), ()
@@ -113,8 +140,8 @@ def _around(processor: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
             return (), ()
         case "BertProcessing" | "RobertaProcessing":
             match processor.get("cls"), processor.get("sep"):
-                case [str(first), _], [str(last), _]:
-                    return (first,), (last,)
+                case [str(first), number], [str(last), other]:
+                    return ((first, number),), ((last, other),)
         case "TemplateProcessing":
             # Libraries write a template that adds nothing without its parts.
             if processor.get("special_tokens") == {} and not isinstance(processor.get("single"), list):
@@ -125,38 +152,43 @@ def _around(processor: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     return None
 
 
-def _all_around(processors: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the tokens that several post-processors put around a text, the first one next to it."""
-    before, after = tuple[str, ...](), tuple[str, ...]()
-    for one in processors if isinstance(processors, list) else [0]:
-        found = _around(one)
-        if found is None:
-            return None
-        before, after = found[0] + before, after + found[1]
-    return before, after
+def _all_around(processors: Any) -> tuple[_Marks, _Marks] | None:
+    """Return the tokens that several post-processors put around a text; None unless at most one of them puts any, since
+    the library applies several in its own way."""
+    found = [_around(one) for one in (processors if isinstance(processors, list) else [0])]
+    adding = [one for one in found if one != ((), ())]
+    if len(adding) > 1:
+        return None
+    return adding[0] if adding else ((), ())
 
 
-def _template(single: Any, special: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+_TEXT = ("", None)
+"""The place of the text among the pieces of a template."""
+
+
+def _template(single: Any, special: Any) -> tuple[_Marks, _Marks] | None:
     """Return the tokens before and after the one sequence of a template, all of token type 0."""
     parts = list(_pieces(single, special))
-    if None in parts or parts.count("") != 1:
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or known.count(_TEXT) != 1:
         return None
-    place = parts.index("")
-    names = [str(part) for part in parts]
-    return tuple(names[:place]), tuple(names[place + 1 :])
+    place = known.index(_TEXT)
+    return tuple(known[:place]), tuple(known[place + 1 :])
 
 
-def _pieces(single: Any, special: Any) -> Iterator[str | None]:
-    """Yield the special tokens of a template, "" for its sequence, and None for what is neither."""
+def _pieces(single: Any, special: Any) -> Iterator[tuple[str, Any] | None]:
+    """Yield the special tokens of a template with their ids, _TEXT for its sequence, and None for what is neither."""
     tokens = special if isinstance(special, dict) else {}
     for piece in single if isinstance(single, list) else [None]:
         match piece:
             case {"Sequence": {"id": "A", "type_id": 0}}:
-                yield ""
+                yield _TEXT
             case {"SpecialToken": {"id": str(name), "type_id": 0}}:
-                known = tokens.get(name)
-                listed = known.get("tokens") if isinstance(known, dict) else None
-                yield from map(str, listed) if isinstance(listed, list) else [None]
+                match tokens.get(name):
+                    case {"tokens": [*named], "ids": [*numbers]} if len(named) == len(numbers):
+                        yield from zip(map(str, named), numbers, strict=True)
+                    case _:
+                        yield None
             case _:
                 yield None
 

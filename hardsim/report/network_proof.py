@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from hardsim.campaign.explanation import command_line
 from hardsim.campaign.result import Mismatch, Verdict, answers_summary
@@ -54,10 +55,15 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
 
 
 def ending(found: Mismatch) -> Mismatch:
-    """Return a mismatch with the answers at the last position alone, where the answers are lists by position."""
+    """Return a mismatch with the answers at one position, where the answers are lists by position: at the first one
+    that is wrong, or else at the last."""
     oracle, soft = found.oracle, found.soft
-    return replace(
-        found,
-        oracle=oracle[-1:] if isinstance(oracle, tuple) else oracle,
-        soft=soft[-1:] if isinstance(soft, tuple) else soft,
-    )
+    if not isinstance(oracle, tuple) or not isinstance(soft, tuple):
+        return replace(found, oracle=_last(oracle), soft=_last(soft))
+    pairs = list(zip(oracle, soft, strict=False))
+    place = next((at for at, (one, other) in enumerate(pairs) if one is not None and one != other), len(pairs) - 1)
+    return replace(found, oracle=oracle[place : place + 1], soft=soft[place : place + 1])
+
+
+def _last(answers: Any) -> Any:
+    return answers[-1:] if isinstance(answers, tuple) else answers

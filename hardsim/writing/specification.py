@@ -80,7 +80,9 @@ def _input(network: Network) -> list[str]:
     bos = next((name for name in ("<bos>", "<s>", "[CLS]", "BOS") if name in names), None)
     if bos is None or readout.before or readout.after:
         return [f"input: {input_text(readout)}"]
-    return [f"{NOTE}without {bos}, if the network was trained without it", f"input: {bos} *"]
+    # A tokenizer of BERT puts both around every text.
+    after = " [SEP]" if bos == "[CLS]" and "[SEP]" in names else ""
+    return [f"{NOTE}without {bos}, if the network was trained without it", f"input: {bos} *{after}"]
 
 
 def _reference(network: Network) -> tuple[str, list[str]]:

@@ -30,8 +30,12 @@ TEMPLATE: dict[str, Any] = {
         {"Sequence": {"id": "A", "type_id": 0}},
         {"SpecialToken": {"id": "</s>", "type_id": 0}},
     ],
-    "special_tokens": {name: {"id": name, "ids": [0], "tokens": [name]} for name in ("<s>", "</s>")},
+    "special_tokens": {
+        name: {"id": name, "ids": [number], "tokens": [name]} for name, number in (("<s>", 2), ("</s>", 3))
+    },
 }
+OTHER_IDS = TEMPLATE | {"special_tokens": {name: {"ids": [3], "tokens": [name]} for name in ("<s>", "</s>")}}
+"""The library puts the id 3 before and after a text, whatever the names."""
 MARKS = [{"id": 2, "content": "<s>", "special": True}, {"id": 3, "content": "</s>", "special": True}]
 
 
@@ -61,8 +65,8 @@ def test_added_tokens_are_tokens(tmp_path: Path) -> None:
 
 def test_ids_that_no_token_has_are_named(tmp_path: Path) -> None:
     """Libraries leave gaps, and round the number of rows of an embedding up."""
-    found = written(tmp_path, added_tokens=[{"id": 4, "content": "<pad>"}])
-    assert found.tokens(6) == ("a", "b", "<unused_2>", "<unused_3>", "<pad>", "<unused_5>")
+    found = written(tmp_path, model=WORDS | {"vocab": LETTERS | {"c": 4}})
+    assert found.tokens(6) == ("a", "b", "<unused_2>", "<unused_3>", "c", "<unused_5>")
     raised(InputError, found.tokens, 4, match="names 5 tokens, and the network has 4")
 
 
@@ -94,7 +98,6 @@ def test_a_file_of_lines_names_tokens(tmp_path: Path) -> None:
         ({"type": "BertProcessing", "cls": ["<s>", 2], "sep": ["</s>", 3]}, (("<s>",), ("</s>",))),
         ({"type": "RobertaProcessing", "cls": ["a", 0], "sep": ["</s>", 3], "trim_offsets": True}, (("a",), ("</s>",))),
         ({"type": "Sequence", "processors": [{"type": "ByteLevel"}, TEMPLATE]}, (("<s>",), ("</s>",))),
-        ({"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]}, (("<s>", "<s>"), ("</s>", "</s>"))),
     ],
 )
 def test_tokens_around_a_text_are_those_of_the_post_processor(tmp_path: Path, processor: Any, around: Any) -> None:
@@ -121,6 +124,7 @@ def changed(number: int, **part: object) -> dict[str, object]:
         ({"post_processor": {"type": "Sequence", "processors": 3}}, "its post_processor is not one that"),
         ({"post_processor": {"type": "BertProcessing", "sep": ["a", 0]}}, "its post_processor is not one that"),
         ({"post_processor": {"type": "TemplateProcessing"}}, "its post_processor is not one that"),
+        ({"post_processor": {"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]}}, "its post_processor is not one"),
         ({"post_processor": changed(1, Sequence={"id": "A", "type_id": 1})}, "its post_processor is not one that"),
         ({"post_processor": changed(1, Sequence={"id": "B", "type_id": 0})}, "its post_processor is not one that"),
         ({"post_processor": changed(0, SpecialToken={"id": "?", "type_id": 0})}, "its post_processor is not one that"),
@@ -161,10 +165,22 @@ def test_what_is_not_applied_is_said(tmp_path: Path, changes: dict[str, object],
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"added_tokens": [{"id": "2", "content": "c"}]}, "an id of a token is not an integer"),
-        ({"added_tokens": [{"id": 1, "content": "c"}]}, "'c' has the id 1|'b' has the id 1"),
-        ({"added_tokens": [{"id": -1, "content": "c"}]}, "'c' has the id -1"),
-        ({"added_tokens": [{"id": 2**40, "content": "c"}]}, "'c' has the id"),
+        ({"added_tokens": [{"id": "2", "content": "c"}]}, "'c' has the id \"2\", and the library gives it 2"),
+        ({"added_tokens": [{"id": 1, "content": "c"}]}, "'c' has the id 1, and the library gives it 2"),
+        ({"added_tokens": [{"id": -1, "content": "c"}]}, "'c' has the id -1, and the library gives it 2"),
+        ({"added_tokens": [{"id": 4, "content": "c"}]}, "'c' has the id 4, and the library gives it 2"),
+        ({"added_tokens": [{"id": 2, "content": "a"}]}, "'a' has the id 2, and the library gives it 0"),
+        ({"added_tokens": MARKS, "post_processor": OTHER_IDS}, "adds '<s>' as 3, and its id is 2"),
+        (
+            {
+                "added_tokens": MARKS,
+                "post_processor": {"type": "BertProcessing", "cls": ["<s>", 1], "sep": ["</s>", 3]},
+            },
+            "adds '<s>' as 1, and its id is 2",
+        ),
+        ({"model": WORDS | {"vocab": {"a": 0, "b": "1"}}}, "an id of a token is not an integer"),
+        ({"model": WORDS | {"vocab": {"a": 0, "b": 0}}}, "'b' has the id 0"),
+        ({"model": WORDS | {"vocab": {"a": 0, "b": 2**40}}}, "'b' has the id"),
         ({"model": {"type": "BPE", "vocab": {}}}, "empty"),
         ({"post_processor": TEMPLATE}, "the post_processor adds '<s>', which is not in the vocabulary"),
     ],
