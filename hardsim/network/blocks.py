@@ -14,6 +14,9 @@ from fractions import Fraction
 from hardsim.errors import InputError
 from hardsim.lang.reals import RealNumber, apply
 
+MOST_EXPONENT = 1_000
+"""The greatest exponent of a slope: 2^-1000 is no bias, and 2^1000 no number that float64 can add."""
+
 
 @dataclass(frozen=True)
 class Rotary:
@@ -56,6 +59,11 @@ class DistanceBias:
     |i - j|, in nats."""
 
     exponent: Fraction
+
+    def __post_init__(self) -> None:
+        if abs(self.exponent) > MOST_EXPONENT:
+            message = f"a bias of distances with an exponent beyond {MOST_EXPONENT:,}"
+            raise InputError(message, f"It must be from -{MOST_EXPONENT} to {MOST_EXPONENT}.")
 
     @property
     def slope(self) -> RealNumber:

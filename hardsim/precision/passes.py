@@ -497,7 +497,7 @@ class FormatPass:
         """Return C tanh(x / C) for a soft cap C."""
         if cap is None:
             return x
-        number = self.arithmetic.scalar(float(Fraction(cap)))
+        number = self.arithmetic.scalar(nearest_float(Fraction(cap)))
         return self.arithmetic.multiply(self.arithmetic.activated("tanh", self.arithmetic.divide(x, number)), number)
 
     def _activated(self, kind: str, z: Enclosures, cap: str) -> Enclosures:

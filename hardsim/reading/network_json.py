@@ -16,7 +16,7 @@ import numpy as np
 
 from hardsim.lang.words import unprintable
 from hardsim.network import dense
-from hardsim.network.blocks import DistanceBias, Rotary
+from hardsim.network.blocks import MOST_EXPONENT, DistanceBias, Rotary
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, read_encoding, require_encoding
@@ -246,7 +246,10 @@ def _rotary(data: Reader, width: int) -> Rotary:
 
 def _distance(data: Reader) -> DistanceBias:
     data.only("exponent")
-    return DistanceBias(Fraction(data.field("exponent").number()))
+    exponent = Fraction(data.field("exponent").number())
+    if abs(exponent) > MOST_EXPONENT:
+        raise data.field("exponent").error(f"a number from -{MOST_EXPONENT} to {MOST_EXPONENT}")
+    return DistanceBias(exponent)
 
 
 def _positive(data: Reader, key: str) -> Fraction | None:

@@ -62,9 +62,11 @@ INSIDE = "model_args"
 WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
 """Endings of the names of weight files."""
+LARGEST_NUMBER = 10**300
+"""The largest absolute value of a number in a configuration: libraries compute with floats."""
 NAMING = VOCABULARY, TOKENIZER, LINES
 """Names of the files that name tokens."""
-LARGEST_SIZE = 10**9
+LARGEST_SIZE = 2 * 10**7
 """The largest size in a configuration: weights of a larger network would not be read."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
 DEFAULT_EPSILON = Fraction(1, 100_000)
@@ -610,8 +612,11 @@ class Settings:
         return self._taken(key, default).integer(least, LARGEST_SIZE)
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
-        """Return a number, exactly as it is written."""
-        return Fraction(self._taken(key, default).number())
+        """Return a number, exactly as it is written; its size must be that of a float64."""
+        found = Fraction(self._taken(key, default).number())
+        if abs(found) > LARGEST_NUMBER:
+            raise self.at(key).error("a number of at most 10^300")
+        return found
 
     def epsilon(self, key: str, default: Fraction | None = DEFAULT_EPSILON) -> Fraction:
         """Return the number that a norm adds to its variance; the default of all these libraries is 0.00001."""

@@ -306,7 +306,11 @@ def _windows(settings: Settings, layers: int) -> tuple[tuple[bool, ...], tuple[i
         settings.harmless("window_size", "attn_types")
         return (False,) * layers, (None,) * layers
     window, types = settings.integer("window_size"), settings.value("attn_types")
-    if not isinstance(types, list) or len(types) != layers or not all(one in KINDS for one in types):
+    if (
+        not isinstance(types, list)
+        or len(types) != layers
+        or not all(isinstance(one, str) and one in KINDS for one in types)
+    ):
         raise settings.at("attn_types").error(f"an array of {layers} names, each of them {' or '.join(KINDS)}")
     settings.take("attn_types", ", ".join(types))
     local = tuple(KINDS[one] for one in types)

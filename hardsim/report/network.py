@@ -160,7 +160,16 @@ def _outputs(outputs: Sequence[OutputEnds]) -> str:
 def _middle(one: OutputEnds) -> str:
     if one.low is None or one.high is None:
         return "?"
-    return f"{float((one.low + one.high) / 2):.{OUTPUT_DIGITS}g}"
+    return _about((one.low + one.high) / 2, f".{OUTPUT_DIGITS}g")
+
+
+def _about(value: Fraction, form: str) -> str:
+    """Return a number as a float is written; beyond the range of floats its power of ten."""
+    try:
+        return format(float(value), form)
+    except OverflowError:
+        sign = "-" if value < 0 else ""
+        return f"{sign}about 10^{len(str(abs(int(value)))) - 1:,}"
 
 
 # ---- show ----
@@ -317,7 +326,7 @@ def norm_text(norm: Norm) -> str:
     """Return a norm in words: its kind, its epsilon, and which parameters it has."""
     kind = {"layer": "LayerNorm", "rms": "RMSNorm"}[norm.kind]
     parts = [name for name, array in (("weight", norm.weight), ("bias", norm.bias)) if array is not None]
-    return f"{kind} (epsilon {float(norm.epsilon):g}{', ' * bool(parts)}{' and '.join(parts)})"
+    return f"{kind} (epsilon {_about(norm.epsilon, 'g')}{', ' * bool(parts)}{' and '.join(parts)})"
 
 
 def _head(head: NetworkHead) -> str:

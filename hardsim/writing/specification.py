@@ -113,7 +113,9 @@ def _examples(network: Network, key: str) -> list[str]:
     """Return comments with examples of the line, over the network's symbols."""
     first, last = _symbols(network)[0], _symbols(network)[-1]
     gap = " " if has_long_symbols(_symbols(network)) else ""
-    found = [f"{key}: /({first}{gap}{last})*/"]
+    pair = [symbol if symbol.isalnum() and symbol.isascii() else quoted(symbol) for symbol in (first, last)]
+    # Two quotes without a blank between them would be a quote inside a symbol.
+    found = [f"{key}: /({(gap if pair == [first, last] else ' ').join(pair)})*/"]
     if key == LANGUAGE:
         found += [f"{key}: #[{quoted(first)}] >= #[{quoted(last)}]", f"{key}: @mine.ltl"]
     return [f"{NOTE}{example}" for example in found]

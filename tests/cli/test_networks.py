@@ -15,12 +15,13 @@ from safetensors.numpy import load_file, save_file
 
 from hardsim.campaign.verdict import wrong_on
 from hardsim.proof.external.result import PrefixProof
+from hardsim.reading.network_json import network_json
 from hardsim.targets.base import Target
 from hardsim.targets.external import External
 from tests.cli.conftest import Cli, interrupt, unfolded, written
 from tests.reading.folders import DATA
 from tests.support.check import CheckOptions, CheckResult, Mismatch, Verdict, check_subject
-from tests.support.external import hooked_folder
+from tests.support.external import hooked_folder, mean_of_a
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 ROOM = 12
@@ -361,3 +362,11 @@ def test_a_wrapper_is_a_note(hardsim: Cli, encoder: Path) -> None:
 def test_a_folder_of_training_is_named(hardsim: Cli, tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
     hardsim("show", tmp_path).refused("this is an adapter (PEFT, LORA)", "merge_and_unload")
+
+
+def test_numbers_beyond_the_range_of_floats_are_printed(hardsim: Cli, tmp_path: Path) -> None:
+    document = network_json(mean_of_a(Fraction(10) ** 400))
+    document["final_norm"] = {"kind": "rms", "epsilon": str(10**400)}
+    path = written(tmp_path / "big.json", json.dumps(document))
+    hardsim("show", path).clean("RMSNorm (epsilon about 10^400")
+    hardsim("eval", path, "ab").clean("share about 10^")

@@ -132,3 +132,17 @@ def test_what_cannot_be_drafted_is_refused(hardsim: Cli) -> None:
     hardsim("new", "whole.spec", "-o", "z.spec").refused("is a specification already")
     assert not Path("z.spec").exists()
     assert not Path("x.spec").exists()
+
+
+@pytest.mark.parametrize("tokens", [("(", ")"), ("[", "]"), ("'", "*"), ("|", "!"), ("ab", "c"), ("<bos>", "<eos>")])
+def test_every_example_of_a_draft_is_accepted(hardsim: Cli, tokens: tuple[Token, ...]) -> None:
+    network = replace(mean_of_a(), tokens=tokens)
+    written(Path("net.json"), json.dumps(network_json(network)))
+    hardsim("new", "net.json").exits(0)
+    text = Path("net.spec").read_text()
+    examples = [line.removeprefix("// ") for line in text.splitlines() if line.startswith("// language: ")]
+    for example in examples:
+        if "@" not in example:
+            written(Path("x.spec"), text.removesuffix("language:\n") + example + "\n")
+            assert hardsim("check", "x.spec", "--max-n", "3").code in (0, 1), example
+    assert len(examples) == 3

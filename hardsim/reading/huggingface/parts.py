@@ -250,6 +250,9 @@ class StoredModel:
                 divisor = inside.number("factor")
             inside.harmless("original_max_position_embeddings", "rope_type", "type")
             inside.done()
+        if base <= 0 or divisor <= 0:
+            place = inside if inside is not None and inside.has("rope_theta") else settings
+            raise place.at(names.get("rope_theta", "rope_theta")).error("a base and a factor above 0")
         # The library multiplies floats.
         size = int(key * float(share))
         if not 0 <= size <= key or size % 2:
@@ -265,7 +268,11 @@ class StoredModel:
         chosen = list(slides)
         if settings.has("layer_types"):
             place, types = settings.at("layer_types"), settings.value("layer_types")
-            right = isinstance(types, list) and len(types) == layers and all(one in names for one in types)
+            right = (
+                isinstance(types, list)
+                and len(types) == layers
+                and all(isinstance(one, str) and one in names for one in types)
+            )
             if not right:
                 raise place.error(f"an array of {layers} names, each of them {' or '.join(names)}")
             settings.take("layer_types", ", ".join(dict.fromkeys(types)))
