@@ -64,7 +64,7 @@ class HeadsPlan:
 
     plan: Plan
     specification: str
-    """What the network should say: the lines of a `.spec` file that follow `network:`."""
+    """The expected answers: the lines of a `.spec` file that follow `network:`."""
     post: bool
 
     @classmethod

@@ -301,7 +301,7 @@ def _activation(settings: Settings, names: _Names, gated: bool) -> dense.Activat
 
 
 def _windows(settings: Settings, layers: int) -> tuple[tuple[bool, ...], tuple[int | None, ...]]:
-    """Return for each layer True if it is a local one, and its window."""
+    """Return two tuples by layer: True for a local one, and its window (None without a limit)."""
     if not _on(settings, "use_local_attn"):
         settings.harmless("window_size", "attn_types")
         return (False,) * layers, (None,) * layers

@@ -75,7 +75,7 @@ def _body(model: StoredModel, padding: int | None = None) -> EncoderBody:
 
 
 def _after(model: StoredModel, table: Dense, pad: int) -> Dense:
-    """Return the rows of positions after the id of padding, which belongs to the first row."""
+    """Return the rows from `pad` + 1 on: the first token has the position after the id of padding."""
     if pad + 1 >= len(table):
         message = f"a number below {len(table) - 1}, since positions begin after it"
         raise model.settings.at("pad_token_id").error(message)
