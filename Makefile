@@ -33,6 +33,10 @@ DOCS := $(VENV)/.installed-docs
 SLOW := $(VENV)/.installed-slow
 TORCH := $(VENV)/.installed-torch
 FOREIGN := $(VENV)-foreign
+# The last version of TransformerLens with the class `HookedTransformer`, which lies in a folder beside the version of
+# pyproject.toml; other packages that it needs are those of that version.
+HOOKED := $(FOREIGN)/hooked
+HOOKED_PINS := transformer-lens==3.9.0 better-abc==0.0.3
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
 TORCH_PIN := $(shell sed -n 's/^train = \["\(.*\)"\]$$/\1/p' pyproject.toml)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -67,6 +71,7 @@ bound: $(RUN) ## compare declared and measured score gaps of everything shipped 
 slow: $(SLOW) $(FOREIGN)/.installed ## run the slow tests: longer lengths, new random examples, clusters, other libraries; hours on two processors
 	$(PYTEST) -m slow --hypothesis-profile new
 	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new tests/reading tests/precision tests/writing/test_torch.py
+	PYTHONPATH=$(HOOKED) $(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow tests/measuring/test_lens_export.py tests/reading/test_against_libraries.py -k "hooked or lens"
 
 sweep-external: $(DEV) ## compare proofs of random one-layer networks with every word, and prove 500 with a wrong weight
 	$(PYTEST) -s -m slow tests/proof/external/test_sweep.py
@@ -145,6 +150,7 @@ $(SLOW): $(DEV)
 $(FOREIGN)/.installed: $(CREATED) $(DESCRIPTION)
 	$(PYTHON) -m venv $(FOREIGN)
 	$(FOREIGN)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[dev,foreign]'
+	$(FOREIGN)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --target $(HOOKED) $(HOOKED_PINS)
 	@touch $@
 
 # Without torch's dependencies, which tensors do not need and which would replace mpmath by an older version. If torch

@@ -69,7 +69,9 @@ def lens_runner(folder: Path, layout: ExportLayout, dtype: str) -> Runner:
 
     settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     kind = getattr(torch, dtype)
-    model = HookedTransformer(HookedTransformerConfig(**settings, device="cpu", dtype=kind))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # version 3 announces the end of the class
+        model = HookedTransformer(HookedTransformerConfig(**settings, device="cpu", dtype=kind))
     model.load_state_dict(load_file(folder / "model.safetensors"))
     model = model.to(kind)
 

@@ -468,7 +468,7 @@ def attention(torch: Any, **how: Any) -> Any:
 
 
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda t: t.nn.TransformerEncoderLayer(4, 2, 8), "the layer.dropout is on"),
+    (lambda t: t.nn.TransformerEncoderLayer(4, 2, 8), "the layer.self_attn has its dropout on"),
     (lambda t: swapped(layer_of(t), self_attn=attention(t, dropout=0.1)), "self_attn has its dropout on"),
     (lambda t: swapped(layer_of(t), self_attn=attention(t, add_bias_kv=True)), "self_attn has add_bias_kv"),
     (lambda t: swapped(layer_of(t), self_attn=attention(t, add_zero_attn=True)), "self_attn has add_zero_attn"),
@@ -486,12 +486,12 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda t: layer_of(t, activation=t.tanh), "activation is tanh, which is not understood"),
     (lambda t: hooked(layer_of(t)), "linear2 has hooks, or a forward of its own"),
     (lambda t: swapped(layer_of(t), forward=print), "has hooks, or a forward of its own"),
-    (lambda t: layer_of(t, device="meta"), "self_attn.in_proj_weight of the encoder: a tensor that is no plain array"),
+    (lambda t: layer_of(t, device="meta"), "self_attn.in_proj_weight of the module: not a plain array of numbers"),
     (lambda t: type("Mine", (t.nn.TransformerEncoderLayer,), {})(4, 2, 8), "the module is a Mine"),
     (lambda t: t.nn.TransformerDecoderLayer(4, 2), "the module is a TransformerDecoderLayer"),
     (lambda t: t.nn.Transformer(4, 2, 1, 1, 8), "the module is a Transformer"),
     (lambda t: "encoder", "the module is a str"),
-    (lambda t: t.nn.Sequential(encoder_of(t)), "the module is a Sequential"),
+    (lambda t: t.nn.Sequential(encoder_of(t)), "layers.0.attention is a TransformerEncoder"),
     (
         lambda t: encoder_of(t, lambda one: setattr(one, "norm_first", True)),
         "layers.1 has norm_first True, and layers.0",
@@ -523,8 +523,9 @@ def test_what_has_the_wrong_type(torch: Any) -> None:
     model = hardsim.load(str(DATA / "torch-post"))
     for key in ("tokens", "alphabet", "input", "at", "decide"):
         raised(TypeError, model.read_as, **{key: 3}, match="not int")
+    assert model.check(against=lambda word: np.array(1.5), max_n=1).verdict == "REFUTED"
     with pytest.raises(hardsim.InputError):
-        model.check(against=lambda word: np.array(1.5), max_n=1)
+        model.check(against=lambda word: np.array([1.5, 2.0]), max_n=1)
 
 
 def test_what_stands_around_an_encoder(torch: Any) -> None:
