@@ -200,6 +200,9 @@ def test_predictors_of_hidden_tokens(
     if bias != f"{out}.bias":
         other = stored | {f"{out}.bias": found.tensors[bias] + 1}
         raised(InputError, network_of, made_up(other, found.config), match="differs from")
+        parted = made_up(other | {f"{out}.weight": own[f"{out}.weight"]}, untied)
+        assert far(parted, x @ -words.T + other[f"{out}.bias"]) < 1e-9
+        assert any("has no part in this network" in remark for remark in parted.settings.remarks)
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert"])

@@ -284,6 +284,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"rope_scaling": {"rope_theta": 7}},
         "at rope_theta: expected the same number as the other rope_theta, 7",
     ),
+    ("mistral", {"partial_rotary_factor": 0.5}, "at partial_rotary_factor: expected 1, since networks of this"),
+    (
+        "qwen3",
+        {"rope_parameters": {"partial_rotary_factor": 0}},
+        r"at rope_parameters\.partial_rotary_factor: expected 1",
+    ),
+    ("llama", {"is_causal": False}, "at is_causal: expected true"),
     ("codegen", {"n_head": 2}, "at n_head: expected a multiple of 4"),
     ("codegen", {"rotary_dim": None}, "at rotary_dim: expected an even number of at most the width of a head, 2"),
     ("opt", {"ffn_dim": None}, "at ffn_dim: expected an integer"),

@@ -101,6 +101,8 @@ def read_causal(family: CausalFamily, stored: Stored) -> Network:
     above 0. Raises InputError if a tensor or a setting is missing, wrong or not understood."""
     model = StoredModel(stored, family.prefix, family.library)
     model.settings.choice("model_type", {family.model_type: family.model_type})
+    # False lets each position see those after it.
+    model.settings.neutral("is_causal", True)
     head = _architecture(family, model)
     body = family.body(model)
     tokens = stored.tokens(len(body.embedding))

@@ -21,8 +21,8 @@ def _body(model: StoredModel) -> CausalBody:
     activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
     epsilon = settings.epsilon("layer_norm_eps")
     # The default base changed from 10 000 to 500 000 in transformers 5.
-    rotary = model.rotary(shape.key, theta=None)
-    rules = ScoreRules(RootScale(root=shape.key), rotary and replace(rotary, interleaved=True))
+    rotary = model.whole_rotary(shape.key, theta=None)
+    rules = ScoreRules(RootScale(root=shape.key), replace(rotary, interleaved=True))
     biased, normed = settings.truth("attention_bias", False), settings.truth("use_qk_norm", False)
     logit_scale = settings.number("logit_scale", Fraction(1, 16))
     model.settled("max_position_embeddings")

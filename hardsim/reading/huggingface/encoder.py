@@ -97,6 +97,7 @@ def read_encoder(family: EncoderFamily, stored: Stored) -> Network:
     tensor or a setting is missing, wrong or not understood."""
     model = StoredModel(stored, family.prefix, family.library)
     model.settings.choice("model_type", {family.model_type: family.model_type})
+    model.settings.neutral("is_causal", False)
     head = _head(family, model)
     body = family.body(model)
     tokens = stored.tokens(len(body.embedding))
@@ -229,17 +230,18 @@ def predicts_tokens(
             "layer", body.epsilon, *(weights.take(f"{names.norm}.{part}", width) for part in ("weight", "bias"))
         )
         _leave(model, unused, width)
-        out_bias = _same_bias(model, (names.bias, f"{names.out}.bias"), len(tokens))
-        unembedding = _tied(model, f"{names.out}.weight", body.embedding)
+        tied = model.settings.truth("tie_word_embeddings", True)
+        out_bias = _out_bias(model, names, len(tokens), tied)
+        unembedding = _unembedding(model, f"{names.out}.weight", body.embedding, tied)
         transform = Transform(weight.T, bias, activation or body.activation, norm)
         return EncoderOutputs(unembedding, out_bias, tokens, Readout(at="each", decide="argmax"), transform)
 
     return head
 
 
-def _tied(model: StoredModel, name: str, embedding: Dense) -> Dense:
+def _unembedding(model: StoredModel, name: str, embedding: Dense, tied: bool) -> Dense:
     """Return the unembedding (V, d): its own, or the embedding."""
-    tied, own = model.settings.truth("tie_word_embeddings", True), model.weights.maybe(name, *embedding.shape)
+    own = model.weights.maybe(name, *embedding.shape)
     if own is None and not tied:
         hint = "Save the whole model, or state that its unembedding is its embedding."
         raise model.weights.error(f"{name} is missing, and tie_word_embeddings is false", hint)
@@ -249,12 +251,18 @@ def _tied(model: StoredModel, name: str, embedding: Dense) -> Dense:
     return embedding if own is None else own
 
 
-def _same_bias(model: StoredModel, names: tuple[str, str], count: int) -> Dense:
-    """Return a bias that may be stored under either of two names, or under both."""
-    found = [model.weights.take(name, count) for name in dict.fromkeys(names) if model.weights.has(name)]
+def _out_bias(model: StoredModel, names: PredictionNames, count: int, tied: bool) -> Dense:
+    """Return the bias of the unembedding. It may be stored under either of two names, or under both.
+
+    They are one tensor, but for networks of version 5 that are not tied: there the first has no part."""
+    own = f"{names.out}.bias"
+    found = [model.weights.take(name, count) for name in dict.fromkeys((names.bias, own)) if model.weights.has(name)]
     if len(found) == 2 and not np.array_equal(found[0], found[1]):
-        raise model.weights.error(f"{names[0]} differs from {names[1]}", "They are one tensor: save the model again.")
-    return found[0] if found else model.weights.take(names[0], count)
+        if tied:
+            hint = "They are one tensor if tie_word_embeddings is true: save the model again."
+            raise model.weights.error(f"{names.bias} differs from {own}", hint)
+        model.settings.remarks.append(f"{names.bias} has no part in this network, whose tie_word_embeddings is false")
+    return found[-1] if found else model.weights.take(names.bias, count)
 
 
 def _leave(model: StoredModel, names: tuple[str, ...], width: int) -> None:

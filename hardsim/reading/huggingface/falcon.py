@@ -38,7 +38,7 @@ def _body(model: StoredModel) -> CausalBody:
     shape, new = _groups(model, shape)
     parallel, two = _norms(model, new)
     slopes = _slopes(model, shape)
-    rotary = None if slopes else model.rotary(shape.key)
+    rotary = None if slopes else model.whole_rotary(shape.key)
     settings.neutral("apply_residual_connection_post_layernorm", False)
     model.settled("max_position_embeddings", "rope_theta", "rope_scaling", "rope_parameters")
 

@@ -27,7 +27,7 @@ def _body(model: StoredModel, second: bool) -> CausalBody:
     shape = sizes.shape
     activation = _activation(settings)
     epsilon = settings.epsilon("rms_norm_eps", EPSILON_RMS)
-    rotary, scale, window, cap, output_cap = model.rotary(shape.key), RootScale(root=shape.key), None, None, None
+    rotary, scale, window, cap, output_cap = model.whole_rotary(shape.key), RootScale(root=shape.key), None, None, None
     if second:
         scale = _inverse_root(settings, "query_pre_attn_scalar", 256)
         window = optional_size(settings, "sliding_window", 4096)

@@ -16,7 +16,7 @@ def _body(model: StoredModel) -> CausalBody:
     settings, sizes = model.settings, read_sizes(model)
     activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
     epsilon = settings.epsilon("rms_norm_eps", EPSILON_RMS)
-    rules = ScoreRules(RootScale(root=sizes.shape.key), model.rotary(sizes.shape.key))
+    rules = ScoreRules(RootScale(root=sizes.shape.key), model.whole_rotary(sizes.shape.key))
     biased, mlp_biased = settings.truth("attention_bias", False), settings.truth("mlp_bias", False)
     model.settled("max_position_embeddings", "pretraining_tp")
     plan = DecoderPlan(

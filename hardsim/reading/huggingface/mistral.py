@@ -17,7 +17,7 @@ def _body(model: StoredModel) -> CausalBody:
     activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
     epsilon = settings.epsilon("rms_norm_eps", EPSILON_RMS)
     window = optional_size(settings, "sliding_window", 4096)
-    rules = ScoreRules(RootScale(root=sizes.shape.key), model.rotary(sizes.shape.key), window)
+    rules = ScoreRules(RootScale(root=sizes.shape.key), model.whole_rotary(sizes.shape.key), window)
     model.settled("max_position_embeddings")
     plan = DecoderPlan(lambda layer: rules, rms(model, sizes, epsilon), gated(model, sizes, activation))
     return read_decoder(model, sizes, plan)

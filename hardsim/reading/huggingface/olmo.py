@@ -38,7 +38,7 @@ def _body(model: StoredModel, second: bool) -> CausalBody:
     settings, sizes = model.settings, read_sizes(model)
     activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
     epsilon = settings.epsilon("rms_norm_eps") if second else EPSILON_LAYER
-    rules = ScoreRules(RootScale(root=sizes.shape.key), model.rotary(sizes.shape.key))
+    rules = ScoreRules(RootScale(root=sizes.shape.key), model.whole_rotary(sizes.shape.key))
     biased = settings.truth("attention_bias", False)
     settings.neutral("clip_qkv", None)
     model.settled("max_position_embeddings")

@@ -261,6 +261,17 @@ class StoredModel:
             )
         return Rotary(base, size, False, divisor) if size else None
 
+    def whole_rotary(self, key: int, theta: Fraction | None = THETA) -> Rotary:
+        """Return rotary positions on all coordinates of keys of width `key`; the other arguments as in `rotary`. Raises
+        InputError if the settings turn a part of them: the library fails at that, or turns all of them."""
+        found, settings, share = self.rotary(key, theta), self.settings, "partial_rotary_factor"
+        if found is None or found.size < key:
+            inside = ("rope_parameters", "rope_scaling")
+            parts = [settings.part(one) for one in inside if settings.has(one)]
+            place = next((part for part in parts if part.has(share)), settings)
+            raise place.at(share).error("1, since networks of this family turn all coordinates of a key")
+        return found
+
     def windows(self, layers: int, slides: Iterable[bool], window: int | None) -> tuple[int | None, ...]:
         """Return the window of each layer, None where there is no limit. `layer_types` says which layers have the
         window; if it is absent, `slides` does."""

@@ -20,7 +20,7 @@ def _body(model: StoredModel, third: bool) -> CausalBody:
     shape = sizes.shape
     activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
     epsilon = settings.epsilon("rms_norm_eps", EPSILON_RMS)
-    rotary = model.rotary(shape.key)
+    rotary = model.whole_rotary(shape.key)
     slides = settings.truth("use_sliding_window", False)
     window = optional_size(settings, "sliding_window", 4096) if slides else None
     first = settings.integer("max_window_layers", 28, least=0) if slides else sizes.layers

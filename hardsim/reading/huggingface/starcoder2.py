@@ -17,7 +17,7 @@ def _body(model: StoredModel) -> CausalBody:
     activation = settings.choice("hidden_act", ACTIVATIONS, "gelu_pytorch_tanh")
     epsilon = settings.epsilon("norm_epsilon")
     window = optional_size(settings, "sliding_window", None)
-    rules = ScoreRules(RootScale(root=sizes.shape.key), model.rotary(sizes.shape.key), window)
+    rules = ScoreRules(RootScale(root=sizes.shape.key), model.whole_rotary(sizes.shape.key), window)
     biased = settings.truth("use_bias", True)
     model.settled("max_position_embeddings")
     plan = DecoderPlan(
