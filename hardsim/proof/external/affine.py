@@ -260,6 +260,20 @@ def values(activation: Activation, x: Floats) -> tuple[Floats, Floats]:
 def activated(
     activation: Activation, x: AffineForm, least: Floats | float = -inf, most: Floats | float = inf
 ) -> AffineForm:
+    """Return the enclosure of an activation, of values that are also between `least` and `most`."""
+    return bent(activation, x, least, most).form
+
+
+@dataclass(frozen=True, slots=True)
+class RangedForm:
+    """An affine enclosure of vectors whose coordinates are between `low` and `high`, (N, d)."""
+
+    form: AffineForm
+    low: Floats
+    high: Floats
+
+
+def bent(activation: Activation, x: AffineForm, least: Floats | float, most: Floats | float) -> RangedForm:
     """Return the enclosure of an activation, of values that are also between `least` and `most`. The line is the chord
     between the ends of a coordinate; the distance from it is computed at SAMPLES points, and between neighbours it is
     off by at most CURVATURE / 8 times their squared distance (relu: it is greatest at an end, and least at the kink or
@@ -282,13 +296,35 @@ def activated(
     bend = CURVATURE[activation] * step * step / 8
     if activation is Activation.RELU:
         slope = np.where(near & (low > 0), 1.0, slope)
+    lost = bend + errors.max(axis=0) + ETA
+    ends = np.nextafter(found.min(axis=0) - lost, -inf), np.nextafter(found.max(axis=0) + lost, inf)
     apart = found - slope * points
     slack = bend + errors.max(axis=0) + ROUND * (np.abs(found).max(axis=0) + np.abs(slope) * np.abs(points).max(axis=0))
     most, least = apart.max(axis=0) + slack, apart.min(axis=0) - slack
     middle = (most + least) / 2
     e = (most - least) / 2 + np.abs(slope) * x.e
     e = e + ROUND * (np.abs(middle) + np.abs(slope) * x.size)
-    return AffineForm(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA)
+    return RangedForm(AffineForm(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA), *ends)
+
+
+def multiplied_within(a: RangedForm, b: RangedForm) -> AffineForm:
+    """Return the enclosure of `multiplied`, or where it is closer, by coordinate, that from the ranges: for any numbers
+    p and q, a b = p b + q a - p q + (a - p)(b - q), and with the middles of the ranges for p and q the last term is at
+    most the product of their half widths. Ranges that are not finite are of no use."""
+    plain = multiplied(a.form, b.form)
+    p, q = a.low / 2 + a.high / 2, b.low / 2 + b.high / 2
+    far = [np.maximum(one.high - at, at - one.low) + 4 * U * np.abs(at) for one, at in ((a, p), (b, q))]
+    none = AffineForm(-p * q, np.zeros_like(plain.slopes), far[0] * far[1] + ROUND * np.abs(p * q))
+    found = none
+    for form, factor in ((b.form, p), (a.form, q)):
+        e = form.e * np.abs(factor) + ROUND * np.abs(factor) * form.size + ETA
+        found = found.plus(AffineForm(form.c * factor, form.slopes * factor[:, None, :], e * GROW))
+    better = found.e < plain.e
+    return AffineForm(
+        np.where(better, found.c, plain.c),
+        np.where(better[:, None], found.slopes, plain.slopes),
+        np.where(better, found.e, plain.e),
+    )
 
 
 def multiplied(a: AffineForm, b: AffineForm) -> AffineForm:
@@ -316,17 +352,27 @@ class MlpForm:
         self.enter, self.leave = LinearPart.of(mlp.w_in, mlp.b_in), LinearPart.of(mlp.w_out, mlp.b_out)
         self.activation = mlp.activation
         self.gate = None if mlp.w_gate is None else LinearPart.of(mlp.w_gate, mlp.b_gate)
+        self.entry = self.enter if self.gate is None else LinearPart.beside([self.gate, self.enter])
+        """The map to the arguments of the activation; with a gate, also to the other factors, behind them."""
 
     def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of what the MLP adds."""
-        if self.gate is None:
-            return self.added(self.enter(x))
-        return self._left(multiplied(activated(self.activation, self.gate(x)), self.enter(x)))
+        return self.added(self.entry(x))
 
     def added(self, entered: AffineForm, least: Floats | float = -inf, most: Floats | float = inf) -> AffineForm:
-        """Return the enclosure of what the MLP adds where the activation's arguments are also between `least` and
-        `most`, with a new coordinate for the remainder of each hidden unit."""
-        return self._left(activated(self.activation, entered, least, most))
+        """Return the enclosure of what the MLP adds where what its entry gives is also between `least` and `most`, with
+        a new coordinate for the remainder of each hidden unit."""
+        if self.gate is None:
+            return self._left(activated(self.activation, entered, least, most))
+        units, spread = len(self.leave.weight), (entered.spread + entered.e) * GROW
+        low = np.maximum(np.nextafter(entered.c - spread, -inf), least)
+        high = np.maximum(np.minimum(np.nextafter(entered.c + spread, inf), most), low)
+        gate, factor = (
+            AffineForm(entered.c[:, part], entered.slopes[:, :, part], entered.e[:, part])
+            for part in (slice(units), slice(units, None))
+        )
+        ranged = bent(self.activation, gate, low[:, :units], high[:, :units])
+        return self._left(multiplied_within(ranged, RangedForm(factor, low[:, units:], high[:, units:])))
 
     def _left(self, hidden: AffineForm) -> AffineForm:
         """Return the enclosure of what hidden units add, with a new coordinate for the remainder of each."""

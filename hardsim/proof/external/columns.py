@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardsim.network.dense import Network
-from hardsim.network.features import features
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands
 from hardsim.proof.shared.result import NotProved
@@ -235,12 +234,6 @@ def require_one_layer(network: Network, most: int) -> None:
         width = [*width, network.transform.weight.shape[1]]
     if sum(width) > most:
         raise NotProved(f"the network is wider than {most:,}")
-
-
-def require_plain(network: Network) -> None:
-    """Raise NotProved if the network has a part about which there are no proofs from the weights."""
-    if found := features(network):
-        raise NotProved(f"the network has {', '.join(found)}; proofs for every word do not cover these")
 
 
 def steady_positions(network: Network, longest: int, size: int) -> tuple[Floats, Floats | None] | None:

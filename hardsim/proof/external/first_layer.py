@@ -24,6 +24,7 @@ from hardsim.proof.external.joint import JointSupports, function_bounds
 from hardsim.proof.external.logits import Basis, Rest, longest_axis
 from hardsim.proof.external.narrowing import NarrowedSteps, RangeOracle
 from hardsim.proof.external.supports import HeadSupports, Paths
+from hardsim.run.dense_float import visible
 from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers, gamma
 
 TOGETHER = 2**21
@@ -83,7 +84,7 @@ def shortened(network: Network, before: int) -> Network:
     readout = replace(network.readout, after=(), at="each", before=network.readout.before[:before])
     if readout.alphabet is None:
         readout = replace(readout, alphabet=network.symbols)
-    return replace(network, layers=network.layers[:1], final=None, readout=readout)
+    return replace(network, layers=network.layers[:1], final=None, transform=None, output_cap=None, readout=readout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class FirstLayer:
             values = head.values.mid
             self.bases.append(Basis.of(values.reshape(-1, values.shape[2]), head.reach))
         self.rest = Rest(self.columns, self.bases, (), True)
-        self.steps = NarrowedSteps(self.rest.steps, network.dimension)
+        self.steps = NarrowedSteps(self.rest.steps)
         counts = [len(one.axes) for one in self.bases]
         reach = np.array([head.reach for head in self.columns.heads])
         self.reach: Floats = np.repeat(reach, counts) * longest_axis(self.bases)
@@ -164,7 +165,8 @@ class FirstLayer:
     def framed(self, classes: PrefixClasses, frames: Frames, cells: BoxCells) -> AffineForm:
         """Return the enclosure of the residual stream after attention over cells whose coordinates are those of
         frames."""
-        total = self.rest.biased(self.rest.embedded(classes.at(cells.of), cells.middles.shape[1]))
+        x = self.rest.embedded(classes.at(cells.of), cells.middles.shape[1])
+        total = self.rest.before(x)
         lost, place = frames.lost[cells.of, None], 0
         far = np.abs(cells.middles) + cells.radii
         for basis, out in zip(self.bases, self.rest.out, strict=True):
@@ -175,7 +177,7 @@ class FirstLayer:
             inner = np.einsum("ns,nsv->nv", cells.middles, turned)
             e = basis.lost + 2 * lost + 4 * ROUND * np.einsum("ns,nsv->nv", far, size)
             total = total.plus(out(AffineForm(inner, cells.radii[:, :, None] * turned, e * GROW)))
-        return total
+        return self.rest.joined(x, total)
 
     def sampled(self, words: Integers) -> Floats:
         """Return the coordinates t in plain floats at all positions of words of symbols, (words, positions,
@@ -188,7 +190,8 @@ class FirstLayer:
         seen = np.tril(np.ones((rows.shape[1], rows.shape[1]), dtype=np.bool_))
         for head, basis in zip(columns.heads, self.bases, strict=True):
             q, k, v = (one.mid[rows, places] for one in (head.queries, head.keys, head.values))
-            scores = np.where(seen, q @ k.transpose(0, 2, 1), -np.inf)
+            near = seen & visible(head.part.head.mask, head.part.head.window, places, places)
+            scores = np.where(near, head.part.steps(q @ k.transpose(0, 2, 1), places, places), -np.inf)
             weights = np.exp(scores - scores.max(axis=2, keepdims=True))
             found.append((weights / weights.sum(axis=2, keepdims=True) @ v @ basis.axes.T)[:, -size:])
         return np.concatenate(found, axis=2)

@@ -144,7 +144,14 @@ class AddedMlp:
 
     def __call__(self, x: AffineForm) -> AffineForm:
         """Return the enclosure of x and what the MLP adds."""
-        added = self.mlp(x if self.norm is None else self.norm(x))
+        return self.added(x, self.mlp.entry(x if self.norm is None else self.norm(x)))
+
+    def added(
+        self, x: AffineForm, entered: AffineForm, least: Floats | float = -np.inf, most: Floats | float = np.inf
+    ) -> AffineForm:
+        """Return the enclosure of x and what the MLP adds where its entry gives `entered`, which is between `least` and
+        `most`."""
+        added = self.mlp.added(entered, least, most)
         return x.plus(added if self.out is None else self.out(added))
 
 
@@ -163,8 +170,11 @@ class LayerRest:
         self.added = None if layer.out_1 is None else NormForm(layer.out_1, d)
         """The norm of what attention adds."""
         parts: list[Norm | AddedMlp | Callable[[AffineForm], AffineForm] | None] = []
-        # What the MLP of a parallel layer adds is known, and is part of what attention is added to.
-        mlp = None if layer.mlp is None or layer.parallel else AddedMlp(layer, d)
+        mlp = None if layer.mlp is None else AddedMlp(layer, d)
+        self.beside = mlp if layer.parallel else None
+        mlp = None if layer.parallel else mlp
+        """The MLP of a parallel layer. In the first layer what it adds is known, and part of what attention is added
+        to."""
         if layer.post:
             parts += [layer.norm_1 if layer.attends else None]
             parts += [] if mlp is None else [mlp, layer.norm_2]
@@ -188,7 +198,7 @@ class LayerRest:
     def attended(self, x: AffineForm, middles: Floats, radii: Floats, start: int = 0) -> AffineForm:
         """Return the enclosure of x and what attention adds, for boxes of the heads' outputs (N, coordinates of all
         heads); these are coordinates of z from `start` on."""
-        total, place = self.biased(x if self.added is None else AffineForm(0 * x.c, 0 * x.slopes, 0 * x.e)), 0
+        total, place = self.before(x), 0
         for basis, out in zip(self.bases, self.out, strict=True):
             here = slice(place, place + len(basis.axes))
             place = here.stop
@@ -197,6 +207,15 @@ class LayerRest:
             inner = middles[:, here] @ basis.axes
             size = (np.abs(middles[:, here]) + radii[:, here]) @ np.abs(basis.axes)
             total = total.plus(out(AffineForm(inner, slopes, (basis.lost + ROUND * size) * GROW)))
+        return self.joined(x, total)
+
+    def before(self, x: AffineForm) -> AffineForm:
+        """Return what the heads' outputs are added to: the vectors x with the bias of attention, or that bias alone
+        where a norm of what attention adds comes first."""
+        return self.biased(x if self.added is None else AffineForm(0 * x.c, 0 * x.slopes, 0 * x.e))
+
+    def joined(self, x: AffineForm, total: AffineForm) -> AffineForm:
+        """Return the enclosure of x and what attention adds, from what `before` gives with the heads' outputs."""
         return total if self.added is None else x.plus(self.added(total))
 
     def biased(self, x: AffineForm) -> AffineForm:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, MlpForm, NormForm, Square
+from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, NormForm, Square
 from hardsim.proof.external.logits import AddedMlp
 from hardsim.proof.external.ranges import MappedForm, Narrowed, NormedMap, NormScale, Tilt, scale_of, square_of
 from hardsim.run.enclosure import ETA, GROW, Floats
@@ -68,14 +68,13 @@ def _tilt(y: Narrowed, oracle: RangeOracle) -> Tilt:
 class NarrowedSteps:
     """The steps of a layer after its attention."""
 
-    def __init__(self, steps: Sequence[Step], d: int) -> None:
-        identity = LinearPart(np.eye(d), None)
-        self.steps: list[tuple[NormedMap, MlpForm | None] | Step] = []
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps: list[tuple[NormedMap, AddedMlp | None] | Step] = []
         for step in steps:
             if isinstance(step, NormForm):
-                self.steps.append((NormedMap(step, identity), None))
-            elif isinstance(step, AddedMlp) and step.mlp.gate is None and step.out is None:
-                self.steps.append((NormedMap(step.norm, step.mlp.enter), step.mlp))
+                self.steps.append((NormedMap(step, LinearPart(np.eye(len(step.weight)), None)), None))
+            elif isinstance(step, AddedMlp):
+                self.steps.append((NormedMap(step.norm, step.mlp.entry), step))
             else:
                 self.steps.append(step)
 
@@ -86,5 +85,5 @@ class NarrowedSteps:
                 x = step(x)
                 continue
             u = mapped(step[0], x, oracle)
-            x = u.form if step[1] is None else x.plus(step[1].added(u.form, u.low, u.high))
+            x = u.form if step[1] is None else step[1].added(x, u.form, u.low, u.high)
         return x

@@ -22,7 +22,7 @@ import numpy as np
 
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import AffineForm
-from hardsim.proof.external.columns import PrefixClasses
+from hardsim.proof.external.columns import PrefixClasses, steady_positions
 from hardsim.proof.external.demands import PrefixDemands
 from hardsim.proof.external.first_layer import BoxCells, FirstLayer, moves_of
 from hardsim.proof.external.logits import Basis
@@ -138,7 +138,8 @@ class _LayersRecorder:
     ) -> None:
         self.network, self.demands, self.shown = network, demands, shown
         self.first = FirstLayer(network, demands.longest, len(network.readout.before))
-        self.entry, self.kept = SecondEntry(network), np.arange(len(self.first.reach))
+        self.before, self.kept = len(network.readout.before), np.arange(len(self.first.reach))
+        self.entry = SecondEntry(network, steady_positions(network, demands.longest, self.before + demands.longest))
         everything = demands_of_part(demands, {}, demands.longest)
         self.classes = moves_of(everything, everything.reached())
         if len(self.classes) > MOST_CLASSES:
@@ -169,7 +170,8 @@ class _LayersRecorder:
         parts = []
         for start in range(0, max(1, len(cells.of)), BATCH):
             some = cells.at(slice(start, start + BATCH))
-            parts.append(self.entry(self.first.stream(classes, some), self.kept))
+            places = self.before - 1 + classes.length[some.of]
+            parts.append(self.entry(self.first.stream(classes, some), self.kept, places))
         return [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
 
     # ---- parts ----
@@ -264,7 +266,8 @@ class _LayersRecorder:
         for number in range(len(self.axes[1])):
             keys = _arrays([cell.heads[number] for _, _, cell in tables.cells])
             fixed = _arrays([cell.heads[number] for cell in self.checker.fixed], keys)
-            tables.supports.append(RelaxedSupports(tables.classes, paths, of, keys, fixed))
+            entry = self.entry.heads[number]
+            tables.supports.append(RelaxedSupports(entry, tables.classes, paths, of, keys, fixed))
 
     def _widths(
         self, classes: PrefixClasses, cells: Sequence[tuple[int, Tree, Floats, Floats]]
@@ -457,13 +460,13 @@ def _filled(tree: Tree | None, parts: Any) -> Tree:
 
 def _arrays(cells: Sequence[tuple[Form, Form, Form]], like: HeadForms | None = None) -> HeadForms:
     """Return queries, keys and values as arrays, with as many slopes as the cell with most; `like` has the widths where
-    there are none."""
+    there are none. Certificates of two layers are about scores that do not depend on positions: all are 0 here."""
     if not cells:
         assert like is not None
         empty = np.zeros(0, dtype=np.int64)
         return like.at(empty)
     queries, keys, values = (_array([cell[part] for cell in cells]) for part in range(3))
-    return HeadForms(queries, keys, values)
+    return HeadForms(queries, keys, values, np.zeros(len(cells), dtype=np.int64))
 
 
 def _array(forms: Sequence[Form]) -> AffineForm:

@@ -13,7 +13,11 @@ different positions are chosen independently, so the bound may exceed the true m
 restricted to fewer words.
 
 Adding the same vector to all keys changes no weight, so keys are taken relative to their mean: what is unknown of the
-query moves scores by less.
+query moves scores by less. That is not so where scores have a soft cap; there the mean is not subtracted.
+
+A cell is at a known position. Rotary positions turn its queries and keys by known angles, which is a linear map. Biases
+of distances are known numbers, and keys outside a window have the weight 0. Soft caps increase with their argument, so
+the bounds of a product give those of the score.
 
 Rigour is as in `supports`: passes are rounded upward, and a pass that ends at or below 0 makes L a bound. Scores and
 values are affine enclosures with their rounding; weights are e^(score - M), with M the greatest bound of a score.
@@ -35,7 +39,8 @@ from hardsim.proof.external.narrowing import RangeOracle, mapped
 from hardsim.proof.external.ranges import NormedMap
 from hardsim.proof.external.supports import DOWN, UP, Paths
 from hardsim.run.dense_float import scale_of
-from hardsim.run.enclosure import ETA, GROW, Floats, Integers, gamma
+from hardsim.run.enclosure import ETA, GROW, Floats, Integers, U, gamma
+from hardsim.run.float_blocks import ScoreSteps, Turns
 
 NUMBERS = 2**19
 """The count of numbers in an array of a batch of queries."""
@@ -137,18 +142,19 @@ class KnownRanges:
 
 @dataclass(frozen=True, slots=True)
 class HeadForms:
-    """Enclosures of the queries, keys and values of one head, by cell; scores are products of queries and keys. `known`
-    are ranges along axes, where they were looked for."""
+    """Enclosures of the queries, keys and values of one head, by cell, with the positions of the cells among all
+    tokens. `known` are ranges along axes, where they were looked for."""
 
     queries: AffineForm
     keys: AffineForm
     values: AffineForm
+    places: Integers
     known: KnownRanges | None = None
 
     def at(self, index: Any) -> HeadForms:
         """Return those of some cells."""
         q, k, v = (AffineForm(one.c[index], one.slopes[index], one.e[index]) for one in self._parts)
-        return HeadForms(q, k, v, None if self.known is None else self.known.at(index))
+        return HeadForms(q, k, v, self.places[index], None if self.known is None else self.known.at(index))
 
     @property
     def _parts(self) -> tuple[AffineForm, AffineForm, AffineForm]:
@@ -160,7 +166,8 @@ class HeadForms:
         every = zip(*(one._parts for one in parts), strict=True)
         known = [one.known for one in parts if one.known is not None]
         q, k, v = (_joined(list(column)) for column in every)
-        return cls(q, k, v, KnownRanges.joined(known) if known else None)
+        places = np.concatenate([one.places for one in parts])
+        return cls(q, k, v, places, KnownRanges.joined(known) if known else None)
 
 
 def _joined(forms: list[AffineForm]) -> AffineForm:
@@ -175,54 +182,102 @@ def kept_coordinates(form: AffineForm, kept: Integers) -> AffineForm:
     return AffineForm(form.c, form.slopes[:, kept], (form.e + np.maximum(rest, 0.0) + lost) * GROW)
 
 
-class HeadEntry:
-    """The maps from the residual stream to the queries, keys and values of one head of the second layer."""
+def turned(form: AffineForm, turns: Turns, places: Integers) -> AffineForm:
+    """Return the enclosure of vectors turned by their positions."""
+    slopes = turns(form.slopes.transpose(1, 0, 2), places).transpose(1, 0, 2)
+    return AffineForm(turns(form.c, places), slopes, turns.each(form.size, form.e, places))
 
-    def __init__(self, head: NetworkHead) -> None:
+
+class HeadEntry:
+    """The maps from the residual stream to the queries, keys and values of one head of the second layer, and the steps
+    from their products to scores."""
+
+    def __init__(self, head: NetworkHead, beside: tuple[Floats, Floats | None] | None) -> None:
+        """`beside` are midpoints and radii of what queries and keys read besides, by position."""
         self.q, self.k = LinearPart.of(head.w_q, head.b_q), LinearPart.of(head.w_k, head.b_k)
         self.v = LinearPart.of(head.w_v, head.b_v)
         self.scale, self.off = scale_of(head.scale)
+        self.norms = [
+            None if norm is None else NormForm(norm, head.w_k.shape[1]) for norm in (head.norm_q, head.norm_k)
+        ]
+        self.turns = None if head.rotary is None else Turns(head.rotary)
+        self.steps, self.window = ScoreSteps(head.cap, head.distance), head.window
+        self.beside: list[AffineForm] = []
+        """What is added to queries and to keys, by position."""
+        if beside is not None:
+            mid, off = beside
+            form = AffineForm(mid, np.zeros((len(mid), 0, mid.shape[1])), np.zeros_like(mid) if off is None else off)
+            self.beside = [LinearPart.of(weight, None)(form) for weight in (head.w_q, head.w_k)]
 
-    def __call__(self, y: AffineForm, kept: Integers | None) -> HeadForms:
-        """Return the queries, keys and values of vectors after the norm, with the coordinates `kept` of z (None:
-        all)."""
-        return self.scaled([part(y) for part in (self.q, self.k, self.v)], kept)
+    def __call__(self, y: AffineForm, kept: Integers | None, places: Integers) -> HeadForms:
+        """Return the queries, keys and values of vectors after the norm at some positions, with the coordinates `kept`
+        of z (None: all)."""
+        return self.finished([part(y) for part in (self.q, self.k, self.v)], kept, places)
 
-    def scaled(self, parts: list[AffineForm], kept: Integers | None) -> HeadForms:
-        """Return the enclosures of queries, which are not scaled yet, keys and values, with some coordinates of z."""
+    def finished(self, parts: list[AffineForm], kept: Integers | None, places: Integers) -> HeadForms:
+        """Return the enclosures of queries, keys and values from what their linear maps make of vectors at some
+        positions, with some coordinates of z."""
+        parts = list(parts)
+        for number, norm in enumerate(self.norms):
+            if self.beside:
+                own = self.beside[number]
+                parts[number] = parts[number].plus(AffineForm(own.c[places], own.slopes[places], own.e[places]))
+            if norm is not None:
+                # The new coordinates of a query and of a key are not the same, so they go to e.
+                parts[number] = norm(parts[number]).first(parts[number].slopes.shape[1])
         q, k, v = parts if kept is None else [kept_coordinates(part, kept) for part in parts]
+        if self.turns is not None:
+            q, k = turned(q, self.turns, places), turned(k, self.turns, places)
         near = abs(self.scale)
         e = (q.e * near + q.size * near * (self.off + ROUND) + ETA) * GROW
-        return HeadForms(AffineForm(q.c * self.scale, q.slopes * self.scale, e), k, v)
+        return HeadForms(AffineForm(q.c * self.scale, q.slopes * self.scale, e), k, v, places)
+
+    def scored(self, products: ScoreEnds, away: Integers) -> ScoreEnds:
+        """Return bounds of scores from those of products; `away` are the distances of keys before their queries. They
+        are -inf outside the window."""
+        low, high = products.low, products.high
+        if self.steps.any:
+            size = np.maximum(np.abs(low), np.abs(high))
+            off = self.steps.slip(np.zeros_like(size), size, np.abs(away))
+            low, high = (self.steps.at(one.copy(), away) for one in (low, high))
+            low, high = low - off - 4 * U * (np.abs(low) + off), high + off + 4 * U * (np.abs(high) + off)
+        if self.window is not None:
+            low, high = (np.where(np.abs(away) < self.window, one, -np.inf) for one in (low, high))
+        return ScoreEnds(low, high)
 
 
 class SecondEntry:
     """The norm before the second layer's attention, and its heads."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, positions: tuple[Floats, Floats | None] | None) -> None:
+        """`positions` are midpoints and radii of the encodings of positions; None if there are none."""
         layer = network.layers[1]
         before = layer.norm_1 is not None and not layer.post
         self.norm = NormForm(layer.norm_1, network.dimension) if before and layer.norm_1 is not None else None
-        self.heads = [HeadEntry(head) for head in layer.heads]
+        beside = positions if network.positions_at == "scores" else None
+        self.heads = [HeadEntry(head, beside) for head in layer.heads]
         every = [part for head in self.heads for part in (head.q, head.k, head.v)]
         self.map = NormedMap(self.norm, LinearPart.beside(every)) if every else None
         """The map to the queries, keys and values of all heads, in order."""
         self.ends = np.cumsum([0, *(part.weight.shape[1] for part in every)])
 
-    def __call__(self, stream: AffineForm, kept: Integers | None, oracle: RangeOracle | None = None) -> list[HeadForms]:
-        """Return the queries, keys and values of each head; with the ranges that an oracle gives, if there is one."""
+    def __call__(
+        self, stream: AffineForm, kept: Integers | None, places: Integers, oracle: RangeOracle | None = None
+    ) -> list[HeadForms]:
+        """Return the queries, keys and values of each head at some positions; with the ranges that an oracle gives, if
+        there is one."""
         if oracle is None or self.map is None:
             y = stream if self.norm is None else self.norm(stream)
-            return [head(y, kept) for head in self.heads]
+            return [head(y, kept, places) for head in self.heads]
         u = mapped(self.map, stream, oracle).form
         cuts = [slice(*pair) for pair in pairwise(self.ends.tolist())]
         parts = [AffineForm(u.c[:, cut], u.slopes[:, :, cut], u.e[:, cut]) for cut in cuts]
-        return [head.scaled(parts[3 * n : 3 * n + 3], kept) for n, head in enumerate(self.heads)]
+        return [head.finished(parts[3 * n : 3 * n + 3], kept, places) for n, head in enumerate(self.heads)]
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreEnds:
-    """Bounds of the scores of queries and keys, (keys, queries)."""
+    """Bounds of the products of queries and keys, or of scores, (keys, queries)."""
 
     low: Floats
     high: Floats
@@ -372,11 +427,14 @@ def own_values(forms: HeadForms, directions: Floats) -> Floats:
 class RelaxedSupports:
     """The bounds of one head of the second layer, over the classes of a machine."""
 
-    def __init__(self, classes: PrefixClasses, paths: Paths, of: Integers, keys: HeadForms, fixed: HeadForms) -> None:
+    def __init__(
+        self, entry: HeadEntry, classes: PrefixClasses, paths: Paths, of: Integers, keys: HeadForms, fixed: HeadForms
+    ) -> None:
         """`of` are the classes of the cells whose keys and values are given, in order; `fixed` are those of the tokens
         before the word."""
-        self.paths, self.keys, self.fixed = paths, keys, fixed
-        self.centre: Floats = keys.keys.c.mean(axis=0) if len(of) else np.zeros(keys.keys.c.shape[1])
+        self.entry, self.paths, self.keys, self.fixed = entry, paths, keys, fixed
+        shifted = len(of) and entry.steps.cap is None
+        self.centre: Floats = keys.keys.c.mean(axis=0) if shifted else np.zeros(keys.keys.c.shape[1])
         starts = np.searchsorted(of, np.arange(len(classes)))
         self.starts: Integers = starts
         """The first cell of each class."""
@@ -409,8 +467,11 @@ class RelaxedSupports:
     ) -> Floats:
         count, width = len(states), directions.shape[-2]
         seen = self.keys.at(slice(0, keys))
-        ends = [scores_of(queries, one, self.centre) for one in (seen, self.fixed)]
-        own = own_scores(queries, self.centre)
+        ends = [
+            self.entry.scored(scores_of(queries, one, self.centre), queries.places - one.places[:, None])
+            for one in (seen, self.fixed)
+        ]
+        own = self.entry.scored(own_scores(queries, self.centre), np.zeros_like(queries.places))
         most = np.maximum(own.high, ends[0].high.max(axis=0, initial=-np.inf))
         most = np.maximum(most, ends[1].high.max(axis=0, initial=-np.inf))
         low, high = _weights(ends[0], most)
@@ -486,8 +547,9 @@ class RelaxedSupports:
 
 
 def _weights(ends: ScoreEnds, most: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of the weights from bounds of the scores, relative to the greatest score."""
+    """Return bounds of the weights from bounds of the scores, relative to the greatest score; 0 for scores of -inf."""
     high = np.exp(np.maximum(ends.high - most, FLOOR)) * (1 + EXP_OFF)
+    high = np.where(np.isneginf(ends.high), 0.0, high)
     apart = ends.low - most
     low = np.where(apart >= FLOOR, np.exp(np.maximum(apart, FLOOR)) * (1 - EXP_OFF), 0.0)
     return low, high

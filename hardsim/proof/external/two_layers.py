@@ -27,7 +27,7 @@ import numpy as np
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.affine import DEEPEST, ROUND, AffineForm
-from hardsim.proof.external.columns import PrefixClasses, layer_masks, require_plain
+from hardsim.proof.external.columns import PrefixClasses, layer_masks, steady_positions
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.every_word import prove_by_words, words_reach
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of, shortened
@@ -128,15 +128,15 @@ def require_two_layers(network: Network) -> None:
             f"the network has {count} layers; proofs from the weights are about one or two. More layers would need "
             "bounds of each layer's outputs over the cells of the layer before it"
         )
-    require_plain(network)
     if layer_masks(network) - {Mask.FUTURE}:
         raise NotProved("the network is not causal; proofs of two layers are about causal networks")
     if network.readout.after:
         raise NotProved("tokens are read after the word; proofs of two layers are about networks read at a symbol")
-    if len(network.readout.before) > 1 and not isinstance(network.positions, np.ndarray):
+    if len(network.readout.before) > 1 and not isinstance(network.positions, np.ndarray) and network.positions:
         raise NotProved("several tokens are read before the word; proofs of two layers then need a table of positions")
     wide = [network.dimension, *(head.w_v.shape[1] for head in network.heads)]
     wide += [layer.mlp.w_in.shape[1] for layer in network.layers if layer.mlp is not None]
+    wide += [] if network.transform is None else [network.transform.weight.shape[1]]
     if sum(wide) > DEEPEST:
         raise NotProved(f"the network is wider than {DEEPEST:,}")
 
@@ -200,7 +200,8 @@ BATCH = 2**21
 
 @dataclass(slots=True)
 class QueryCells:
-    """Cells of last positions, with the residual stream, and the second layer's queries, keys and values by head."""
+    """Cells of last positions, with the residual stream that the second layer's attention is added to, and that layer's
+    queries, keys and values by head."""
 
     cells: BoxCells
     stream: AffineForm
@@ -236,7 +237,8 @@ class TwoLayers:
         self.network, self.demands, self.limits = network, demands, limits
         self.before = len(network.readout.before)
         self.first = FirstLayer(network, demands.longest, self.before)
-        self.entry = SecondEntry(network)
+        places = self.before + demands.longest
+        self.entry = SecondEntry(network, steady_positions(network, demands.longest, places))
         self.coordinates = len(self.first.reach)
         self.kept: Integers | None = np.arange(self.coordinates)
         """The coordinates of z with which queries, keys and values are enclosed: those of the first layer's heads; all
@@ -268,7 +270,9 @@ class TwoLayers:
             self.bases.append(Basis.of(np.concatenate([one.values.c, fixed.values.c]), reach[-1]))
         second = replace(network, layers=network.layers[1:], readout=shortened(network, self.before).readout)
         self.rest = LayerRest(second, self.bases, demands.kinds)
-        self.steps = NarrowedSteps(self.rest.steps, network.dimension)
+        self.steps = NarrowedSteps(self.rest.steps)
+        self.beside = NarrowedSteps([] if self.rest.beside is None else [self.rest.beside])
+        """The MLP that is parallel to the second layer's attention."""
         counts = [len(one.axes) for one in self.bases]
         self.reach: Floats = np.repeat(np.array(reach), counts) * longest_axis(self.bases)
         self.tables = CellTables(self, everything, positions, cells, forms)
@@ -298,7 +302,8 @@ class TwoLayers:
 
     def _keep(self, positions: PositionClasses) -> None:
         """Keep the coordinates of remainders, if there is room."""
-        one = self.entry(self.first.stream(positions.classes, positions.boxes.at(slice(0, 1))), None)
+        box = positions.boxes.at(slice(0, 1))
+        one = self.entry(self.first.stream(positions.classes, box), None, self._places(positions, box))
         count = max((forms.keys.slopes.shape[1] for forms in one), default=0)
         if self.classes * self.most * count * self._numbers <= ROOM:
             self.kept = None
@@ -309,7 +314,10 @@ class TwoLayers:
         if self.setup * each / max(1, self.coordinates) > MOST_NARROWED:
             raise NotProved(f"the ranges over the cells of {self.classes:,} classes are too much work")
         points = BoxCells(positions.boxes.of, positions.boxes.middles, positions.boxes.radii * 1e-3)
-        parts = [self.entry(self.first.stream(positions.classes, some), self.kept) for some in self.batches(points)]
+        parts = [
+            self.entry(self.first.stream(positions.classes, some), self.kept, self._places(positions, some))
+            for some in self.batches(points)
+        ]
         forms = [HeadForms.joined(list(one)) for one in zip(*parts, strict=True)]
         self.axes = [HeadAxes.of(one, TYPICAL) for one in forms]
         pairs = zip(self.axes, self.fixed, strict=True)
@@ -349,13 +357,17 @@ class TwoLayers:
     def enclosed(self, positions: PositionClasses, cells: BoxCells) -> tuple[AffineForm, list[HeadForms]]:
         """Return the enclosures over cells of the residual stream after the first layer, and of the queries, keys and
         values, by head."""
-        stream = self.stream(positions, cells)
+        stream, places = self.stream(positions, cells), self._places(positions, cells)
         if positions.ranges is None:
-            return stream, self.entry(stream, self.kept)
+            return stream, self.entry(stream, self.kept, places)
         oracle = positions.ranges.of(cells)
-        forms = self.entry(stream, self.kept, oracle)
+        forms = self.entry(stream, self.kept, places, oracle)
         pairs = zip(self.axes, forms, strict=True)
         return stream, [replace(one, known=KnownRanges.of(axes, one, oracle)) for axes, one in pairs]
+
+    def _places(self, positions: PositionClasses, cells: BoxCells) -> Integers:
+        """Return the positions of cells, among all tokens."""
+        return self.before - 1 + positions.classes.length[cells.of]
 
     def _fixed(self) -> list[HeadForms]:
         """Return the queries, keys and values of the second layer at the tokens before the word."""
@@ -366,13 +378,13 @@ class TwoLayers:
             classes = PrefixClasses(none, none, none, none - 1, none)
             trivial = PrefixDemands(np.full((1, 1), NOWHERE), (0,), (), 0, 0)
             cells = first.boxes(classes, Paths(trivial))
-            for head, forms in enumerate(self.entry(first.stream(classes, cells), self.kept)):
+            for head, forms in enumerate(self.entry(first.stream(classes, cells), self.kept, none + place)):
                 found[head].append(forms)
         if not self.before:
             empty = np.zeros(0, dtype=np.int64)
             d = self.network.dimension
             nothing = AffineForm(np.zeros((1, d)), np.zeros((1, self.coordinates, d)), np.zeros((1, d)))
-            return [one.at(empty) for one in self.entry(nothing, self.kept)]
+            return [one.at(empty) for one in self.entry(nothing, self.kept, np.zeros(1, dtype=np.int64))]
         return [HeadForms.joined(one) for one in found]
 
     def _measure(self, positions: PositionClasses) -> None:
@@ -380,7 +392,7 @@ class TwoLayers:
         boxes = positions.boxes
         chosen = np.linspace(0, len(boxes.of) - 1, min(len(boxes.of), SAMPLES)).astype(np.int64)
         points = BoxCells(boxes.of[chosen], boxes.middles[chosen], boxes.radii[chosen] * 1e-3)
-        forms = self.entry(self.first.stream(positions.classes, points), self.kept)
+        forms = self.entry(self.first.stream(positions.classes, points), self.kept, self._places(positions, points))
         self.samples = [np.nan_to_num(one.queries.c) for one in forms]
         self.spreads = [np.nan_to_num(np.ptp(one.values.c, axis=0)).max() + 1e-9 for one in forms]
 
@@ -389,21 +401,20 @@ class TwoLayers:
         Return also the coordinate that adds most."""
         widths, axes = [], []
         for some in self.batches(cells):
-            total: Any = 0.0
-            extra: Any = 0.0
+            by = np.zeros((len(some.of), self.coordinates)) if self.entry.heads else some.radii
+            width = np.zeros(len(some.of))
             for one, queries, spread in zip(
-                self.entry(self.rough(positions, some), self.kept),
+                self.entry(self.rough(positions, some), self.kept, self._places(positions, some)),
                 self.samples,
                 self.spreads,
                 strict=True,
             ):
                 scores = np.abs(np.einsum("nmk,qk->nmq", one.keys.slopes, queries, optimize=True)).max(axis=2)
                 values = np.abs(one.values.slopes).max(axis=2) / spread
-                total = total + scores + values
+                by = by + scores[:, : self.coordinates] + values[:, : self.coordinates]
                 off = (one.keys.e @ np.abs(queries).T).max(axis=1) + one.values.e.max(axis=1) / spread
-                extra = extra + off
-            widths.append(np.asarray(total).sum(axis=1) + extra if self.entry.heads else np.zeros(len(some.of)))
-            by = np.asarray(total)[:, : self.coordinates] if self.entry.heads else some.radii
+                width = width + scores.sum(axis=1) + values.sum(axis=1) + off
+            widths.append(width)
             axes.append(np.where(np.isfinite(by).all(axis=1, keepdims=True), by, some.radii).argmax(axis=1))
         return np.concatenate(widths), np.concatenate(axes)
 
@@ -444,8 +455,8 @@ class CellTables:
         self.classes = classes = positions.classes
         paths = positions.paths
         self.heads = [
-            RelaxedSupports(classes, paths, cells.of, one, fixed)
-            for one, fixed in zip(forms, layers.fixed, strict=True)
+            RelaxedSupports(entry, classes, paths, cells.of, one, fixed)
+            for entry, one, fixed in zip(layers.entry.heads, forms, layers.fixed, strict=True)
         ]
         self.starts = np.searchsorted(cells.of, np.arange(len(classes) + 1))
 
@@ -458,7 +469,12 @@ class CellTables:
 
     def queries(self, cells: BoxCells) -> QueryCells:
         """Return cells of last positions."""
-        return QueryCells(cells, *self.layers.enclosed(self.positions, cells))
+        layers = self.layers
+        stream, heads = layers.enclosed(self.positions, cells)
+        if layers.rest.beside is not None:
+            ranges = self.positions.ranges
+            stream = layers.beside(stream, unknown if ranges is None else ranges.of(cells))
+        return QueryCells(cells, stream, heads)
 
     # ---- one length ----
 

@@ -1,5 +1,6 @@
 """Tests of the ranges of linear parts over cells, and of enclosures that use them, against every word."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def test_steps_with_ranges_contain_every_vector(seed: int) -> None:
     the mean square is inside that without an oracle."""
     network, oracle = random_case(seed)
     layers = TwoLayers(network, demands_of(oracle, network, 3), LayerLimits())
-    steps, rng = NarrowedSteps(layers.first.rest.steps, network.dimension), np.random.default_rng(seed)
+    steps, rng = NarrowedSteps(layers.first.rest.steps), np.random.default_rng(seed)
 
     def ball(slopes: Any) -> Any:
         size = np.sqrt((slopes[:, :4] ** 2).sum(axis=1)) + np.abs(slopes[:, 4:]).sum(axis=1)
@@ -136,7 +137,7 @@ def test_bounds_along_axes_are_nested(seed: int) -> None:
     positions = layers.positions(layers.tables.demands)
     _, heads = layers.enclosed(positions, positions.boxes)
     for forms in heads:
-        plain = type(forms)(forms.queries, forms.keys, forms.values)
+        plain = replace(forms, known=None)
         centre = forms.keys.c.mean(axis=0)
         near, far = scores_of(forms, forms, centre), scores_of(plain, plain, centre)
         assert (near.low >= far.low).all()
