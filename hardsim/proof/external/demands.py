@@ -114,7 +114,10 @@ def require_answer_at_end(network: Network) -> None:
     if readout.at == "first" or readout.pooled == "start":
         raise NotProved("the network is read at the first position; proofs are about its answers after prefixes")
     if readout.pooled == "mean":
-        raise NotProved("the network answers from the mean of all positions; proofs are about answers at the last one")
+        raise NotProved(
+            "the network answers from the mean of all positions, each a nonlinear function of the word; proofs are "
+            "about answers at the last one"
+        )
 
 
 def demands_of(oracle: Any, network: Network, longest: int) -> PrefixDemands:

@@ -203,7 +203,7 @@ class HeadEntry:
         self.turns = None if head.rotary is None else Turns(head.rotary)
         self.steps, self.window = ScoreSteps(head.cap, head.distance), head.window
         self.beside: list[AffineForm] = []
-        """What is added to queries and to keys, by position."""
+        """The vectors that are added to queries and to keys, by position."""
         if beside is not None:
             mid, off = beside
             form = AffineForm(mid, np.zeros((len(mid), 0, mid.shape[1])), np.zeros_like(mid) if off is None else off)
