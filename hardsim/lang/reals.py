@@ -1,4 +1,4 @@
-"""Real numbers that may be irrational: the values of log, sqrt and exp, and of arithmetic with them.
+"""Real numbers that may be irrational: pi, the values of log, sqrt and exp, and of arithmetic with them.
 
 A `Real` is an expression over exact rationals, and its value is known through enclosures only: `ball` is proven to
 contain the value, `bounds` returns rationals below and above it. No code can mistake a `Real` for a rational: it has no
@@ -39,9 +39,9 @@ class SignUnknown(ArithmeticError):
 @dataclass(frozen=True, slots=True)
 class Real:
     """A function in FUNCTIONS of one argument, or a sum, product, quotient or integer power with at least one `Real`
-    argument. Construct values by `apply` and by arithmetic."""
+    argument, or pi. Construct values by `apply`, by arithmetic, and from `PI`."""
 
-    op: Function | Literal["+", "*", "/", "^"]
+    op: Function | Literal["+", "*", "/", "^", "pi"]
     args: tuple[int | Fraction | Real, ...]
 
     def __add__(self, other: RealNumber) -> RealNumber:
@@ -99,6 +99,8 @@ class Real:
 
 
 RealNumber: TypeAlias = int | Fraction | Real
+PI: Final = Real("pi", ())
+"""The number pi. No expression of the languages has it."""
 
 
 @lru_cache(maxsize=4096)
@@ -128,6 +130,8 @@ def _enclosure(value: RealNumber) -> arb:
 
     if not isinstance(value, Real):
         return arb(fmpq(value.numerator, value.denominator))
+    if value.op == "pi":
+        return arb.pi()
     if value.op == "^":
         base, exponent = value.args
         assert isinstance(exponent, int)

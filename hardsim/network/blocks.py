@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import RealNumber, apply
+from hardsim.network.rotary_scaling import RotaryScaling
 
 MOST_EXPONENT = 1_000
 """The greatest exponent of a slope: 2^-1000 is no bias, and 2^1000 no number that float64 can add."""
@@ -26,19 +27,24 @@ class Rotary:
         (x_a, x_b)  becomes  (x_a cos(p f_r) - x_b sin(p f_r), x_b cos(p f_r) + x_a sin(p f_r)).
 
     If `interleaved`, the pair is a = 2 r, b = 2 r + 1; otherwise a = r, b = r + size / 2. Coordinates from `size` on
-    stay as they are. A score depends on the distance of the two positions alone.
+    stay as they are. A score depends on the distance of the two positions alone. A `scaling` multiplies frequencies,
+    and both coordinates of every pair by its amplitude.
     """
 
     base: Fraction
     size: int
     interleaved: bool
     divisor: Fraction = Fraction(1)
+    scaling: RotaryScaling | None = None
+    longest: int | None = None
+    """The number of positions up to which the frequencies are these; None: there is no limit."""
 
     def __post_init__(self) -> None:
         if self.size < 2 or self.size % 2:
             raise InputError(f"rotary positions in {self.size} coordinates", "It must be an even number from 2 on.")
-        if self.base <= 0 or self.divisor <= 0:
-            raise InputError("rotary positions with a base or divisor that is not positive", "Both must be above 0.")
+        if self.base <= 0 or self.divisor <= 0 or (self.longest is not None and self.longest < 1):
+            message = "rotary positions with a base, divisor or greatest length that is not positive"
+            raise InputError(message, "They must be above 0.")
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -50,7 +56,16 @@ class Rotary:
     def frequencies(self) -> tuple[RealNumber, ...]:
         """The frequency f_r of each pair, in radians a position."""
         rate = apply("log", self.base)
-        return tuple(apply("exp", rate * Fraction(-2 * r, self.size)) / self.divisor for r in range(self.size // 2))
+        plain = tuple(apply("exp", rate * Fraction(-2 * r, self.size)) for r in range(self.size // 2))
+        if self.scaling is None:
+            return tuple(frequency / self.divisor for frequency in plain)
+        factors = self.scaling.multipliers(self.base, plain)
+        return tuple(one * factor / self.divisor for one, factor in zip(plain, factors, strict=True))
+
+    @property
+    def amplitude(self) -> RealNumber:
+        """The factor of cosines and sines."""
+        return 1 if self.scaling is None else self.scaling.amplitude
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ class NetworkLayer:
         return bool(self.heads) or self.b_o is not None
 
 
+TABLE = "the table of positions"
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
 """The positions whose outputs are compared with the expected ones: the last position read, the first symbol of the
 word, or every symbol."""
@@ -324,10 +325,24 @@ class Network:
 
     @property
     def longest(self) -> int | None:
-        """The length of the longest word that fits in the table of positions; None if there is no table."""
-        if not isinstance(self.positions, np.ndarray):
-            return None
-        return int(self.positions.shape[0]) - self.readout.length(0)
+        """The length of the longest word that fits in the table of positions and in the greatest length of rotary
+        positions; None if there is neither."""
+        rows = [len(self.positions)] if isinstance(self.positions, np.ndarray) else []
+        rows += [self._turned] if self._turned is not None else []
+        return min(rows) - self.readout.length(0) if rows else None
+
+    @cached_property
+    def _turned(self) -> int | None:
+        """The number of positions up to which the rotary positions of all heads are defined; None: no limit."""
+        return min((one.rotary.longest for one in self.heads if one.rotary and one.rotary.longest), default=None)
+
+    @property
+    def full(self) -> str:
+        """The name, in messages, of the positions that end at words of length `longest`."""
+        table = isinstance(self.positions, np.ndarray)
+        if table and (self._turned is None or len(self.positions) <= self._turned):
+            return TABLE
+        return "the length for which the rotary positions are scaled"
 
     @cached_property
     def ids(self) -> dict[str, int]:
@@ -347,9 +362,8 @@ class Network:
         longest = self.longest
         if longest is not None and len(word) > longest:
             most = max(longest, 0)
-            message = (
-                f"the table of positions of this network is full: words have at most {most} symbols, not {len(word)}"
-            )
+            full = f"{self.full} of this network is full" if self.full == TABLE else f"{self.full} is reached"
+            message = f"{full}: words have at most {most} symbols, not {len(word)}"
             hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
             raise OutOfRange(message, hint)
         before, after = self._around

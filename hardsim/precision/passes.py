@@ -454,16 +454,18 @@ class FormatPass:
         # One product of floats, and so the same on every machine.
         biases = [None if "slope" not in head else -(float(head["slope"]) * distance) for head in heads]
         self._biases = [None if one is None else self.arithmetic.number(one) for one in biases]
-        self._turns = [self._turn(head["turns"]["frequencies"], m) if "turns" in head else None for head in heads]
+        self._turns = [self._turn(head["turns"], m) if "turns" in head else None for head in heads]
         self._length = n
 
-    def _turn(self, frequencies: Sequence[str], m: int) -> tuple[Enclosures, Enclosures]:
+    def _turn(self, turns: dict[str, Any], m: int) -> tuple[Enclosures, Enclosures]:
         """Return the cosines and sines of the angles at m positions, as model.py computes them: an angle is one product
-        of floats, and its cosine and sine are within two units in the last place."""
-        angles = np.arange(m)[:, None] * np.array(list(map(float, frequencies)))[None, :]
-        found = []
-        for value in (np.cos(angles), np.sin(angles)):
-            off = UNITS * np.spacing(np.abs(value))
+        of floats, and its cosine and sine are within two units in the last place, which the product with an
+        amplitude may double, and increase by one."""
+        angles = np.arange(m)[:, None] * np.array(list(map(float, turns["frequencies"])))[None, :]
+        found, amplitude = [], float(turns.get("amplitude", 1))
+        for exact in (np.cos(angles), np.sin(angles)):
+            value = exact * amplitude
+            off = (2 * UNITS + 1 if amplitude != 1 else UNITS) * np.spacing(np.abs(value))
             found.append(self.arithmetic.computed(Values(value, value - off, value + off)))
         return found[0], found[1]
 

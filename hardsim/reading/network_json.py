@@ -16,11 +16,12 @@ import numpy as np
 
 from hardsim.lang.words import unprintable
 from hardsim.network import dense
-from hardsim.network.blocks import MOST_EXPONENT, DistanceBias, Rotary
+from hardsim.network.blocks import MOST_EXPONENT, DistanceBias
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, read_encoding, require_encoding
 from hardsim.reading.readout import at_text, decide_text, input_text, listed_names, read_readout, require_tokens
+from hardsim.reading.rotary_json import number_json, positive, read_rotary, rotary_json, without_nulls
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
@@ -38,7 +39,6 @@ MASKS = {mask.value: mask for mask in (Mask.NONE, Mask.FUTURE, Mask.PAST)}
 KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
 PLACES = {"before": False, "after": True}
 POSITIONS_AT: dict[str, Literal["stream", "scores"]] = {"stream": "stream", "scores": "scores"}
-PAIRS = {"neighbours": True, "halves": False}
 
 
 def read_network_json(document: Reader) -> dense.Network:
@@ -224,24 +224,11 @@ def _head(data: Reader, name: str, width: int) -> dense.NetworkHead:
         b_v=_vector(data, "b_v", v),
         norm_q=_norm(data, "norm_q", k),
         norm_k=_norm(data, "norm_k", k),
-        rotary=_rotary(data.field("rotary"), k) if data.has("rotary") else None,
+        rotary=read_rotary(data.field("rotary"), k) if data.has("rotary") else None,
         cap=_positive(data, "cap"),
         distance=_distance(data.field("distance")) if data.has("distance") else None,
         window=data.field("window").integer(1, LARGEST) if data.has("window") else None,
     )
-
-
-def _rotary(data: Reader, width: int) -> Rotary:
-    data.only("base", "size", "pairs", "divisor")
-    size = data.field("size")
-    turned = size.integer(2, width)
-    if turned % 2:
-        raise size.error("an even number")
-    base, divisor = _positive(data, "base"), _positive(data, "divisor")
-    if base is None:
-        raise data.field("base").error("a number above 0, such as 10000")
-    interleaved = data.field("pairs").choice(PAIRS.__getitem__, ", ".join(PAIRS))
-    return Rotary(base, turned, interleaved, Fraction(1) if divisor is None else divisor)
 
 
 def _distance(data: Reader) -> DistanceBias:
@@ -254,12 +241,7 @@ def _distance(data: Reader) -> DistanceBias:
 
 def _positive(data: Reader, key: str) -> Fraction | None:
     """Read a number above 0; None if the key is absent."""
-    if not data.has(key):
-        return None
-    number = Fraction(data.field(key).number())
-    if number <= 0:
-        raise data.field(key).error("a number above 0")
-    return number
+    return positive(data, key) if data.has(key) else None
 
 
 def _transform(data: Reader, width: int) -> dense.Transform:
@@ -381,11 +363,11 @@ def network_json(network: dense.Network) -> dict[str, Any]:
         "transform": _transform_json(network.transform),
         "output_cap": _optional_json(network.output_cap),
     }
-    return _without_nulls(message)
+    return without_nulls(message)
 
 
 def _optional_json(value: Fraction | None) -> int | str | None:
-    return None if value is None else _number_json(value)
+    return None if value is None else number_json(value)
 
 
 def _transform_json(transform: dense.Transform | None) -> dict[str, Any] | None:
@@ -397,15 +379,7 @@ def _transform_json(transform: dense.Transform | None) -> dict[str, Any] | None:
         "activation": None if transform.activation is None else transform.activation.value,
         "norm": _norm_json(transform.norm),
     }
-    return _without_nulls(description)
-
-
-def _rotary_json(rotary: Rotary | None) -> dict[str, Any] | None:
-    if rotary is None:
-        return None
-    pairs = "neighbours" if rotary.interleaved else "halves"
-    base, divisor = _number_json(rotary.base), _number_json(rotary.divisor)
-    return {"base": base, "size": rotary.size, "pairs": pairs, "divisor": divisor}
+    return without_nulls(description)
 
 
 def _head_json(head: dense.NetworkHead) -> dict[str, Any]:
@@ -417,21 +391,12 @@ def _head_json(head: dense.NetworkHead) -> dict[str, Any]:
         **{key: _written(getattr(head, key)) for key in matrices},
         "norm_q": _norm_json(head.norm_q),
         "norm_k": _norm_json(head.norm_k),
-        "rotary": _rotary_json(head.rotary),
+        "rotary": rotary_json(head.rotary),
         "cap": _optional_json(head.cap),
-        "distance": None if head.distance is None else {"exponent": _number_json(head.distance.exponent)},
+        "distance": None if head.distance is None else {"exponent": number_json(head.distance.exponent)},
         "window": head.window,
     }
-    return _without_nulls(description)
-
-
-def _without_nulls(description: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in description.items() if value is not None}
-
-
-def _number_json(value: Any) -> int | str:
-    exact = Fraction(value)
-    return exact.numerator if exact.denominator == 1 else str(exact)
+    return without_nulls(description)
 
 
 def _written(array: dense.Dense | None) -> Any:
@@ -440,16 +405,16 @@ def _written(array: dense.Dense | None) -> Any:
         return None
     if array.ndim == 2 and 4 * dense.entries(array) < array.size:
         places = zip(*np.nonzero(array), strict=True)
-        numbers = [[int(row), int(column), _number_json(array[row, column])] for row, column in places]
+        numbers = [[int(row), int(column), number_json(array[row, column])] for row, column in places]
         return {"shape": list(array.shape), "entries": numbers}
-    return [_written(row) if array.ndim > 1 else _number_json(row) for row in array]
+    return [_written(row) if array.ndim > 1 else number_json(row) for row in array]
 
 
 def _norm_json(norm: dense.Norm | None) -> dict[str, Any] | None:
     if norm is None:
         return None
-    description = {"kind": norm.kind, "epsilon": _number_json(norm.epsilon)}
-    return _without_nulls({**description, "weight": _written(norm.weight), "bias": _written(norm.bias)})
+    description = {"kind": norm.kind, "epsilon": number_json(norm.epsilon)}
+    return without_nulls({**description, "weight": _written(norm.weight), "bias": _written(norm.bias)})
 
 
 def _layer_json(layer: dense.NetworkLayer) -> dict[str, Any]:
@@ -457,11 +422,11 @@ def _layer_json(layer: dense.NetworkLayer) -> dict[str, Any]:
     message = (
         None if mlp is None else {"activation": mlp.activation.value, **{k: _written(getattr(mlp, k)) for k in parts}}
     )
-    return _without_nulls(
+    return without_nulls(
         {
             "heads": list(map(_head_json, layer.heads)),
             "b_o": _written(layer.b_o),
-            "mlp": None if message is None else _without_nulls(message),
+            "mlp": None if message is None else without_nulls(message),
             "norm_1": _norm_json(layer.norm_1) if layer.attends else None,
             "norm_2": _norm_json(layer.norm_2) if layer.mlp is not None else None,
             "norms": "after" if layer.post else "before",

@@ -31,7 +31,8 @@ BODY = "transformer"
 BODIES = {"gpt_neox": "gpt_neox", "gpt_neox_japanese": "gpt_neox_japanese"} | dict.fromkeys(
     (
         "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3", "stablelm", "olmo", "olmo2",
-        "starcoder2", "cohere",
+        "starcoder2", "cohere", "gemma3_text", "smollm3", "granite", "cohere2", "olmo3", "glm", "glm4", "nemotron",
+        "arcee", "persimmon", "helium", "nanochat",
     ),
     "model",
 )  # fmt: skip

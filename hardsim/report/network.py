@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, assert_never
 
 from rich.cells import cell_len
 
@@ -26,6 +26,7 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.words import shown_word
 from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm
+from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, RotaryScaling, YarnScaling
 from hardsim.proof.external.result import PrefixProof
 from hardsim.reading.readout import at_text
 from hardsim.reading.tensors import TakenSetting
@@ -229,7 +230,7 @@ class NetworkReport(Record):
     outputs: tuple[str, ...]
     """Names of the outputs."""
     longest: Natural | None
-    """Length of the longest word for which the table of positions has rows; null: there is no such table."""
+    """Length of the longest word for which the network has positions; null: there is no limit."""
     reads: str
     """How a word is read, and how the outputs decide the answer."""
     facts: tuple[NetworkFact, ...]
@@ -344,12 +345,29 @@ def _head(head: NetworkHead) -> str:
     if (rotary := head.rotary) is not None:
         pairs = "neighbours" if rotary.interleaved else "halves"
         slower = "" if rotary.divisor == 1 else f", {rotary.divisor} times slower"
-        found.append(f"rotary positions in {rotary.size} coordinates (base {rotary.base}, {pairs}{slower})")
+        scaled = "" if rotary.scaling is None else f", {_scaling(rotary.scaling)}"
+        ends = "" if rotary.longest is None else f", for {plural(rotary.longest, 'position')}"
+        text = f"rotary positions in {rotary.size} coordinates (base {rotary.base}, {pairs}{slower}{scaled}{ends})"
+        found.append(text)
     if head.cap is not None:
         found.append(f"soft cap {head.cap}")
     if head.distance is not None:
         found.append(f"ALiBi slope 2^-{head.distance.exponent}")
     return ", ".join(found)
+
+
+def _scaling(scaling: RotaryScaling) -> str:
+    """Return the text of a scaling of rotary positions."""
+    match scaling:
+        case Llama3Scaling(factor, low, high, length):
+            return f"llama3 scaling by {factor} from {low} to {high} turns over {length}"
+        case YarnScaling(factor, fast, slow, length):
+            text = f"yarn scaling by {factor} from {slow} to {fast} turns over {length}"
+        case LongScaling():
+            text = "longrope scaling, pair by pair"
+        case _:
+            assert_never(scaling)
+    return text if scaling.amplitude == 1 else f"{text}, times {scaling.amplitude}"
 
 
 def print_network(screen: Screen, report: NetworkReport) -> None:
@@ -363,7 +381,7 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
         ("alphabet", " ".join(report.alphabet)),
         ("outputs", " ".join(report.outputs)),
         ("reads", report.reads),
-        ("longest", room and f"words of {room}: the table of positions has no more rows"),
+        ("longest", room and f"words of {room}: then the positions end"),
         *((fact.what, fact.read) for fact in report.facts),
     ]
     screen.head(report.input, lines, width=12)

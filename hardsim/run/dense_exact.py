@@ -221,10 +221,10 @@ class DenseForward:
 
     def _turned(self, row: Row, position: int, rotary: Rotary) -> Row:
         """Return a query or a key turned by its position."""
-        found = list(row)
+        found, amplitude = list(row), self._number(rotary.amplitude)
         for (a, b), frequency in zip(rotary.pairs, rotary.frequencies, strict=True):
             angle = self._number(frequency) * position
-            cosine, sine = self.arithmetic.cos(angle), self.arithmetic.sin(angle)
+            cosine, sine = amplitude * self.arithmetic.cos(angle), amplitude * self.arithmetic.sin(angle)
             found[a], found[b] = row[a] * cosine - row[b] * sine, row[b] * cosine + row[a] * sine
         return found
 

@@ -3,12 +3,13 @@
 Notation and the model of rounding are those of `dense_float`. Each part has midpoints and a bound of the error that it
 adds; arrays hold vectors in the last axis.
 
-Turns. The true turn T* is orthogonal, so the error e of a vector keeps its length. The computed turn uses a table of
-cosines and sines, each within r of the true one (r comes from balls). For a pair p = (a, b) of coordinates, a c - b s
-as computed is off from a c* - b s* by at most 2 u (1 + u) (|a c| + |b s|) + r (|a| + |b|), where |a c| + |b s| <= ||p||
-(1 + 2 r). Both coordinates together are off by at most (3 u (1 + 2 r) + 2 r) ||p|| in length, and so is the whole
-vector with its own length, as the squares of the pairs add up: 4 u + 2 r with GROW is more. In single coordinates, the
-error of a' is at most (|c| + r) |e_a| + (|s| + r) |e_b| besides. Coordinates that are not turned keep their errors.
+Turns. The true turn T* is orthogonal times an amplitude A (1 without a scaling), so the length of the error e of a
+vector grows by the factor max(A, 1) at most. The computed turn uses a table of cosines and sines times A, each within r
+of the true one (r comes from balls). For a pair p = (a, b) of coordinates, a c - b s as computed is off from a c* - b
+s* by at most 2 u (1 + u) (|a c| + |b s|) + r (|a| + |b|), where |a c| + |b s| <= ||p|| (A + 2 r). Both coordinates
+together are off by at most (3 u (A + 2 r) + 2 r) ||p|| in length, and so is the whole vector with its own length, as
+the squares of the pairs add up: 4 u max(A, 1) + 2 r with GROW is more. In single coordinates, the error of a' is at
+most (|c| + r) |e_a| + (|s| + r) |e_b| besides. Coordinates that are not turned keep their errors.
 
 The hyperbolic tangent of |x| is computed as (1 - t) / (1 + t) with t = fl(exp(-2 |x|)), replaced by |x| where that is
 less; the sign of x is put before it. For g(t) = (1 - t) / (1 + t), |t g'(t)| = 2 t / (1 + t)^2 <= 1/2, so that a
@@ -35,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from hardsim.lang.reals import upper
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.run.enclosure import ETA, EXP_ERROR, GROW, LEAST_NORMAL, Floats, Integers, U, rounded
 
@@ -107,6 +109,8 @@ class Turns:
 
     def __init__(self, rotary: Rotary) -> None:
         self._rotary = rotary
+        self._most = max(1.0, float(upper(rotary.amplitude)) * (1 + 4 * U))
+        """At least the amplitude, and at least 1."""
         first, second = zip(*rotary.pairs, strict=True)
         self._a, self._b = np.array(first), np.array(second)
 
@@ -129,7 +133,7 @@ class Turns:
         """Return bounds of the lengths of the errors of turned vectors, from those before, `length`, for vectors of
         length at most `size`, both (..., positions, 1)."""
         off = self._table(positions)[2]
-        return (length + (4 * U + 2 * off) * size) * GROW + ETA * (1 + self._rotary.size)
+        return (length * self._most + (4 * U * self._most + 2 * off) * size) * GROW + ETA * (1 + self._rotary.size)
 
     def each(self, x: Floats, each: Floats, positions: Integers) -> Floats:
         """Return the radii of the coordinates of turned vectors, from vectors x and their radii."""
@@ -145,8 +149,9 @@ class Turns:
 
 @lru_cache(maxsize=16)
 def turn_table(rotary: Rotary, count: int) -> tuple[Floats, Floats, float]:
-    """Return the cosines and sines of the angles of all pairs at the positions from 0 to `count` - 1, as arrays
-    (positions, pairs), and a bound of their errors: infinite or NaN if the angles are too large for balls."""
+    """Return the cosines and sines of the angles of all pairs at the positions from 0 to `count` - 1, times the
+    amplitude, as arrays (positions, pairs), and a bound of their errors: infinite or NaN if the angles are too large
+    for balls."""
     from flint import arb, ctx
 
     from hardsim.run.ball import ball
@@ -155,10 +160,10 @@ def turn_table(rotary: Rotary, count: int) -> tuple[Floats, Floats, float]:
     found = np.empty((2, *shape))
     off = np.empty_like(found)
     with ctx.workprec(TABLE_BITS + count.bit_length()):
-        rates = [ball(frequency) for frequency in rotary.frequencies]
+        rates, amplitude = [ball(frequency) for frequency in rotary.frequencies], ball(rotary.amplitude)
         for place, pair in np.ndindex(shape):
             angle: Any = rates[pair] * place
-            for part, value in enumerate((angle.cos(), angle.sin())):
+            for part, value in enumerate((amplitude * angle.cos(), amplitude * angle.sin())):
                 near = float(value.mid())
                 found[part, place, pair] = near
                 off[part, place, pair] = float(abs(value - arb(near)).upper())

@@ -75,7 +75,7 @@ class External(Target):
 
     @property
     def longest(self) -> int | None:
-        """Length of the longest words that the table of positions has room for; None: there is no such table."""
+        """Length of the longest words that the positions of the network have room for; None: there is no limit."""
         return self.network.longest
 
     @property
@@ -175,11 +175,11 @@ class External(Target):
         return count * max_n * self.facts.parameters < QUICK_PRODUCTS
 
     def require_lengths(self, max_n: int) -> None:
-        """Require that the table of positions has room for words of length `max_n`. Raises OutOfRange if it has not."""
+        """Raise OutOfRange if the positions of the network end before words of length `max_n`."""
         longest = self.network.longest
         if longest is not None and max_n > longest:
             most = max(longest, 0)
-            message = f"{self.name}: the table of positions ends: words have at most {most} symbols, not {max_n}"
+            message = f"{self.name}: {self.network.full} ends: words have at most {most} symbols, not {max_n}"
             raise OutOfRange(
                 message,
                 f"Give --max-n {longest} or less."

@@ -256,7 +256,6 @@ def network_layout(network: Network) -> ExportLayout:
     arrays, layers, readout = dict[str, Array](), [], network.readout
     _put(arrays, "", {EMBEDDING: network.scaled_embedding, UNEMBEDDING: network.unembedding})
     _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias, EMBEDDING_BIAS: network.embedding_bias})
-    table = isinstance(network.positions, np.ndarray)
     _put(arrays, "", {POSITIONS: network.positions if isinstance(network.positions, np.ndarray) else None})
     for number, layer in enumerate(network.layers):
         prefix = f"layers.{number}."
@@ -292,7 +291,7 @@ def network_layout(network: Network) -> ExportLayout:
         "decide": _rule(network),
         **_around(arrays, network),
     }
-    if table:
+    if network.longest is not None:
         description["longest"] = network.longest
 
     def encoded(n: int) -> list[tuple[int, list[RealNumber]]]:
@@ -315,6 +314,8 @@ def _head(arrays: dict[str, Array], prefix: str, head: NetworkHead) -> dict[str,
     if (rotary := head.rotary) is not None:
         frequencies = [repr(nearest_float(frequency)) for frequency in rotary.frequencies]
         turns = {"frequencies": frequencies, "interleaved": rotary.interleaved}
+        if rotary.amplitude != 1:
+            turns["amplitude"] = repr(nearest_float(rotary.amplitude))
     cap = None if head.cap is None else str(head.cap)
     return {
         "name": head.name,

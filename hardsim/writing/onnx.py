@@ -356,17 +356,19 @@ class _Graph:
 
     def turned(self, x: str, turns: dict[str, Any], width: int) -> str:
         """Return queries or keys of a width with pairs of coordinates turned by their positions: x C + (x P) S, with
-        cosines C and sines S by position and coordinate, and a matrix P that exchanges the pairs with a sign."""
+        cosines C and sines S by position and coordinate, times the amplitude, and a matrix P that exchanges the
+        pairs with a sign."""
         rates = np.array(list(map(float, turns["frequencies"])))
         half, height = len(rates), self.lengths()[-1] + self.layout.fixed
         pairs = np.arange(2 * half).reshape((half, 2) if turns["interleaved"] else (2, half))
         a, b = (pairs[:, 0], pairs[:, 1]) if turns["interleaved"] else pairs
         angles = np.arange(height)[:, None] * rates[None, :]
         cosines, sines, exchange = np.ones((height, width)), np.zeros((height, width)), np.zeros((width, width))
-        cosines[:, a] = cosines[:, b] = np.cos(angles)
-        sines[:, a], sines[:, b] = -np.sin(angles), np.sin(angles)
+        amplitude = float(turns.get("amplitude", 1))
+        cosines[:, a] = cosines[:, b] = np.cos(angles) * amplitude
+        sines[:, a], sines[:, b] = -np.sin(angles) * amplitude, np.sin(angles) * amplitude
         exchange[b, a] = exchange[a, b] = 1.0
-        name = f"turns_{width}_{turns['interleaved']}_{'_'.join(turns['frequencies'])}"
+        name = f"turns_{width}_{turns['interleaved']}_{'_'.join(turns['frequencies'])}_{amplitude}"
         c, s = (self.op("Gather", self.constant(f"{name}_{part}", array), self.rows(), axis=0)
                 for part, array in (("cos", cosines), ("sin", sines)))  # fmt: skip
         other = self.op("MatMul", x, self.constant(f"{name}_exchange", exchange))

@@ -151,6 +151,8 @@ class SoftTransformer(Parameters):
         over the tokens, (words, 1, outputs)."""
         m, first = tokens.shape[1], self.config["first"]
         i, n = range(first, first + m), m - len(self.before) - len(self.after)
+        if n > self.config.get("longest", n):
+            raise ValueError(f"words have at most {self.config['longest']} symbols")
         x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
         token = x
         x = torch.zeros_like(x) if "positions_at" in self.config else x
@@ -202,13 +204,15 @@ def capped(x: Tensor, cap: str | None) -> Tensor:
     return x if cap is None else torch.tanh(x / float(Fraction(cap))) * float(Fraction(cap))
 
 
-def turned(x: Tensor, frequencies: Sequence[str], interleaved: bool) -> Tensor:
-    """Turn pairs of coordinates, neighbours or halves, at position p by p times their frequencies."""
+def turned(x: Tensor, frequencies: Sequence[str], interleaved: bool, amplitude: str = "1") -> Tensor:
+    """Turn pairs of coordinates, neighbours or halves, at position p by p times their frequencies, and multiply them by
+    the amplitude."""
     half = len(frequencies)
     one, two = (slice(0, 2 * half, 2), slice(1, 2 * half, 2)) if interleaved else (slice(half), slice(half, 2 * half))
     places = torch.arange(x.shape[1], dtype=torch.float64)[:, None]
     angles = places * torch.tensor(list(map(float, frequencies)), dtype=torch.float64)
-    c, s, a, b, found = torch.cos(angles).to(x), torch.sin(angles).to(x), x[..., one], x[..., two], x.clone()
+    c, s = ((function(angles) * float(amplitude)).to(x) for function in (torch.cos, torch.sin))
+    a, b, found = x[..., one], x[..., two], x.clone()
     found[..., one], found[..., two] = a * c - b * s, b * c + a * s
     return found
 

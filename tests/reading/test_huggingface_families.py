@@ -15,8 +15,9 @@ from hardsim.reading.huggingface.families import CAUSAL
 from hardsim.reading.tensors import Stored
 from hardsim.reading.wrapping import BODIES, BODY
 from tests.reading.folders import DATA, SHARED, evaluated, write_folder
+from tests.reading.library_families import stored_case
 from tests.support.causal_families import CASES, D, FamilyCase
-from tests.support.language import InputError
+from tests.support.language import InputError, OutOfRange
 from tests.support.mistakes import raised
 from tests.support.model import Network, Readout, RootScale, network_of, read_folder
 
@@ -254,8 +255,34 @@ def refused(found: Stored, match: str) -> InputError:
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("llama", {"rope_scaling": {"rope_type": "llama3", "factor": 8}}, r"rope_scaling\.rope_type: .*found \"llama3\""),
-    ("llama", {"rope_scaling": {"type": "dynamic", "factor": 2}}, r"rope_scaling\.type: .*found \"dynamic\""),
+    ("llama", {"rope_scaling": {"rope_type": "mrope", "factor": 8}}, r"rope_scaling\.rope_type: .*found \"mrope\""),
+    ("llama", {"rope_scaling": {"rope_type": "llama3", "factor": 8}}, r"rope_scaling\.low_freq_factor: expected a num"),
+    (
+        "llama",
+        {"rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4}},
+        r"rope_scaling\.low_freq_factor: expected a number below high_freq_factor, 4",
+    ),
+    ("llama", {"rope_scaling": {"type": "yarn", "factor": 0}}, r"rope_scaling\.factor: expected a number above 0"),
+    (
+        "llama",
+        {"rope_theta": 1, "rope_scaling": {"type": "yarn", "factor": 2}},
+        "rotary scaling .yarn. of the base 1",
+    ),
+    (
+        "llama",
+        {"rope_scaling": {"type": "longrope", "factor": 2, "short_factor": [1]}},
+        r"rope_scaling\.short_factor: expected an array of 3",
+    ),
+    ("gemma3", {"rope_parameters": {"rope_theta": 7}}, "expected an object with full_attention and sliding_attention"),
+    ("gemma3", {"attn_logit_softcapping": 3}, "at attn_logit_softcapping: expected null"),
+    ("smollm3", {"no_rope_layers": [1, 2]}, "at no_rope_layers: expected an array of"),
+    ("granite", {"logits_scaling": 0}, "at logits_scaling: expected a number other than 0"),
+    ("nemotron", {"hidden_act": "sigmoid"}, "at hidden_act: expected one of .*relu2"),
+    (
+        "nanochat",
+        {"rope_parameters": {"rope_type": "yarn", "factor": 2}},
+        "expected a rotary scaling whose cosines and sines have the factor 1",
+    ),
     ("llama", {"rope_scaling": {"type": "linear"}}, r"rope_scaling\.factor: expected a number"),
     ("llama", {"rope_scaling": {"type": "linear", "factor": 2, "beta": 1}}, r"not understood: beta \(1\)"),
     ("llama", {"rope_parameters": {"rope_theta": 1}}, "at rope_scaling: expected null"),
@@ -313,7 +340,34 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "settings", "match"), REFUSED)
 def test_settings_are_refused(name: str, settings: dict[str, Any], match: str) -> None:
-    refused(stored(CASES[name](), **settings), match)
+    if name in CASES:
+        refused(stored(CASES[name](), **settings), match)
+    else:
+        tensors, config, _, _ = stored_case(name)
+        refused(Stored("here", tensors, config | settings), match)
+
+
+@pytest.mark.parametrize(
+    ("scaling", "most"),
+    [
+        ({"type": "dynamic", "factor": 2}, 16),
+        (
+            {
+                "type": "longrope", "short_factor": [1, 2, 3], "long_factor": [1, 1, 1],
+                "original_max_position_embeddings": 7,
+            },
+            7,
+        ),
+    ],
+)  # fmt: skip
+def test_scalings_that_change_with_the_length_have_a_greatest_length(scaling: dict[str, Any], most: int) -> None:
+    found = stored(CASES["llama"](), rope_scaling=scaling)
+    network = network_of(found)[0]
+    assert network.longest == most
+    network.read(["0"] * most)
+    error = raised(OutOfRange, network.read, ["0"] * (most + 1), match=f"words have at most {most} symbols")
+    assert "the length for which the rotary positions are scaled" in error.message
+    assert any(f"texts of more than {most} tokens" in remark for remark in found.settings.remarks)
 
 
 NEO: list[Any] = [[["global"], 2], 5, [["global"]], [[["global"], 1]], [[["local", "near"], 1]], [[["global"], True]]]

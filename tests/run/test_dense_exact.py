@@ -5,7 +5,7 @@ precision.
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import erf, exp, pi, sqrt, tanh
+from math import ceil, erf, exp, floor, log, pi, sqrt, tanh
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from flint import arb, ctx
 from hardsim.network.blocks import Rotary
 from hardsim.network.dense import Mlp, NetworkLayer
 from hardsim.network.features import NetworkFeature, features
+from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, YarnScaling
 from hardsim.run.dense_exact import DenseBalls, DenseForward, sees
 from tests.support.dense_networks import SEEN, Shape, featured, made
 from tests.support.language import Undecided
@@ -46,15 +47,41 @@ def normed(norm: Norm | None, x: Any) -> Any:
     return y * (1.0 if norm.weight is None else floats(norm.weight)) + floats(norm.bias)
 
 
+def scaling_factors(rotary: Rotary) -> tuple[list[float], float]:
+    """Return the factor of each frequency, and that of cosines and sines, from the papers' definitions."""
+    scaling, size, base = rotary.scaling, rotary.size, float(rotary.base)
+    rates = [base ** (-2 * r / size) for r in range(size // 2)]
+    match scaling:
+        case Llama3Scaling():
+            waves, low, high = [2 * pi / rate for rate in rates], float(scaling.low), float(scaling.high)
+            smooth = [min(1.0, max(0.0, (scaling.length / wave - low) / (high - low))) for wave in waves]
+            return [(1 - part) / float(scaling.factor) + part for part in smooth], 1.0
+        case YarnScaling():
+            ends = [
+                size * log(scaling.length / (float(turns) * 2 * pi)) / (2 * log(base))
+                for turns in (scaling.fast, scaling.slow)
+            ]
+            ends = [floor(ends[0]), ceil(ends[1])] if scaling.truncate else ends
+            low, high = max(ends[0], 0), min(ends[1], size - 1)
+            ramp = np.clip((np.arange(size // 2) - low) / (high - low or 0.001), 0, 1)
+            amplitude = 0.1 * log(float(scaling.factor)) + 1 if scaling.stated is None else float(scaling.stated)
+            return (ramp / float(scaling.factor) + 1 - ramp).tolist(), amplitude
+        case LongScaling():
+            amplitude = sqrt(1 + log(float(scaling.factor)) / log(scaling.length))
+            return [1 / float(one) for one in scaling.divisors], amplitude
+    return [1.0] * (size // 2), 1.0
+
+
 def turned(rotary: Rotary | None, rows: Any) -> Any:
     """Turn queries or keys by their positions: complex numbers times e^(i angle)."""
     if rotary is None:
         return rows
     found, half = rows.copy(), rotary.size // 2
+    factors, amplitude = scaling_factors(rotary)
     for r in range(half):
         a, b = (2 * r, 2 * r + 1) if rotary.interleaved else (r, r + half)
-        angle = np.arange(len(rows)) * float(rotary.base) ** (-2 * r / rotary.size) / float(rotary.divisor)
-        point = (rows[:, a] + 1j * rows[:, b]) * np.exp(1j * angle)
+        angle = np.arange(len(rows)) * float(rotary.base) ** (-2 * r / rotary.size) / float(rotary.divisor) * factors[r]
+        point = (rows[:, a] + 1j * rows[:, b]) * np.exp(1j * angle) * amplitude
         found[:, a], found[:, b] = point.real, point.imag
     return found
 

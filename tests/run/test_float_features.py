@@ -13,7 +13,9 @@ from flint import arb, ctx
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Mlp, NetworkLayer, Transform
 from hardsim.network.features import NetworkFeature
+from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, YarnScaling
 from hardsim.run import dense_float, dense_tree, float_blocks
+from hardsim.run.ball import ball
 from hardsim.run.dense_exact import DenseForward
 from hardsim.run.dense_float import DenseFloat, Vectors, averaged, lengths, looks, multiplied, visible
 from hardsim.run.dense_tree import SharedFloat, shares_prefixes
@@ -219,6 +221,12 @@ ROTATIONS = [
     Rotary(Fraction(10_000), 6, True, Fraction(8)),
     Rotary(Fraction(1, 3), 8, True),
     Rotary(Fraction(500_000), 2, False),
+    Rotary(Fraction(50), 8, False, scaling=YarnScaling(Fraction(8), Fraction(4), Fraction(1, 2), 32)),
+    Rotary(
+        Fraction(50), 8, True, scaling=YarnScaling(Fraction(8), Fraction(32), Fraction(1), 64, False, Fraction(2, 5))
+    ),
+    Rotary(Fraction(50), 6, False, scaling=Llama3Scaling(Fraction(8), Fraction(1), Fraction(4), 32)),
+    Rotary(Fraction(50), 4, False, scaling=LongScaling((Fraction(3, 2), Fraction(5)), Fraction(4), 16)),
 ]
 
 
@@ -234,16 +242,19 @@ def test_turns_are_as_near_as_they_say(rotary: Rotary) -> None:
         with ctx.workprec(300):
             found = [arb(value.numerator) / value.denominator for value in true]
             for r, (a, b) in enumerate(rotary.pairs):
-                power = (arb(rotary.base.numerator) / rotary.base.denominator).log() * -2 * r / rotary.size
-                angle = power.exp() * position / int(rotary.divisor)
-                c, s = angle.cos(), angle.sin()
+                if rotary.scaling is None:
+                    power = (arb(rotary.base.numerator) / rotary.base.denominator).log() * -2 * r / rotary.size
+                    angle = power.exp() * position / int(rotary.divisor)
+                else:
+                    angle = ball(rotary.frequencies[r]) * position
+                c, s = (ball(rotary.amplitude) * part for part in (angle.cos(), angle.sin()))
                 found[a], found[b] = found[a] * c - found[b] * s, found[b] * c + found[a] * s
             errors = [found[one] - arb(mid[place, one].item()) for one in range(8)]
             for error, radius in zip(errors, each[place].tolist(), strict=True):
                 assert abs(error) <= arb(radius)
             squares = sum((error * error for error in errors), arb(0))
             assert squares.sqrt() <= arb(length[place, 0].item())
-    assert length.max() < 1e-12
+    assert length.max() < 2e-12
     assert (length >= lengths(e)).all()
 
 

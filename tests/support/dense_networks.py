@@ -10,6 +10,7 @@ import numpy as np
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Dense, Mlp, NetworkHead, NetworkLayer, Pooled, Transform
 from hardsim.network.features import NetworkFeature
+from hardsim.network.rotary_scaling import Llama3Scaling, YarnScaling
 from tests.support.model import Activation, Mask, Network, Norm, RootScale
 
 SEEN = (Mask.FUTURE, Mask.NONE, Mask.PAST)
@@ -113,6 +114,15 @@ def made(shape: Shape | None = None, seed: int = 0, **changes: Any) -> Network:
     return Maker(replace(shape or Shape(), **changes), seed).network()
 
 
+SCALINGS = (
+    None,
+    YarnScaling(Fraction(4), Fraction(1), Fraction(1, 4), 8),
+    Llama3Scaling(Fraction(4), Fraction(1, 2), Fraction(2), 8),
+    YarnScaling(Fraction(2), Fraction(32), Fraction(1), 64, truncate=False, stated=Fraction(4, 5)),
+)
+"""Scalings of the rotary positions of the heads, in turn."""
+
+
 def featured(network: Network, chosen: Collection[NetworkFeature], seed: int = 0) -> Network:
     """Return a network of `made` with these features, with random numbers. The heads' keys need an even width."""
     d, outputs = network.embedding.shape[1], network.unembedding.shape[1]
@@ -123,7 +133,9 @@ def featured(network: Network, chosen: Collection[NetworkFeature], seed: int = 0
 
     def head(number: int, given: NetworkHead) -> NetworkHead:
         k = given.w_q.shape[1]
-        rotary = Rotary(Fraction(100), k if number % 2 else 2, number % 2 == 0, Fraction(number + 1))
+        rotary = Rotary(
+            Fraction(100), k if number % 2 else 2, number % 2 == 0, Fraction(number + 1), SCALINGS[number % 4]
+        )
         return replace(
             given,
             rotary=rotary if has(NetworkFeature.ROTARY) else None,

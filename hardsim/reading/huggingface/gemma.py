@@ -29,7 +29,7 @@ def _body(model: StoredModel, second: bool) -> CausalBody:
     epsilon = settings.epsilon("rms_norm_eps", EPSILON_RMS)
     rotary, scale, window, cap, output_cap = model.whole_rotary(shape.key), RootScale(root=shape.key), None, None, None
     if second:
-        scale = _inverse_root(settings, "query_pre_attn_scalar", 256)
+        scale = inverse_root(settings, "query_pre_attn_scalar", 256)
         window = optional_size(settings, "sliding_window", 4096)
         cap = optional_number(settings, "attn_logit_softcapping", Fraction(50))
         output_cap = optional_number(settings, "final_logit_softcapping", Fraction(30))
@@ -59,7 +59,7 @@ def _activation(settings: Settings) -> Activation:
     return found.pop() if found else settings.choice("hidden_activation", ACTIVATIONS, "gelu_pytorch_tanh")
 
 
-def _inverse_root(settings: Settings, key: str, default: int) -> RootScale:
+def inverse_root(settings: Settings, key: str, default: int) -> RootScale:
     """Return 1 divided by the square root of a number above 0."""
     found = settings.number(key, Fraction(default))
     if found <= 0:

@@ -16,7 +16,6 @@ from hardsim.network.dense import NetworkLayer, RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import (
-    THETA,
     AttentionShape,
     Projections,
     ScoreRules,
@@ -25,6 +24,7 @@ from hardsim.reading.huggingface.parts import (
     is_null,
     joint_projections,
 )
+from hardsim.reading.huggingface.rotary import THETA
 
 BLOCKS = 4
 """The number of blocks of CodeGen's joint matrix."""

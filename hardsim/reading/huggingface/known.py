@@ -18,7 +18,11 @@ SAID = (
     "parallel_attn", "num_ln_in_parallel_attn", "qk_layernorm", "use_qk_norm", "alibi", "rope_type", "type",
     "rope_theta", "rotary_emb_base", "factor", "partial_rotary_factor", "rotary_pct", "rotary_dim", "layer_types",
     "attention_types", "use_sliding_window", "sliding_window", "max_window_layers", "window_size",
-    "attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "architectures", "tie_word_embeddings",
+    "attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "logits_scaling", "embedding_multiplier",
+    "residual_multiplier", "attention_multiplier", "rope_local_base_freq", "no_rope_layers", "no_rope_layer_interval",
+    "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow", "truncate", "attention_factor", "mscale",
+    "mscale_all_dim", "short_factor", "original_max_position_embeddings", "sliding_window_pattern",
+    "scale_embedding", "architectures", "tie_word_embeddings",
     "problem_type", "pad_token_id", "is_decoder",
 )  # fmt: skip
 """Settings other than sizes that determine what a network computes."""
@@ -68,3 +72,5 @@ ACTIVATIONS = {
     "tanh": Activation.TANH,
 }
 """The activations of transformers that equal these functions (`gelu_fast` has a rounded constant)."""
+SQUARED: dict[str, Activation | None] = {**ACTIVATIONS, "relu2": None}
+"""These, and the square of relu, for MLPs without a gate: `StoredModel.mlp` makes a gated MLP for None."""

@@ -1,7 +1,9 @@
 """OLMo, whose norms have no parameters, and OLMo 2, with norms of what each step adds, and of all queries together.
+OLMo 3 also has windows in three of four layers, which have rotary positions of their own.
 
-Sources: transformers, `models/olmo/modeling_olmo.py` and `models/olmo2/modeling_olmo2.py` (Groeneveld et al. 2024,
-arXiv 2402.00838, and OLMo Team 2025, arXiv 2501.00656).
+Sources: transformers, `models/olmo/modeling_olmo.py`, `models/olmo2/modeling_olmo2.py` and
+`models/olmo3/modeling_olmo3.py` (Groeneveld et al. 2024, arXiv 2402.00838, and OLMo Team 2025, arXiv 2501.00656 and
+2512.13961).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from hardsim.network.blocks import Rotary
 from hardsim.network.dense import Dense, NetworkHead, Norm, RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.decoder import (
@@ -31,24 +34,44 @@ from hardsim.reading.huggingface.parts import (
     ScoreRules,
     StoredLinear,
     StoredModel,
+    optional_size,
 )
+from hardsim.reading.huggingface.rotary import FULL, SLIDING, RotaryNames, read_rotary
 
 
-def _body(model: StoredModel, second: bool) -> CausalBody:
-    settings, sizes = model.settings, read_sizes(model)
+def _body(model: StoredModel, number: int) -> CausalBody:
+    settings, sizes, second = model.settings, read_sizes(model), number > 1
     activation = settings.choice("hidden_act", ACTIVATIONS, "silu")
     epsilon = settings.epsilon("rms_norm_eps") if second else EPSILON_LAYER
-    rules = ScoreRules(RootScale(root=sizes.shape.key), model.whole_rotary(sizes.shape.key))
+    if number == 3:
+        rules = _windowed(model, sizes)
+    else:
+        rules = [_rules(sizes, model.whole_rotary(sizes.shape.key))] * sizes.layers
     biased = settings.truth("attention_bias", False)
     settings.neutral("clip_qkv", None)
     model.settled("max_position_embeddings")
     made = gated(model, sizes, activation)
-    plan = DecoderPlan(lambda layer: rules, lambda name: Norm("layer", epsilon), made, bias=biased, out_bias=biased)
+    plan = DecoderPlan(rules.__getitem__, lambda name: Norm("layer", epsilon), made, bias=biased, out_bias=biased)
     if second:
         names = NormNames(None, None, "post_attention_layernorm", "post_feedforward_layernorm")
         plan = replace(plan, norm=rms(model, sizes, epsilon), names=names)
         plan = replace(plan, refined=partial(_joined, model, sizes, epsilon))
     return read_decoder(model, sizes, plan)
+
+
+def _rules(sizes: DecoderSizes, rotary: Rotary | None, window: int | None = None) -> ScoreRules:
+    return ScoreRules(RootScale(root=sizes.shape.key), rotary, window)
+
+
+def _windowed(model: StoredModel, sizes: DecoderSizes) -> list[ScoreRules]:
+    """Return the rules of the layers of OLMo 3. A scaling in `rope_scaling` is about layers without a window."""
+    settings, key = model.settings, sizes.shape.key
+    window = optional_size(settings, "sliding_window", 4096)
+    windows = model.windows(sizes.layers, [(layer + 1) % 4 != 0 for layer in range(sizes.layers)], window)
+    # Without `rope_parameters`, versions of the library differ in the base of layers with a window.
+    whole, local = RotaryNames(None, whole=True), RotaryNames(None, whole=True, scaled=False)
+    full, near = (read_rotary(settings, key, names, kind) for names, kind in ((whole, FULL), (local, SLIDING)))
+    return [_rules(sizes, full if one is None else near, one) for one in windows]
 
 
 def _joined(
@@ -95,9 +118,9 @@ def _whole(
 
 
 def _family(number: int) -> CausalFamily:
-    kind, body = "" if number == 1 else str(number), partial(_body, second=number == 2)
+    kind, body = "" if number == 1 else str(number), partial(_body, number=number)
     name, title = f"Olmo{kind}", f"OLMo {number}"
     return CausalFamily(f"olmo{kind}", title, name, "model.", body, "embed_tokens.weight", tied=False, padding=1)
 
 
-OLMO, OLMO2 = _family(1), _family(2)
+OLMO, OLMO2, OLMO3 = map(_family, (1, 2, 3))

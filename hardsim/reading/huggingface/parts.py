@@ -14,18 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lang.reals import lower
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Activation, Dense, Mlp, NetworkHead, Norm, RootScale
 from hardsim.network.numbers import Mask
-from hardsim.network.reader import shown
 from hardsim.reading.huggingface import known
+from hardsim.reading.huggingface.rotary import ALL, NO_NAMES, THETA, RotaryNames, read_rotary
 from hardsim.reading.tensors import Settings, Stored
 
-THETA = Fraction(10_000)
-"""The default base of rotary positions."""
-PLAIN = "Only plain rotary frequencies are supported, and those divided by one factor (linear)."
-ALL = Fraction(1)
-NO_NAMES: Mapping[str, str] = {}
 EPSILON_LAYER, EPSILON_RMS = Fraction(1, 100_000), Fraction(1, 1_000_000)
 """The default epsilons of LayerNorm and of RMSNorm in most families."""
 
@@ -180,10 +176,18 @@ class StoredModel:
             self.linear(f"{name}{out}", all_queries, width, out_bias, why),
         )
 
-    def mlp(self, first: str, second: str, activation: Activation, sizes: tuple[int, int], bias: bool = True) -> Mlp:
-        """Return an MLP of two `nn.Linear` layers; `sizes` are its width and its number of hidden units."""
+    def mlp(
+        self, first: str, second: str, activation: Activation | None, sizes: tuple[int, int], bias: bool = True
+    ) -> Mlp:
+        """Return an MLP of two `nn.Linear` layers; `sizes` are its width and its number of hidden units.
+
+        An activation of None is the square of relu: relu(z)^2 = relu(z) z is a gated MLP whose gate is its own input.
+        """
         width, hidden = sizes
         into, out = self.linear(first, width, hidden, bias), self.linear(second, hidden, width, bias)
+        if activation is None:
+            relu = Activation.RELU
+            return Mlp(relu, into.weight, out.weight, into.bias, out.bias, w_gate=into.weight, b_gate=into.bias)
         return Mlp(activation, into.weight, out.weight, into.bias, out.bias)
 
     def gated_mlp(self, name: str, activation: Activation, sizes: tuple[int, int], bias: bool = False) -> Mlp:
@@ -192,6 +196,13 @@ class StoredModel:
         plain = self.mlp(f"{name}up_proj", f"{name}down_proj", activation, sizes, bias)
         gate = self.linear(f"{name}gate_proj", width, hidden, bias)
         return replace(plain, w_gate=gate.weight, b_gate=gate.bias)
+
+    def joint_mlp(self, name: str, activation: Activation, sizes: tuple[int, int]) -> Mlp:
+        """Return an MLP of `gate_up_proj`, first the gate, and `down_proj`, without biases; `sizes` as in `mlp`."""
+        width, hidden = sizes
+        joint = self.linear(f"{name}gate_up_proj", width, 2 * hidden, bias=False).weight
+        out = self.linear(f"{name}down_proj", hidden, width, bias=False).weight
+        return Mlp(activation, joint[:, hidden:], out, w_gate=joint[:, :hidden])
 
     def masks(self, name: str, rows: int, window: int | None = None) -> None:
         """Raise InputError unless the buffers of an attention layer that older versions store, if they exist, are the
@@ -203,10 +214,13 @@ class StoredModel:
         """Raise InputError unless the buffer of rotary frequencies of an attention layer, if it exists, has those of
         `rotary`."""
         if rotary is not None:
-            divisor, half = float(rotary.divisor), rotary.size // 2
-            expected = [float(rotary.base) ** (-r / half) / divisor for r in range(half)]
+            expected = [float(lower(frequency)) for frequency in rotary.frequencies]
             # Older versions divided the positions by the factor, and stored frequencies without it.
-            buffer, what = f"{self.start}{name}rotary_emb.inv_freq", "rotary frequencies"
+            buffer, what, divisor = (
+                f"{self.start}{name}rotary_emb.inv_freq",
+                "rotary frequencies",
+                float(rotary.divisor),
+            )
             self.weights.check_numbers(buffer, what, expected, [value * divisor for value in expected])
 
     # ---- rules of scores ----
@@ -214,11 +228,7 @@ class StoredModel:
     def rotary(
         self, key: int, theta: Fraction | None = THETA, part: Fraction = ALL, names: Mapping[str, str] = NO_NAMES
     ) -> Rotary | None:
-        """Return the rotary positions of keys of width `key`, with pairs of coordinates half of the turned part apart.
-        None if no coordinate is turned.
-
-        They are stated as in transformers 5 (`rope_parameters`) or 4 (`rope_theta`, `rope_scaling`). Raises InputError
-        for other frequencies than the plain ones divided by a factor.
+        """Return the rotary positions that all layers share; see `read_rotary`.
 
         Args:
             key: the width of a key.
@@ -226,50 +236,13 @@ class StoredModel:
             part: the default share of the coordinates that are turned.
             names: other names of `rope_theta` and `partial_rotary_factor` outside `rope_parameters`.
         """
-        settings = self.settings
-        stated = next((one for one in ("rope_parameters", "rope_scaling") if settings.has(one)), None)
-        if stated == "rope_parameters":
-            settings.neutral("rope_scaling")
-        inside = settings.part(stated) if stated is not None else None
-
-        def number(name: str, default: Fraction | None) -> Fraction:
-            outside = [one for one in dict.fromkeys((name, names.get(name, name))) if settings.has(one)]
-            if inside is not None and inside.has(name):
-                found = inside.number(name)
-            else:
-                found = settings.number(outside[0] if outside else names.get(name, name), default)
-            if other := next((one for one in outside if settings.at(one).number() != found), None):
-                raise settings.at(other).error(f"the same number as the other {name}, {shown(found)}")
-            return found
-
-        base, share, divisor = number("rope_theta", theta), number("partial_rotary_factor", part), Fraction(1)
-        if inside is not None:
-            type_name = "rope_type" if inside.has("rope_type") else "type"
-            inside.examples = {type_name: PLAIN}
-            if inside.choice(type_name, {"default": False, "linear": True}, "default"):
-                divisor = inside.number("factor")
-            inside.harmless("original_max_position_embeddings", "rope_type", "type")
-            inside.done()
-        if base <= 0 or divisor <= 0:
-            place = inside if inside is not None and inside.has("rope_theta") else settings
-            raise place.at(names.get("rope_theta", "rope_theta")).error("a base and a factor above 0")
-        # The library multiplies floats.
-        size = int(key * float(share))
-        if not 0 <= size <= key or size % 2:
-            raise settings.at(names.get("partial_rotary_factor", "partial_rotary_factor")).error(
-                f"a share that turns an even number of the {key} coordinates of a key"
-            )
-        return Rotary(base, size, False, divisor) if size else None
+        return read_rotary(self.settings, key, RotaryNames(theta, part, names))
 
     def whole_rotary(self, key: int, theta: Fraction | None = THETA) -> Rotary:
         """Return rotary positions on all coordinates of keys of width `key`; the other arguments as in `rotary`. Raises
         InputError if the settings turn a part of them: the library fails at that, or turns all of them."""
-        found, settings, share = self.rotary(key, theta), self.settings, "partial_rotary_factor"
-        if found is None or found.size < key:
-            inside = ("rope_parameters", "rope_scaling")
-            parts = [settings.part(one) for one in inside if settings.has(one)]
-            place = next((part for part in parts if part.has(share)), settings)
-            raise place.at(share).error("1, since networks of this family turn all coordinates of a key")
+        found = read_rotary(self.settings, key, RotaryNames(theta, whole=True))
+        assert found is not None
         return found
 
     def windows(self, layers: int, slides: Iterable[bool], window: int | None) -> tuple[int | None, ...]:
@@ -291,6 +264,16 @@ class StoredModel:
             if any(chosen) and window is None:
                 raise settings.at("sliding_window").error("the window of the layers with sliding attention")
         return tuple(window if here else None for here in chosen)
+
+    def pattern(self, layers: int, every: int) -> list[bool]:
+        """Return which layers have a window where `layer_types` does not say it: all but every so many."""
+        settings, keys = self.settings, ("sliding_window_pattern", "_sliding_window_pattern")
+        key = next((one for one in keys if settings.has(one)), keys[0])
+        if settings.has("layer_types"):
+            settings.harmless(*keys)
+            return [False] * layers
+        found = settings.integer(key, every)
+        return [(layer + 1) % found != 0 for layer in range(layers)]
 
 
 def is_null(settings: Settings, key: str) -> bool:

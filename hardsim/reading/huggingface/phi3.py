@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardsim.network.dense import Mlp, RootScale
+from hardsim.network.dense import RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.decoder import DecoderPlan, read_decoder, read_sizes, rms
 from hardsim.reading.huggingface.known import ACTIVATIONS
@@ -29,12 +29,12 @@ def _body(model: StoredModel) -> CausalBody:
         q, k, v = map(joint.columns, np.split(np.arange(queries + 2 * keys), [queries, queries + keys]))
         return Projections(q, k, v, model.linear(f"{name}o_proj", queries, width, bias=False))
 
-    def mlp(name: str) -> Mlp:
-        joint = model.linear(f"{name}gate_up_proj", width, 2 * hidden, bias=False).weight
-        out = model.linear(f"{name}down_proj", hidden, width, bias=False).weight
-        return Mlp(activation, joint[:, hidden:], out, w_gate=joint[:, :hidden])
-
-    plan = DecoderPlan(lambda layer: rules, rms(model, sizes, epsilon), mlp, maps=maps)
+    plan = DecoderPlan(
+        lambda layer: rules,
+        rms(model, sizes, epsilon),
+        lambda name: model.joint_mlp(name, activation, (width, hidden)),
+        maps=maps,
+    )
     return read_decoder(model, sizes, plan)
 
 
