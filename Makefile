@@ -71,7 +71,7 @@ bound: $(RUN) ## compare declared and measured score gaps of everything shipped 
 slow: $(SLOW) $(FOREIGN)/.installed ## run the slow tests: longer lengths, new random examples, clusters, other libraries; hours on two processors
 	$(PYTEST) -m slow --hypothesis-profile new
 	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new tests/reading tests/precision tests/writing/test_torch.py
-	PYTHONPATH=$(HOOKED) $(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow tests/measuring/test_lens_export.py tests/reading/test_against_libraries.py -k "hooked or lens"
+	PYTHONPATH=$(HOOKED) $(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow tests/measuring/test_lens_export.py tests/reading/test_lens_sweep.py tests/reading/test_against_libraries.py -k "hooked or lens"
 
 sweep-external: $(DEV) ## compare proofs of random one-layer networks with every word, and prove 500 with a wrong weight
 	$(PYTEST) -s -m slow tests/proof/external/test_sweep.py

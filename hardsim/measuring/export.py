@@ -41,6 +41,7 @@ from hardsim.targets.result import FLOAT64, InputKind, InputName, ModelFacts, Wo
 from hardsim.targets.subject import Subject
 from hardsim.visible import visible_json
 from hardsim.writing.layout import ExportLayout, nearest_float
+from hardsim.writing.lens_parts import HELD
 from hardsim.writing.onnx import onnx_bytes
 from hardsim.writing.running import (
     ONNXRUNTIME,
@@ -307,9 +308,10 @@ def lens_folder(made: Export, max_n: int) -> dict[str, bytes]:
     Raises InputError and OutOfRange as `lens_files`."""
     from safetensors.numpy import save
 
-    if isinstance(made, NetworkExport):
-        require_only(made.target.network, (), f"--to {LENS}")
-    config, tensors, tokenizer = lens_files(made.layout, max_n)
+    network = made.target.network if isinstance(made, NetworkExport) else None
+    if network is not None:
+        require_only(network, HELD, f"--to {LENS}")
+    config, tensors, tokenizer = lens_files(made.layout, max_n, network)
     return {WHOLE: save(tensors), CONFIGS[0]: lens_json(config), TOKENIZER: lens_json(tokenizer)}
 
 

@@ -15,11 +15,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardsim.errors import InputError
+from hardsim.network.dense import Network
 from hardsim.writing.layout import (
     CLIP,
     EMBEDDING,
+    EMBEDDING_BIAS,
     POSITIONS,
     UNEMBEDDING,
     UNEMBEDDING_BIAS,
@@ -27,8 +29,9 @@ from hardsim.writing.layout import (
     ExportLayout,
     nearest_float,
 )
+from hardsim.writing.lens_parts import ELSEWHERE, LensParts
+from hardsim.writing.lens_parts import refused as _refused
 
-NAME = "transformer-lens"
 DIRECTIONS = {"future": "causal", "none": "bidirectional"}
 KINDS = {"layer": "LN", "rms": "RMS"}
 RELU = "relu"
@@ -37,22 +40,19 @@ UNKNOWN = "<unknown>"
 """The name of a token that is not in the vocabulary, so that a text with an unknown symbol is an error."""
 
 
-def lens_files(layout: ExportLayout, max_n: int) -> tuple[dict[str, Any], dict[str, Array], dict[str, Any]]:
+def lens_files(
+    layout: ExportLayout, max_n: int, network: Network | None = None
+) -> tuple[dict[str, Any], dict[str, Array], dict[str, Any]]:
     """Return the configuration, the state dict and the tokenizer of a layout, for words of up to `max_n` symbols where
-    the layout has no table of positions. Raises InputError if the class has no place for a part of the network;
-    OutOfRange if a number is beyond float64."""
-    made = _Lens(layout, max_n)
+    the layout has no table of positions. `network` is the external network that it is the layout of. Raises InputError
+    if the class has no place for a part of the network; OutOfRange if a number is beyond float64."""
+    made = _Lens(layout, max_n, None if network is None else LensParts(network))
     made.require()
     tensors = made.tensors()
     return made.config(), tensors, _tokenizer(layout)
 
 
-ELSEWHERE = "Write --to torch, --to safetensors or --to onnx: they have all parts."
 STEADY = f"{ELSEWHERE} A formula compiled with --regime causal-position depends on neither length nor temperature."
-
-
-def _refused(part: str, hint: str = ELSEWHERE) -> InputError:
-    return InputError(f"--to {NAME}: TransformerLens has no place for {part}", hint)
 
 
 @dataclass
@@ -61,6 +61,8 @@ class _Lens:
 
     layout: ExportLayout
     max_n: int
+    parts: LensParts | None
+    """The further parts of an external network."""
     layers: list[dict[str, Any]] = field(init=False)
     rows: int = field(init=False)
     """The number of positions of the table."""
@@ -75,8 +77,6 @@ class _Lens:
         layout = self.layout
         if "propositions" in layout.description:
             raise _refused("sets of propositions: its inputs are token ids")
-        if layout.features:
-            raise InputError(f"--to {NAME} does not write {', '.join(layout.features)}", ELSEWHERE)
         if strange := self.activations - ACTIVATIONS:
             raise _refused(f"the activation {', '.join(sorted(strange))}")
         if layout.scaled_by:
@@ -95,9 +95,21 @@ class _Lens:
         present = [norm for norm in self._norms() if norm is not None]
         if present and (len(present) < len(list(self._norms())) or any(norm != present[0] for norm in present)):
             raise _refused("norms of several kinds or epsilons, or only some of the norms")
-        biased = any("norm" in name and name.endswith(".bias") for name in self.layout.arrays)
+        own = (".norm_1.bias", ".norm_2.bias", "final_norm.bias")
+        biased = any(name.endswith(own) for name in self.layout.arrays)
         if present and present[0]["kind"] == "rms" and biased:
             raise _refused("an RMSNorm with a bias")
+        self._require_parts(present[0] if present else None)
+
+    def _require_parts(self, norm: dict[str, Any] | None) -> None:
+        if self.parts is None:
+            return
+        if norm is not None and any(str(other.epsilon) != norm["epsilon"] for other in self.parts.norms):
+            raise _refused("norms with different epsilons")
+        if self.parts.around and (norm is None or norm["kind"] != "rms"):
+            raise _refused("norms of what a layer adds without an RMSNorm before it")
+        if self.parts.head_norms and any(head.w_q.shape[1] < self.key for head in self.parts.heads):
+            raise _refused("norms of queries and keys beside wider values")
 
     def _norms(self) -> Iterable[dict[str, Any] | None]:
         """Yield the norm before each step of each layer that there is, and the final norm."""
@@ -163,28 +175,34 @@ class _Lens:
             found["d_mlp"] = self.hidden
         if norm is not None:
             found["eps"] = nearest_float(Fraction(norm["epsilon"]))
-        return found
+        return found if self.parts is None else found | self.parts.settings
 
     def tensors(self) -> dict[str, Array]:
         """Return the state dict: float64 arrays, and the class's two buffers for masks."""
-        arrays, d = self.layout.arrays, self.layout.dimension
+        arrays, d, parts = self.layout.arrays, self.layout.dimension, self.parts
         outputs = arrays[UNEMBEDDING].shape[1]
         found: dict[str, Any] = {
-            "embed.W_E": arrays[EMBEDDING],
-            "pos_embed.W_pos": self._positions(),
+            "embed.W_E": arrays[EMBEDDING] + arrays.get(EMBEDDING_BIAS, 0.0),
             "unembed.W_U": arrays[UNEMBEDDING],
             "unembed.b_U": arrays.get(UNEMBEDDING_BIAS, np.zeros(outputs)),
         }
         for number in range(len(self.layers)):
             name = f"blocks.{number}."
             found |= {f"{name}attn.{part}": array for part, array in self._attention(number).items()}
-            found[f"{name}attn.mask"] = np.tril(np.ones((self.rows, self.rows), dtype=np.bool_))
+            found[f"{name}attn.mask"] = self._mask(number)
             found[f"{name}attn.IGNORE"] = np.array(-np.inf)
+            found |= {f"{name}attn.{part}": array for part, array in (parts.tables(self.rows) if parts else {}).items()}
             found |= self._norm(f"{name}ln1", f"layers.{number}.norm_1", d)
+            found |= self._around(number)
             if self.hidden:
                 found |= {f"{name}mlp.{part}": array for part, array in self._filled_mlp(number).items()}
                 found |= self._norm(f"{name}ln2", f"layers.{number}.norm_2", d)
         found |= self._norm("ln_final", "final_norm", d)
+        if parts is None or parts.rotary is None:
+            found["pos_embed.W_pos"] = self._positions()
+        if parts is not None and parts.network.embedding_norm is not None:
+            found["embed.ln.w"] = arrays.get("embedding_norm.weight", np.ones(d))
+            found["embed.ln.b"] = arrays.get("embedding_norm.bias", np.zeros(d))
         return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
     def _positions(self) -> Array:
@@ -205,14 +223,35 @@ class _Lens:
             found[f"{name}.b"] = self.layout.arrays.get(f"{prefix}.bias", np.zeros(d))
         return found
 
+    def _mask(self, number: int) -> NDArray[np.bool_]:
+        """Return the buffer of the positions that a layer sees, which the class keeps for causal attention alone."""
+        whole = np.tri(self.rows, dtype=np.bool_)
+        windows = [head["window"] for head in self.layers[number]["heads"] if "window" in head]
+        return whole & ~np.tri(self.rows, k=-windows[0], dtype=np.bool_) if windows else whole
+
+    def _around(self, number: int) -> dict[str, Array]:
+        """Return the weights of the norms of queries and keys, and of what a layer adds."""
+        arrays, parts, found = self.layout.arrays, self.parts, dict[str, Array]()
+        start, name = f"layers.{number}.", f"blocks.{number}."
+        if parts is not None and parts.head_norms:
+            for one in "qk":
+                weight = arrays.get(f"{start}heads.0.norm_{one}.weight", np.ones(self.key))
+                # A factor before the norm would have no effect.
+                scale = self._scales(number)[0] if one == "q" and self.layers[number]["heads"] else 1.0
+                found[f"{name}attn.{one}_norm.w"] = scale * weight
+        if parts is not None and parts.around:
+            for place in (1, 2) if self.hidden else (1,):
+                weight = arrays.get(f"{start}out_{place}.weight", np.ones(self.layout.dimension))
+                found[f"{name}ln{place}_post.w"] = weight
+        return found
+
     def _attention(self, number: int) -> dict[str, Array]:
         arrays, d, h, k = self.layout.arrays, self.layout.dimension, self.heads, self.key
         found = {f"W_{part}": np.zeros((h, d, k)) for part in "QKV"} | {f"b_{part}": np.zeros((h, k)) for part in "QKV"}
         found |= {"W_O": np.zeros((h, k, d)), "b_O": arrays.get(f"layers.{number}.b_o", np.zeros(d))}
-        before = sum(len(layer["heads"]) for layer in self.layers[:number])
-        scales = self.layout.scaled(1)
-        for place in range(len(self.layers[number]["heads"])):
-            prefix, factor = f"layers.{number}.heads.{place}.", nearest_float(scales[before + place][0])
+        normed = self.parts is not None and self.parts.head_norms
+        for place, scale_of in enumerate(self._scales(number)):
+            prefix, factor = f"layers.{number}.heads.{place}.", 1.0 if normed else scale_of
             for part, scale in (("q", factor), ("k", 1.0), ("v", 1.0)):
                 weight, bias = arrays[f"{prefix}w_{part}"], arrays.get(f"{prefix}b_{part}")
                 found[f"W_{part.upper()}"][place, :, : weight.shape[1]] = scale * weight
@@ -221,6 +260,11 @@ class _Lens:
             w_o = arrays[f"{prefix}w_o"]
             found["W_O"][place, : len(w_o)] = w_o
         return found
+
+    def _scales(self, number: int) -> list[float]:
+        """Return the factor of the scores of each head of a layer."""
+        before, count = sum(len(layer["heads"]) for layer in self.layers[:number]), len(self.layers[number]["heads"])
+        return [nearest_float(row[0]) for row in self.layout.scaled(1)[before : before + count]]
 
     def _mlp(self, number: int) -> tuple[Array, Array, Array]:
         """Return W_in, b_in and W_out of a layer's MLP; a clipped unit is two units."""
@@ -237,6 +281,10 @@ class _Lens:
     def _filled_mlp(self, number: int) -> dict[str, Array]:
         d, m = self.layout.dimension, self.hidden
         found = {"W_in": np.zeros((d, m)), "b_in": np.zeros(m), "W_out": np.zeros((m, d)), "b_out": np.zeros(d)}
+        if self.parts is not None and self.parts.gated:
+            found["W_gate"] = np.zeros((d, m))
+            if (gate := self.layout.arrays.get(f"layers.{number}.mlp.w_gate")) is not None:
+                found["W_gate"][:, : gate.shape[1]] = gate
         if self.layers[number]["mlp"]:
             w_in, b_in, w_out = self._mlp(number)
             found["W_in"][:, : len(b_in)], found["b_in"][: len(b_in)], found["W_out"][: len(b_in)] = w_in, b_in, w_out

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 import hardsim
+from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import NetworkLayer
-from hardsim.network.features import NetworkFeature
+from hardsim.network.features import NetworkFeature, features
 from hardsim.reading.folder import network_of
 from hardsim.reading.network_json import network_json
+from hardsim.writing.lens_parts import HELD
 from tests.run.test_dense_exact import plain
 from tests.support.dense_networks import featured, made
 from tests.support.language import InputError
 from tests.support.mistakes import raised
-from tests.support.model import Activation, Mask, Network, RootScale, read_folder
+from tests.support.model import Activation, Mask, Network, Norm, RootScale, read_folder
 
 
 def exported(folder: Path, network: Network, **keywords: Any) -> Network:
@@ -129,6 +131,119 @@ def test_networks_of_other_shapes_are_refused(tmp_path: Path, changes: dict[str,
 
 
 def test_what_the_class_has_no_place_for_is_refused(tmp_path: Path) -> None:
-    for feature in NetworkFeature:
+    for feature in set(NetworkFeature) - HELD:
         network = featured(made(outputs=1, k=4), [feature])
         raised(InputError, lambda network=network: exported(tmp_path, network), match=feature.value)
+
+
+F = NetworkFeature
+PARTS: list[list[NetworkFeature]] = [
+    [F.ROTARY], [F.DISTANCE], [F.WINDOW], [F.SCORE_CAP, F.OUTPUT_CAP], [F.HEAD_NORM], [F.GATE], [F.PARALLEL],
+    [F.OUT_NORM], [F.EMBEDDING_NORM, F.DISTANCE], [F.EMBEDDING_BIAS], [F.SCORE_POSITIONS],
+    [F.ROTARY, F.HEAD_NORM, F.GATE, F.OUT_NORM, F.WINDOW, F.EMBEDDING_BIAS],
+    [F.DISTANCE, F.PARALLEL, F.SCORE_CAP, F.OUTPUT_CAP, F.GATE],
+]  # fmt: skip
+"""Combinations of parts that the class has a place for."""
+
+
+def even(parts: list[NetworkFeature]) -> Network:
+    """Return a random network with these parts, which are the same in all heads and layers."""
+    placed = not {F.ROTARY, F.DISTANCE} & set(parts)
+    network = shaped(norm="rms", activation=Activation.SILU, k=4, biases=False, rows=12 if placed else None)
+    whole = featured(network, parts)
+    number, epsilon = np.random.default_rng(3), network.layers[0].norm_1.epsilon  # type: ignore[union-attr]  # it is there
+
+    def norm(given: Norm | None, size: int) -> Norm | None:
+        return None if given is None else Norm("rms", epsilon, number.normal(size=size))
+
+    layers = []
+    for place, layer in enumerate(whole.layers):
+        norm_q, norm_k = (norm(layer.heads[0].norm_q, 4) for _ in "qk")
+        heads = tuple(
+            replace(
+                head, w_v=head.w_v[:, :4], w_o=head.w_o[:4], norm_q=norm_q, norm_k=norm_k,
+                rotary=head.rotary and Rotary(Fraction(100), 4, len(parts) > 1),
+                distance=head.distance and DistanceBias(Fraction(8 * (count + 1), len(layer.heads))),
+                window=head.window and (3 if place else None),
+            )
+            for count, head in enumerate(layer.heads)
+        )  # fmt: skip
+        mlp = layer.mlp and replace(layer.mlp, b_gate=None, b_in=None)
+        own: dict[str, Any] = {key: norm(getattr(layer, key), 8) for key in ("norm_1", "norm_2", "out_1", "out_2")}
+        layers.append(replace(layer, heads=heads, mlp=mlp, **own))
+    embedding_norm = whole.embedding_norm and Norm("layer", epsilon, number.normal(size=8), number.normal(size=8))
+    return replace(whole, layers=tuple(layers), final=norm(layers[0].norm_1, 8), embedding_norm=embedding_norm)
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_parts_of_some_families_are_written(tmp_path: Path, parts: list[NetworkFeature]) -> None:
+    network = even(parts)
+    assert set(features(network)) == set(parts)
+    compare(network, exported(tmp_path, network, max_n=6))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the library
+@pytest.mark.parametrize("parts", PARTS)
+def test_the_library_runs_these_parts(tmp_path: Path, parts: list[NetworkFeature]) -> None:
+    if "HookedTransformer" not in vars(pytest.importorskip("transformer_lens")):
+        pytest.skip("this version of the library has no HookedTransformer")
+    (tmp_path / "net.json").write_text(json.dumps(network_json(even(parts))))
+    result = hardsim.load(str(tmp_path / "net.json")).export(str(tmp_path / "lens"), "transformer-lens", max_n=6)
+    double, single = result.runs
+    assert double.difference is not None
+    assert single.difference is not None
+    assert (double.dtype, double.difference < 1e-9, single.difference < 1e-3) == ("float64", True, True)
+
+
+def uneven(parts: list[NetworkFeature], **changes: Any) -> Network:
+    """Return a network of `even` with changes of its very first head."""
+    network = even(parts)
+    first, *rest = network.layers[0].heads
+    one = replace(network.layers[0], heads=(replace(first, **changes), *rest))
+    return replace(network, layers=(one, *network.layers[1:]))
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [
+        (lambda: uneven([F.ROTARY], rotary=Rotary(Fraction(9), 4, False)), "heads with different rotary parts"),
+        (lambda: uneven([F.ROTARY], rotary=None), "heads with different rotary parts"),
+        (lambda: uneven([F.DISTANCE], distance=DistanceBias(Fraction(1))), "ALiBi slopes other than"),
+        (lambda: uneven([F.WINDOW], window=9), "heads of one layer with different windows"),
+        (lambda: uneven([F.SCORE_CAP], cap=Fraction(7)), "heads with different soft caps"),
+        (lambda: uneven([F.HEAD_NORM], norm_q=None), "norms of queries and keys that are no RMSNorm, or that differ"),
+        (lambda: uneven([F.HEAD_NORM], scale=RootScale(Fraction(7))), "norms of queries and keys that are no RMSNorm"),
+        (lambda: replace(even([F.ROTARY]), positions=np.zeros((9, 8))), "beside other positions"),
+        (lambda: replace(even([]), embedding_norm=Norm("layer", Fraction(1, 1024))), "a norm of embeddings"),
+        (lambda: scaled_rotary(), "scaled rotary positions"),
+        (lambda: halved(even([F.GATE]), "mlp"), "MLPs with and without gates"),
+        (lambda: halved(even([F.PARALLEL]), "parallel"), "parallel and sequential layers"),
+        (lambda: halved(even([F.OUT_NORM]), "out_1"), "norms of what a layer adds"),
+        (lambda: halved(even([F.OUT_NORM]), "epsilon"), "norms with different epsilons"),
+    ],
+)
+def test_parts_that_differ_are_refused(tmp_path: Path, make: Any, part: str) -> None:
+    raised(InputError, lambda: exported(tmp_path, make()), match=part)
+
+
+def scaled_rotary() -> Network:
+    """Return a network with slower rotary positions."""
+    network, turned = even([F.ROTARY]), Rotary(Fraction(100), 4, False, Fraction(2))
+    slow = [
+        replace(layer, heads=tuple(replace(head, rotary=turned) for head in layer.heads)) for layer in network.layers
+    ]
+    return replace(network, layers=tuple(slow))
+
+
+def halved(network: Network, part: str) -> Network:
+    """Return a network whose first layer lacks a part that the second has."""
+    first, *rest = network.layers
+    other: dict[str, Any] = {
+        "mlp": first.mlp and replace(first.mlp, w_gate=None),
+        "parallel": False,
+        "out_1": None,
+        "epsilon": first.out_1 and replace(first.out_1, epsilon=Fraction(1, 7)),
+    }
+    changed = replace(first, **{"out_1" if part == "epsilon" else part: other[part]})
+    return replace(network, layers=(changed, *rest))

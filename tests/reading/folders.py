@@ -61,12 +61,12 @@ def reference(name: str) -> list[tuple[list[int], NDArray[Any]]]:
     return [([0, 1, 2, 1, 3, 2], np.array(rows))]
 
 
-def ball_outputs(network: Network, ids: list[int]) -> NDArray[Any]:
+def ball_outputs(network: Network, ids: list[int], bits: int = 96) -> NDArray[Any]:
     """Return the midpoints of the outputs in balls for token ids, which are all that is read: at each position, or in
-    one row for one that answers for a whole word."""
+    one row for one that answers for a whole word. `bits` is the precision."""
     n = len(ids) - network.readout.length(0)
     places = range(len(ids)) if network.readout.pooled == "last" else network.readout.places(n)
-    rows = DenseForward(network, BallArithmetic(96)).run(n, ids, places)
+    rows = DenseForward(network, BallArithmetic(bits)).run(n, ids, places)
     return np.array([[float(value.mid()) for value in row] for row in rows])
 
 
