@@ -40,6 +40,7 @@ from hardsim.hard.exact import HardTrace
 from hardsim.network.dense import Token
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
+from hardsim.run.dense_pass import Step, unwatched
 from hardsim.run.enclosure import nearest_float
 from hardsim.run.float_trust import FLOAT_DIGITS
 from hardsim.sharpening.measure import measure
@@ -181,11 +182,11 @@ def _shown(found: SoftAnswer, what: Place) -> Fraction | None:
 
 class NetworkJudge(Judge):
     """The judge of an external network: it compares the outputs on words with the expected ones, and tallies the
-    results."""
+    results. `step` is called as by `NetworkEngine`."""
 
-    def __init__(self, subject: External, dps: int | None = None, engine: str = AUTO) -> None:
+    def __init__(self, subject: External, dps: int | None = None, engine: str = AUTO, step: Step = unwatched) -> None:
         self.subject, self.rule = subject, subject.rule
-        self.engine = NetworkEngine(subject.network, engine, dps)
+        self.engine = NetworkEngine(subject.network, engine, dps, step)
         self._answered: dict[Word, Any] = {}
         """The expected outputs that are known of words to be searched."""
 
@@ -470,6 +471,7 @@ class NetworkJudge(Judge):
             places=tuple(rows),
             right=right if judged else None,
             no_output=self._no_output(word, raw, listed) if right is False else None,
+            arithmetic=found.arithmetic,
         )
 
     def _ends(self, output: Token, low: Any, high: Any) -> OutputEnds:

@@ -871,6 +871,8 @@ class Evaluation(Record):
     hard_undecided: HardUndecided | None = None
     """The reason why hard attention itself decides nothing. Null: it decides the word, or a position's outputs do not
     name exactly one symbol."""
+    arithmetic: str | None = None
+    """The arithmetic of an external network's outputs, with its bits or digits; null: float64, or another model."""
 
     @property
     def summary(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from itertools import accumulate
@@ -17,7 +17,8 @@ from rich.progress import Progress as RichProgress
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
 from hardsim.cli.streams import hushed, note
 from hardsim.targets.base import Target
-from hardsim.targets.result import count
+from hardsim.targets.external import External
+from hardsim.targets.result import Word, count
 from hardsim.visible import visible
 
 LONG = 60.0
@@ -136,6 +137,44 @@ def _rich() -> RichProgress:
     # The bar is on standard error, so that results can be piped.
     console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
     return RichProgress(*columns, console=console, get_time=time.monotonic, transient=True)
+
+
+class LayerSteps:
+    """The progress of words on an external network: the layers that are prepared, then those of each word.
+
+    A layer is prepared in about the time that a word of PREPARED tokens takes in it.
+    """
+
+    PREPARED = 8
+
+    def __init__(self, subject: External, words: Sequence[Word]) -> None:
+        self._layers = max(1, len(subject.network.layers))
+        self._total = self._layers * (1 + len(words))
+        self._passed = 0
+        sizes = [self.PREPARED, *(subject.positions(len(word)) for word in words)]
+        self._ends = [float(size * self._layers) for size in accumulate(sizes, initial=0)]
+        self._shown: Bar | None = None
+
+    def cost(self, done: int) -> float:
+        """Return the cost of the first layers, up to a factor."""
+        import numpy as np
+
+        return float(np.interp(done, np.arange(len(self._ends)) * self._layers, self._ends))
+
+    def of(self, shown: Bar) -> Callable[[int, int], None]:
+        """Return the function to call after each layer, which shows the progress on a bar."""
+        self._shown = shown
+
+        def step(done: int, total: int) -> None:
+            shown.show(self._passed + done, self._total)
+
+        return step
+
+    def next(self) -> None:
+        """Begin the layers of the next word."""
+        self._passed += self._layers
+        if self._shown is not None:
+            self._shown.show(self._passed, self._total)
 
 
 def bar(name: str, unit: str = "words", title: str = "", cost: Cost = float) -> closing[Bar]:

@@ -12,7 +12,7 @@ from hardsim.campaign.evaluate import evaluate, evaluate_together
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.result import EvalResult, Evaluation, OracleAnswer, OracleResult
-from hardsim.cli.estimate import bar, patient
+from hardsim.cli.estimate import LayerSteps, bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
@@ -112,16 +112,18 @@ def _keep(
 @uninterrupted()
 def _evaluate_network(current: Session, texts: list[Source], subject: External) -> None:
     """Answer all words by an external network; after an interruption, only the words before it."""
-    words = network_words(texts, subject)
-    judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
+    words, engine = network_words(texts, subject), current.request.engine
     found, bad = list[Evaluation](), list[WordError]()
+    steps = LayerSteps(subject, words)
     try:
-        with interruptible(), bar(subject.name) as shown:
-            for done, word in enumerate(words, start=1):
+        with interruptible(), bar(subject.name, "layers of the words", subject.name, steps.cost) as shown:
+            judge = NetworkJudge(subject, current.request.dps, engine, steps.of(shown))
+            for word in words:
+                steps.next()
                 parts, failed = apart([word], lambda some: [judge.evaluation(one) for one in some])
                 found += [one for part in parts for one in part]
                 bad += failed
-                shown.show(done, len(words))
+            steps.next()
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: {len(found)} of {len(words)} words were evaluated")

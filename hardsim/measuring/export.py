@@ -28,7 +28,7 @@ from hardsim.reading.network_json import network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE
 from hardsim.reading.tokenizer import TOKENIZER
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
-from hardsim.run.dense_exact import DenseBalls
+from hardsim.run.dense_balls import DenseBalls
 from hardsim.run.soft import SoftModel, bounds
 from hardsim.targets.base import ModelOptions, Target, digest
 from hardsim.targets.exported import config_json, layout_of, transformer_of

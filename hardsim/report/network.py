@@ -135,6 +135,8 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
         verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
         screen.raw(shown_word(one.word, alphabet))
         screen.line(f"  answer {answer}{verdict}{margin}")
+        if one.arithmetic is not None:
+            screen.line(f"  in {one.arithmetic}", hang=2)
         if one.no_output is not None:
             screen.line(f"  {one.no_output.summary}", hang=2)
         # Without a specification there is no column for expected outputs.

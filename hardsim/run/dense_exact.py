@@ -15,8 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from hardsim.errors import Undecided
-from hardsim.lang.reals import RealNumber, precisions
+from hardsim.lang.reals import RealNumber
 from hardsim.network.blocks import Rotary
 from hardsim.network.dense import (
     Activation,
@@ -31,12 +30,10 @@ from hardsim.network.dense import (
 )
 from hardsim.network.numbers import Mask
 from hardsim.run.arithmetic import Arithmetic
-from hardsim.run.ball import BallArithmetic
+from hardsim.run.dense_pass import DensePass, Step, unwatched
 
 Row: TypeAlias = list[Any]
 """A row of numbers of the arithmetic."""
-BITS, LIMIT_BITS = 96, 4096
-"""The bits of the first attempt, and the bits at which a word is left undecided."""
 
 
 class DenseArithmetic(Arithmetic[Any], Protocol):
@@ -67,7 +64,7 @@ class DenseArithmetic(Arithmetic[Any], Protocol):
         """Return the rows of a matrix product."""
 
 
-class DenseForward:
+class DenseForward(DensePass[list[Row]]):
     """A network prepared to run in one arithmetic."""
 
     def __init__(self, network: Network, arithmetic: DenseArithmetic) -> None:
@@ -94,20 +91,20 @@ class DenseForward:
             return part
         return replace(part, **{one.name: self._in_numbers(getattr(part, one.name)) for one in fields(part)})
 
-    def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
+    @property
+    def layers(self) -> tuple[NetworkLayer, ...]:
+        """The layers, with numbers of the arithmetic."""
+        return self._numbers.layers
+
+    def run(self, n: int, tokens: Sequence[int], places: Sequence[int], step: Step = unwatched) -> list[Row]:
         """Return the outputs, by position in `places` (from 0) and output, for a word of n symbols whose tokens,
         with those around the word, are `tokens`. If the readout takes the mean over positions, there is one row of
-        outputs, whatever the places."""
+        outputs, whatever the places. `step` is called after each layer."""
         if self.network.readout.pooled == "mean":
             places = range(len(tokens))
         with self.arithmetic.precision():
-            x, network = self._embedded(n, tokens), self._numbers
-            last, scored = len(network.layers) - 1, self._score_positions(n)
-            for number, layer in enumerate(network.layers):
-                x = self._layer(layer, x, scored, places if number == last else range(len(x)))
-            if last < 0:
-                x = [x[place] for place in places]
-            return self._outputs(network, self._normed(network.final, x))
+            x = self.streamed(self._embedded(n, tokens), self._score_positions(n), len(tokens), places, step)
+            return self._outputs(self._numbers, self.normed(self._numbers.final, x))
 
     def _outputs(self, network: Network, x: list[Row]) -> list[Row]:
         """Return the outputs from the vectors after the final norm."""
@@ -117,9 +114,9 @@ class DenseForward:
         if (transform := network.transform) is not None:
             x = self._linear(x, transform.weight, transform.bias)
             if transform.activation is not None:
-                f = self._activation(transform.activation)
+                f = activation_function(self.arithmetic, transform.activation)
                 x = [[f(value) for value in row] for row in x]
-            x = self._normed(transform.norm, x)
+            x = self.normed(transform.norm, x)
         x = self._linear(x, network.unembedding, network.unembedding_bias)
         if network.output_cap is not None:
             x = [[self._capped(value, network.output_cap) for value in row] for row in x]
@@ -142,12 +139,12 @@ class DenseForward:
         for number, layer in enumerate(layers):
             for head, given in zip(layer.heads, self.network.layers[number].heads, strict=True):
                 with self.arithmetic.precision():
-                    y = x if layer.post else self._normed(layer.norm_1, x)
-                    found = self._logits(head, y if scored is None else _sums(y, scored), range(len(y)))
+                    y = x if layer.post else self.normed(layer.norm_1, x)
+                    found = self._logits(head, y if scored is None else self.summed(y, scored), range(len(y)))
                 yield number, given, found
             if number + 1 < len(layers):
                 with self.arithmetic.precision():
-                    x = self._layer(layer, x, scored, range(len(x)))
+                    x = self.layer(number, x, scored, range(len(x)))
 
     # ---- parts ----
 
@@ -155,46 +152,39 @@ class DenseForward:
         x = self._exact(self.network.embedding[list(tokens)])
         scale = self.network.embedding_scale
         if scale != RootScale():
-            factor = self._scale(scale)
+            factor = scale_number(self.arithmetic, scale)
             x = [[factor * value for value in row] for row in x]
         encoding = None if self.network.positions_at == "scores" else self.network.encoding(n)
-        x = x if encoding is None else _sums(x, self._exact(encoding))
+        x = x if encoding is None else self.summed(x, self._exact(encoding))
         bias = self._numbers.embedding_bias
         x = x if bias is None else [_plus(row, bias) for row in x]
-        return self._normed(self._numbers.embedding_norm, x)
+        return self.normed(self._numbers.embedding_norm, x)
 
-    def _layer(self, layer: NetworkLayer, x: list[Row], scored: list[Row] | None, places: Sequence[int]) -> list[Row]:
-        # Keys and values need all positions, everything else only the requested ones.
-        read, x = x, [x[place] for place in places]
-        entered = x
-        if layer.attends:
-            y = read if layer.post else self._normed(layer.norm_1, read)
-            x = _sums(x, self._normed(layer.out_1, self._attended(layer, y, scored, places)))
-            x = self._normed(layer.norm_1, x) if layer.post else x
-        if layer.mlp is not None:
-            entered = entered if layer.parallel else x
-            y = entered if layer.post else self._normed(layer.norm_2, entered)
-            x = _sums(x, self._normed(layer.out_2, self._mlp(layer.mlp, y)))
-            x = self._normed(layer.norm_2, x) if layer.post else x
-        return x
+    def at(self, x: list[Row], places: Sequence[int]) -> list[Row]:
+        """Return the rows at some positions."""
+        return [x[place] for place in places]
 
-    def _attended(
-        self, layer: NetworkLayer, y: list[Row], scored: list[Row] | None, places: Sequence[int]
-    ) -> list[Row]:
+    def summed(self, x: list[Row], added: list[Row]) -> list[Row]:
+        """Return the sums of rows."""
+        return [_plus(a, b) for a, b in zip(x, added, strict=True)]
+
+    def attended(self, number: int, y: list[Row], beside: list[Row] | None, places: Sequence[int]) -> list[Row]:
+        """Return what the heads of a layer add at some positions."""
+        layer = self.layers[number]
         start: Any = [self._number(0)] * self.network.dimension if layer.b_o is None else layer.b_o
-        found, compared = [start for _ in places], y if scored is None else _sums(y, scored)
+        found, compared = [start for _ in places], y if beside is None else self.summed(y, beside)
         for head in layer.heads:
             weights = [self.shares(row) for row in self._logits(head, compared, places)]
             values = self._linear(y, head.w_v, head.b_v)
             means = self.arithmetic.product(self.arithmetic.matrix(weights), self.arithmetic.matrix(values))
-            found = _sums(found, self._linear(means, head.w_o, None))
+            found = self.summed(found, self._linear(means, head.w_o, None))
         return found
 
     def _logits(self, head: NetworkHead, y: list[Row], places: Sequence[int]) -> list[Row]:
         """Return the scaled logits by query at these positions, with None where a key is not visible."""
-        scale = self._scale(head.scale)
-        queries = self._normed(head.norm_q, self._linear([y[place] for place in places], head.w_q, head.b_q))
-        keys = self._normed(head.norm_k, self._linear(y, head.w_k, head.b_k))
+        scale = scale_number(self.arithmetic, head.scale)
+        queries = self.normed(head.norm_q, self._linear([y[place] for place in places], head.w_q, head.b_q))
+        keys = self.normed(head.norm_k, self._linear(y, head.w_k, head.b_k))
         if (rotary := head.rotary) is not None:
             queries = [self._turned(row, place, rotary) for place, row in zip(places, queries, strict=True)]
             keys = [self._turned(row, place, rotary) for place, row in enumerate(keys)]
@@ -237,8 +227,11 @@ class DenseForward:
         total = self.arithmetic.total([power for power in powers if power is not None])
         return [0 if power is None else power / total for power in powers]
 
-    def _mlp(self, mlp: Mlp, y: list[Row]) -> list[Row]:
-        f = self._activation(mlp.activation)
+    def transformed(self, number: int, y: list[Row]) -> list[Row]:
+        """Return what the MLP of a layer adds."""
+        mlp = self.layers[number].mlp
+        assert mlp is not None
+        f = activation_function(self.arithmetic, mlp.activation)
         entered = self._linear(y, mlp.w_in, mlp.b_in)
         if mlp.w_gate is None:
             hidden = [[f(value) for value in row] for row in entered]
@@ -249,27 +242,8 @@ class DenseForward:
             ]
         return self._linear(hidden, mlp.w_out, mlp.b_out)
 
-    def _activation(self, activation: Activation) -> Callable[[Any], Any]:
-        arithmetic, one, half = self.arithmetic, self._number(1), self._number(Fraction(1, 2))
-        match activation:
-            case Activation.RELU:
-                return arithmetic.relu
-            case Activation.SILU:
-                return lambda x: x / (one + arithmetic.exp(-x))
-            case Activation.QUICK_GELU:
-                rate = self._number(Fraction(-1702, 1000))
-                return lambda x: x / (one + arithmetic.exp(rate * x))
-            case Activation.TANH:
-                return arithmetic.tanh
-            case Activation.GELU:
-                root = arithmetic.sqrt(half)
-                return lambda x: half * x * (one + arithmetic.erf(root * x))
-            case Activation.GELU_NEW:
-                factor = arithmetic.sqrt(self._number(2) / arithmetic.pi())
-                cubic = self._number(Fraction(44715, 1_000_000))
-                return lambda x: half * x * (one + arithmetic.tanh(factor * (x + cubic * x * x * x)))
-
-    def _normed(self, norm: Norm | None, x: list[Row]) -> list[Row]:
+    def normed(self, norm: Norm | None, x: list[Row]) -> list[Row]:
+        """Apply a norm, if there is one."""
         if norm is None:
             return x
         arithmetic, epsilon = self.arithmetic, self._number(norm.epsilon)
@@ -294,9 +268,6 @@ class DenseForward:
         """Return the rows of an array of weights as numbers of the arithmetic."""
         return [[self._number(value) for value in row] for row in array.tolist()]
 
-    def _scale(self, scale: RootScale) -> Any:
-        return self._number(scale.factor) / self.arithmetic.sqrt(self._number(scale.root))
-
     def _number(self, value: float | RealNumber) -> Any:
         return self.arithmetic.number(Fraction(value) if isinstance(value, float) else value)
 
@@ -308,42 +279,33 @@ def sees(head: NetworkHead, query: int, key: int) -> bool:
     return near and (head.mask is Mask.NONE or query == key or (key < query) == (head.mask is Mask.FUTURE))
 
 
+def activation_function(arithmetic: DenseArithmetic, activation: Activation) -> Callable[[Any], Any]:
+    """Return an activation for numbers of an arithmetic."""
+    number = arithmetic.number
+    one, half = number(1), number(Fraction(1, 2))
+    match activation:
+        case Activation.RELU:
+            return arithmetic.relu
+        case Activation.SILU:
+            return lambda x: x / (one + arithmetic.exp(-x))
+        case Activation.QUICK_GELU:
+            rate = number(Fraction(-1702, 1000))
+            return lambda x: x / (one + arithmetic.exp(rate * x))
+        case Activation.TANH:
+            return arithmetic.tanh
+        case Activation.GELU:
+            root = arithmetic.sqrt(half)
+            return lambda x: half * x * (one + arithmetic.erf(root * x))
+        case Activation.GELU_NEW:
+            factor = arithmetic.sqrt(number(2) / arithmetic.pi())
+            cubic = number(Fraction(44715, 1_000_000))
+            return lambda x: half * x * (one + arithmetic.tanh(factor * (x + cubic * x * x * x)))
+
+
+def scale_number(arithmetic: DenseArithmetic, scale: RootScale) -> Any:
+    """Return a scale as a number of an arithmetic."""
+    return arithmetic.number(scale.factor) / arithmetic.sqrt(arithmetic.number(scale.root))
+
+
 def _plus(left: Row, right: Any) -> Row:
     return [a + b for a, b in zip(left, right, strict=True)]
-
-
-def _sums(left: list[Row], right: list[Row]) -> list[Row]:
-    return [_plus(a, b) for a, b in zip(left, right, strict=True)]
-
-
-class DenseBalls:
-    """A network run in balls with as many bits as an answer needs: the first attempt has the larger of 96 and
-    `least`, and the number doubles until the answer is settled, up to `limit`, or four times `least` if that is more.
-    """
-
-    def __init__(self, network: Network, limit: int = LIMIT_BITS, least: int = 0) -> None:
-        self.network, self.least, self.limit = network, max(least, BITS), max(limit, 4 * least)
-        self._passes: dict[int, DenseForward] = {}
-
-    def run(
-        self, n: int, tokens: Sequence[int], places: Sequence[int], settled: Callable[[list[Row]], bool]
-    ) -> tuple[list[Row], int]:
-        """Return the outputs, by position in `places` and output, and the number of bits used. `settled` is called with
-        these outputs, at the precision of the pass. Raises Undecided if `settled` is still False at the limit."""
-        for bits in precisions(min(self.least, self.limit), self.limit):
-            if bits not in self._passes:
-                self._passes[bits] = DenseForward(self.network, BallArithmetic(bits))
-            forward = self._passes[bits]
-            rows = forward.run(n, tokens, places)
-            with forward.arithmetic.precision():
-                if settled(rows):
-                    return rows, bits
-        raise Undecided(self._message(tokens))
-
-    def _message(self, tokens: Sequence[int]) -> str:
-        named = [str(self.network.tokens[token]) for token in tokens]
-        shown = " ".join(named[:40]) + (f" ... ({len(named)} tokens)" if len(named) > 40 else "")
-        return (
-            f"{shown} is undecided: with {self.limit:,} bits, the limit of the ball arithmetic, it is not certain what "
-            "the outputs say. Some value lies on its threshold, or two outputs are equal"
-        )

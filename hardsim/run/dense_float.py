@@ -117,6 +117,7 @@ from hardsim.network.dense import (
     entries,
 )
 from hardsim.network.numbers import Mask
+from hardsim.run.dense_pass import Step, unwatched
 from hardsim.run.enclosure import (
     ETA,
     EXP_ERROR,
@@ -268,10 +269,13 @@ class LinearMap:
         """The part of the radii that does not depend on x; at least ETA."""
         self.size: Floats | None = size * (GROW * GROW) if fine else None
         column, lost = lengths(size.T)[:, 0] * GROW, 0.0 if self.off is None else lengths(self.off.T)[:, 0]
-        self._column: Floats = column
+        self.column: Floats = column
+        """Bounds of the lengths of the columns of W."""
         self._own: Floats = (gamma(d + 6) * column + lost) * GROW
-        self._stretch = stretch(self.weight) + (0.0 if self.off is None else _whole(self.off))
-        self._stretch *= GROW
+        self.lost = 0.0 if self.off is None else _whole(self.off)
+        """A bound of the length of all entries of W that float64 does not hold."""
+        self.stretch: float = (stretch(self.weight) + self.lost) * GROW
+        """A bound of the largest singular value of W."""
         self._share = _whole(self._own)
         self._base = _whole(self.base)
 
@@ -282,12 +286,12 @@ class LinearMap:
     def length(self, length: Floats, size: Floats) -> Floats:
         """Return a bound of the length of the error, for vectors of length at most `size` with errors of length at
         most `length`."""
-        return length * self._stretch + size * self._share + self._base
+        return length * self.stretch + size * self._share + self._base
 
     def columns(self, length: Floats, size: Floats) -> Floats:
         """Return the radii of all coordinates, for vectors of length at most `size` with errors of length at most
         `length`."""
-        found = length * self._column
+        found = length * self.column
         found += size * self._own
         found += self.base
         return found
@@ -971,24 +975,27 @@ class DenseFloat:
     """An external network in certified float64, for batches of words of one length.
 
     Call `float_trust.distrust()` before relying on the results. `fine` keeps radii of single coordinates (None: if
-    the network `is_sparse`).
+    the network `is_sparse`). `step` is called after each layer that is prepared.
     """
 
-    def __init__(self, network: Network, fine: bool | None = None) -> None:
+    def __init__(self, network: Network, fine: bool | None = None, step: Step = unwatched) -> None:
         self.network = network
         self.fine = fine = is_sparse(network) if fine is None else fine
         self._embedding, self._embedding_rad = scaled(network.embedding, network.embedding_scale)
         self._bias = None if network.embedding_bias is None else enclosed(network.embedding_bias)
         transform = network.transform
         self._activation = None if transform is None else transform.activation
-        self._transform: LinearMap | None = None
+        self.transform: LinearMap | None = None
         norms = (network.embedding_norm, network.final, None if transform is None else transform.norm)
         with np.errstate(all="ignore"):
-            self.layers = [FloatLayer(layer, network.dimension, fine) for layer in network.layers]
+            self.layers = list[FloatLayer]()
+            for layer in network.layers:
+                self.layers.append(FloatLayer(layer, network.dimension, fine))
+                step(len(self.layers), len(network.layers))
             self._entering, self._final, self._leaving = (None if norm is None else FloatNorm(norm) for norm in norms)
             if transform is not None:
-                self._transform = LinearMap(transform.weight, transform.bias, fine)
-            self._unembedding = LinearMap(network.unembedding, network.unembedding_bias, fine)
+                self.transform = LinearMap(transform.weight, transform.bias, fine)
+            self.unembedding = LinearMap(network.unembedding, network.unembedding_bias, fine)
             self._cap = None if network.output_cap is None else SoftCap(network.output_cap)
         sizes = [network.dimension, network.unembedding.shape[0], len(network.outputs)]
         self.width: int = max([layer.width for layer in self.layers] + sizes)
@@ -1095,12 +1102,12 @@ class DenseFloat:
         x = normed(self._final, x)
         if self.network.readout.pooled == "mean":
             x = averaged(x)
-        if self._transform is not None:
-            x = self._transform(x, lengths(x.mid))
+        if self.transform is not None:
+            x = self.transform(x, lengths(x.mid))
             if self._activation is not None:
                 x = activate(self._activation, x, lengths(x.mid))
             x = normed(self._leaving, x)
-        mid, rad = self._unembedding.outputs(x)
+        mid, rad = self.unembedding.outputs(x)
         known = np.isfinite(mid) & np.isfinite(rad)
         if self._cap is not None:
             mid, rad = self._cap(mid), outward(rad + self._cap.error)

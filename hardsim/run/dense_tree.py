@@ -24,6 +24,7 @@ import numpy as np
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
 from hardsim.run.dense_float import DenseFloat, Enclosure, Entered, FloatHead, KeyExtremes, Vectors, exponentials
+from hardsim.run.dense_pass import Step, unwatched
 from hardsim.run.enclosure import Booleans, Floats, Integers
 
 BLOCK = 8
@@ -255,12 +256,12 @@ class SharedFloat:
     """An external network in certified float64, for batches of words of one length. Words that follow each other share
     the work for the tokens that they begin with, where that saves enough.
 
-    Call `float_trust.distrust()` before relying on the results.
+    Call `float_trust.distrust()` before relying on the results. `step` is called after each layer that is prepared.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, step: Step = unwatched) -> None:
         self.network = network
-        self.floats = DenseFloat(network)
+        self.floats = DenseFloat(network, step=step)
 
     def run(self, n: int, tokens: Integers, places: slice | Sequence[int]) -> Enclosure:
         """Return the outputs of words as `DenseFloat.run` does."""

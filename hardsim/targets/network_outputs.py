@@ -12,7 +12,9 @@ import numpy as np
 
 from hardsim.errors import Undecided
 from hardsim.network.dense import Network
-from hardsim.run.dense_exact import DenseBalls, DenseForward
+from hardsim.run.dense_balls import DenseBalls
+from hardsim.run.dense_exact import DenseForward
+from hardsim.run.dense_pass import Step, unwatched
 from hardsim.run.dense_tree import SharedFloat
 from hardsim.run.float_trust import distrust
 from hardsim.run.mp import MpArithmetic
@@ -27,23 +29,26 @@ DIGITS_OF_MPMATH = 50
 @dataclass(frozen=True)
 class OutputBounds:
     """Lower and upper bounds of the outputs of one word, as arrays (1, positions, outputs), with the arithmetic that
-    found them and its decimal digits."""
+    found them and its decimal digits. `arithmetic` says more of an arithmetic that is not float64."""
 
     low: Ends
     high: Ends
     engine: str
     digits: int
+    arithmetic: str | None = None
 
 
 class NetworkEngine:
-    """The outputs of a network, in the arithmetic of an `--engine`."""
+    """The outputs of a network, in the arithmetic of an `--engine`. `step` is called after each layer that is prepared
+    for float64, and after each layer of a single word."""
 
-    def __init__(self, network: Network, engine: str = AUTO, dps: int | None = None) -> None:
-        self.network, self.engine = network, engine
-        self.floats = SharedFloat(network) if engine in (AUTO, FLOAT64) else None
+    def __init__(self, network: Network, engine: str = AUTO, dps: int | None = None, step: Step = unwatched) -> None:
+        self.network, self.engine, self.step = network, engine, step
+        self.floats = SharedFloat(network, step) if engine in (AUTO, FLOAT64) else None
         self.digits = dps or DIGITS_OF_MPMATH
         self.observed = DenseForward(network, MpArithmetic(self.digits)) if engine == MPMATH else None
-        self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1)
+        floats = None if self.floats is None else self.floats.floats
+        self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1, floats=floats, step=step)
 
     def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
         """Return float64 lower and upper bounds of the outputs on words of one length, as arrays (words, positions,
@@ -69,15 +74,15 @@ class NetworkEngine:
         tokens = self.network.read(word)
         if self.observed is not None:
             try:
-                low, high = _ends(self.observed.run(len(word), tokens, places))
+                low, high = _ends(self.observed.run(len(word), tokens, places, self.step))
             except (Undecided, ZeroDivisionError):  # a norm of zeros with epsilon 0
                 return None
-            return OutputBounds(low, high, MPMATH, self.digits)
+            return OutputBounds(low, high, MPMATH, self.digits, f"mpmath with {self.digits} digits")
         try:
             rows, bits = self.exact.run(len(word), tokens, places, lambda rows: _settled(rows, settled))
         except Undecided:
             return None
-        return OutputBounds(*_ends(rows), BALL, int(bits * LOG_2))
+        return OutputBounds(*_ends(rows), BALL, int(bits * LOG_2), self.exact.arithmetic(bits))
 
 
 def unbounded(places: int, outputs: int) -> OutputBounds:

@@ -16,7 +16,8 @@ from hardsim.network.blocks import Rotary
 from hardsim.network.dense import Mlp, NetworkLayer
 from hardsim.network.features import NetworkFeature, features
 from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, YarnScaling
-from hardsim.run.dense_exact import DenseBalls, DenseForward, sees
+from hardsim.run.dense_balls import DenseBalls
+from hardsim.run.dense_exact import DenseForward, sees
 from tests.support.dense_networks import SEEN, Shape, featured, made
 from tests.support.language import Undecided
 from tests.support.model import Activation, BallArithmetic, Mask, MpArithmetic, Network, Norm

@@ -59,7 +59,7 @@ KINDS: Any = list(product(Activation, ("layer", "rms", None), (False, True), (1,
 
 def hold_of_kinds(fine: bool, start: int, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check some of the KINDS, with or without bounds of single coordinates."""
-    monkeypatch.setattr(dense_tree, "DenseFloat", lambda network: DenseFloat(network, fine))
+    monkeypatch.setattr(dense_tree, "DenseFloat", lambda network, **_: DenseFloat(network, fine))
     for seed, (activation, norm, post, layers) in list(enumerate(KINDS))[start::step]:
         shape = Shape(activation=activation, norm=norm, post=post, layers=layers, heads=1 + seed % 3)
         assert held(made(shape, seed, biases=seed % 4 > 0, fractions=seed % 5 == 0), 4, fine) < inf

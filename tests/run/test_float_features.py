@@ -103,7 +103,7 @@ def of(*chosen: NetworkFeature, **changes: Any) -> Network:
 
 @pytest.mark.parametrize("fine", [False, True])
 def test_prefixes_are_shared_under_every_feature(fine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense_tree, "DenseFloat", lambda network: DenseFloat(network, fine))
+    monkeypatch.setattr(dense_tree, "DenseFloat", lambda network, **_: DenseFloat(network, fine))
     monkeypatch.setattr(dense_tree, "BLOCK", 3)
     monkeypatch.setattr(dense_tree, "WORTH", 1)
     monkeypatch.setattr(DenseFloat, "run", lambda *_: pytest.fail("the words were run one by one"))

@@ -28,7 +28,7 @@ from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, 
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix, greatest_length
 from hardsim.proof.external.result import symbols
 from hardsim.proof.shared.result import NotProved
-from hardsim.run.dense_exact import DenseBalls
+from hardsim.run.dense_balls import DenseBalls
 from hardsim.run.dense_float import DenseFloat
 from hardsim.run.dense_tree import Prefixes, PrefixTree, shares_prefixes
 from hardsim.run.enclosure import Floats, Integers, rounded
