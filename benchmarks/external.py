@@ -3,7 +3,10 @@
 The networks are random. They have the shapes of small trained networks (width 16, one head, gelu_new, LayerNorm) and of
 a network of 3 MB in float32. The plain pass is what a programmer would write by hand: queries, keys and values of all
 heads in one product, an added mask, tanh, and batches whose scores stay in the cache. Both passes give all outputs at
-every position."""
+every position.
+
+A network of 12 layers is run in fixed-point numbers, since certified float64 has no bounds there. Its weights have a
+standard deviation of 0.02."""
 
 from __future__ import annotations
 
@@ -14,17 +17,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from benchmarks.dense import CELLS, Floats, Integers
 from benchmarks.runner import Case, FailedError, turns
 from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, RootScale
 from hardsim.network.numbers import Mask
+from hardsim.run.dense_balls import LARGE_BITS
+from hardsim.run.dense_fixed import FixedForward
 from hardsim.run.dense_float import DenseFloat
 
-CERTIFIED, PLAIN = "certified float64", "plain numpy"
+CERTIFIED, FIXED, PLAIN = "certified float64", "fixed-point numbers", "plain numpy"
 LENGTHS = {64: 64, 150: 24}
 """The number of words of each length, by length."""
 EPSILON = Fraction(1, 100_000)
+DEEP, DEEP_SPREAD, NARROW = 64, 0.02, 1e-6
+"""Symbols of a word of the deep network, the spread of its weights, and the radius that its outputs must have."""
 SOUND = 1e-9
 """The greatest distance of a plain result outside an enclosure, relative to the largest output: the plain pass
 rounds, too."""
@@ -39,15 +47,22 @@ class Shape:
     heads: int
     width: int
     vocabulary: int = 8
+    spread: float | None = None
+    """Standard deviation of the weights; None: that of small trained networks."""
 
     def network(self, longest: int) -> Network:
         """Return a random network for words of up to `longest` tokens, with weights as small as those of a trained
         network."""
         rng = np.random.default_rng(7)
         d, k = self.width, self.width // self.heads
+        usual = 0.5 * d**-0.5 if self.spread is None else self.spread
 
-        def array(*size: int, spread: float = 0.5 * d**-0.5) -> Floats:
-            return rng.normal(0, spread, size).astype(np.float32).astype(np.float64)
+        def array(*size: int, spread: float = usual) -> Floats:
+            return (
+                rng.normal(0, spread if self.spread is None else self.spread, size)
+                .astype(np.float32)
+                .astype(np.float64)
+            )
 
         def norm() -> Norm:
             return Norm("layer", EPSILON, 1 + array(d), array(d))
@@ -169,11 +184,41 @@ def measure(shape: Shape, n: int, count: int, rounds: int = 9) -> tuple[Mapping[
     return seconds, f"{1000 * seconds[CERTIFIED] / count:.2g} ms a word; largest radius {rad.max():.1g}"
 
 
-CASES = tuple(
+def measure_deep(shape: Shape, rounds: int = 3) -> tuple[Mapping[str, float], str]:
+    """Measure the median processor times of one word in fixed-point numbers and in a plain pass, which run in turns.
+    Raises FailedError if a radius is not narrow, or an enclosure far from the result of the plain pass."""
+    network = shape.network(DEEP)
+    tokens = np.random.default_rng(DEEP).integers(0, shape.vocabulary, size=(1, DEEP))
+    fixed, plain = FixedForward(DenseFloat(network), LARGE_BITS), PlainPass(network)
+    rows, found = fixed.run(DEEP, tokens[0].tolist(), range(DEEP)), plain.run(tokens)[0]
+    mid, rad = (np.array([[float(part(value)) for value in row] for row in rows]) for part in (arb.mid, arb.rad))
+    if not (rad < NARROW).all() or not (np.abs(mid - found) <= rad + SOUND * np.abs(found).max()).all():
+        raise FailedError("an enclosure is wide, or the plain pass is far from it")
+    runs: dict[str, Callable[[], object]] = {
+        FIXED: lambda: fixed.run(DEEP, tokens[0].tolist(), range(DEEP)),
+        PLAIN: lambda: plain.run(tokens),
+    }
+    seconds, _ = turns(runs, [rounds] * 2)
+    return seconds, f"{seconds[FIXED]:.2g} s a word; largest radius {rad.max():.1g}"
+
+
+DEEP_SHAPE = Shape("width 256, 12 layers, 4 heads", 12, 4, 256, spread=DEEP_SPREAD)
+CASES = (
     Case(
-        "foreign", f"{shape.name}, n = {n}", [(f"{CERTIFIED} / {PLAIN}", "x", ("≤", 6))], partial(measure, shape, *size)
-    )
-    for shape in SHAPES
-    for size in LENGTHS.items()
-    for n in size[:1]
+        "foreign",
+        f"{DEEP_SHAPE.name}, n = {DEEP}",
+        [(f"{FIXED} / {PLAIN}", "x", ("≤", 300))],
+        partial(measure_deep, DEEP_SHAPE),
+    ),
+    *(
+        Case(
+            "foreign",
+            f"{shape.name}, n = {n}",
+            [(f"{CERTIFIED} / {PLAIN}", "x", ("≤", 6))],
+            partial(measure, shape, *size),
+        )
+        for shape in SHAPES
+        for size in LENGTHS.items()
+        for n in size[:1]
+    ),
 )

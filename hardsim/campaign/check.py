@@ -494,6 +494,7 @@ class _Campaign:
             size = max(1, min(SHARD, SHARD_SYMBOLS // max(1, n))) if self.crew.alone else SHARD
             if self.options.engine in (AUTO, FLOAT64):
                 size = max(1, min(BATCH, BATCH_SYMBOLS // max(1, n), BATCH_PAIRS // max(1, n) ** 2))
+            size = min(size, self.subject.most_together(n) or size)
             words = iter(plan_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)

@@ -121,7 +121,10 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with refusing_at(target):
                     result = fill_folder(made, goal, folder.path, str(request.output), request)
                 # The folder is still complete for PyTorch, so this is only a remark.
-                if (folder.path / CONFIGS[0]).stat().st_size > LARGEST_FILE:
+                if made.document is None:
+                    message = f"{CONFIGS[0]} has no exact copy of so many weights, so hardsim does not read it again"
+                    current.remark(given.name, None, message)
+                elif (folder.path / CONFIGS[0]).stat().st_size > LARGEST_FILE:
                     message = (
                         f"{CONFIGS[0]} is larger than {LARGEST_FILE // 2**20} MiB, so hardsim does not read it again"
                     )

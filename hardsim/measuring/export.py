@@ -64,6 +64,11 @@ WORDS = 3
 """Number of random words of each length."""
 WORK = 2_000_000
 """Most pairs of positions, summed over heads, that are run in exact arithmetic."""
+PRODUCTS = 1_000
+"""The number of products of a weight and a symbol that take as long as a pair of positions."""
+MOST_DOCUMENTED = 2**21
+"""The number of weights from which an export has no exact document: it would be larger than the files that are read
+again."""
 NARROW = Fraction(1, 2**70)
 """Largest width of the enclosure of an exact output: relative, or absolute for outputs below 1."""
 EXACT = 1e-9
@@ -121,6 +126,7 @@ class Export(ABC):
 
     target: Target
     document: Any
+    """None if the network is too large for a document."""
     layout: ExportLayout
     alphabet: Sequence[str]
     """The alphabet of the words that the export is run on."""
@@ -255,7 +261,8 @@ def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:
     beyond float64; Undecided as `compiled_text`."""
     if given.is_network:
         external = given.network(options)
-        document, alphabet = network_json(external.network), external.alphabet
+        small, alphabet = external.facts.parameters <= MOST_DOCUMENTED, external.alphabet
+        document = network_json(external.network) if small else None
         return NetworkExport(external, document, layout_of(external), alphabet, given, external.longest)
     # Through its text: what is exported is then exactly what a reader of the document gets.
     text = compiled_text(given.compile(options), False, max_n)
@@ -386,11 +393,12 @@ def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word
     """Yield three random words of each of LENGTHS that is among `lengths` (else of one possible length), with their
     exact outputs (positions, outputs), as many as WORK allows. A word whose outputs stay undecided is left out."""
     rng, work, run = Random(seed), WORK, made.exact_runner()
-    longest = made.longest
+    longest, weights = made.longest, made.target.facts.parameters
     possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]
     # An ONNX file of one fixed length may have a length that is not among LENGTHS.
     for n in possible or [lengths[-1] if longest is None else min(longest, lengths[-1])]:
-        cost = max(1, len(made.layout.scaled(n))) * (n + made.layout.fixed) ** 2
+        m = n + made.layout.fixed
+        cost = max(1, len(made.layout.scaled(n))) * m**2 + weights * m // PRODUCTS
         for _ in range(WORDS):
             if work < cost and work < WORK:
                 return

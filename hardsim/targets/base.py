@@ -171,6 +171,11 @@ class Target(ABC):
         """Return True if a check of the lengths up to `max_n` takes less time than another process needs to start;
         `words` gives the number of words of a length."""
 
+    def most_together(self, n: int) -> int | None:
+        """Return the number of words of n symbols that take some seconds, where words can take that long; None if they
+        cannot."""
+        return None
+
     @abstractmethod
     def positions(self, n: int) -> int:
         """Return the number of positions that are run for a word of n symbols."""

@@ -119,6 +119,7 @@ def _answer(subject: Subject) -> Answer:
 
 
 def config_json(layout: ExportLayout, document: Any, title: str) -> str:
-    """Return the text of config.json."""
-    config = {"model_type": MODEL_TYPE, "version": __version__, "title": title}
-    return json.dumps(config | {NETWORK: layout.description, DOCUMENT: document}, ensure_ascii=False, indent=1) + "\n"
+    """Return the text of config.json. A document of None is left out."""
+    config = {"model_type": MODEL_TYPE, "version": __version__, "title": title, NETWORK: layout.description}
+    exact = {} if document is None else {DOCUMENT: document}
+    return json.dumps(config | exact, ensure_ascii=False, indent=1) + "\n"

@@ -26,6 +26,8 @@ from hardsim.targets.result import ModelFacts, Word
 
 QUICK_PRODUCTS = 10**9
 """Number of products that are computed faster than another process starts."""
+SLOW = 2**18
+"""Number of parameters from which single words can take seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +175,11 @@ class External(Target):
         """Return True if the products of all parameters and symbols are few."""
         count = sum(words(n) for n in range(max_n + 1))
         return count * max_n * self.facts.parameters < QUICK_PRODUCTS
+
+    def most_together(self, n: int) -> int | None:
+        """Return the number of words of n symbols that take some seconds; None for small networks."""
+        parameters = self.facts.parameters
+        return None if parameters < SLOW else max(1, QUICK_PRODUCTS // (parameters * max(1, self.positions(n))))
 
     def require_lengths(self, max_n: int) -> None:
         """Raise OutOfRange if the positions of the network end before words of length `max_n`."""

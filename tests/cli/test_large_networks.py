@@ -10,8 +10,10 @@ import pytest
 from safetensors.numpy import save_file
 
 from hardsim.cli.estimate import Bar, LayerSteps
+from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
 from tests.cli.conftest import Cli
+from tests.support.check import CheckOptions, check_subject
 from tests.support.dense_networks import Shape, made
 from tests.support.subjects import known
 
@@ -89,3 +91,41 @@ def test_the_time_that_is_left_is_announced_within_a_word(monkeypatch: pytest.Mo
         step(done, 4)
     # After two seconds: one more layer of a second, and four of 160 tokens, which cost 20 times as much.
     assert text.getvalue() == "note: net: 5 more layers of the words: about 81 seconds. Ctrl-C ends it.\n"
+
+
+def test_an_export_of_many_weights_has_no_exact_copy(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, out = gpt2_folder(tmp_path / "net", 1), tmp_path / "out"
+    assert hardsim("export", str(folder), "--to", "safetensors", "-o", str(out)).code == 0
+    small = json.loads((out / "config.json").read_text())
+    monkeypatch.setattr("hardsim.measuring.export.MOST_DOCUMENTED", 50_000)
+    large = tmp_path / "large"
+    done = hardsim("export", str(folder), "--to", "safetensors", "-o", str(large))
+    assert done.code == 0
+    assert "config.json has no exact copy of so many weights, so hardsim does not read it again" in done.err
+    assert json.loads((large / "config.json").read_text()) == {
+        key: value for key, value in small.items() if key != "hardsim"
+    }
+    assert (large / "model.safetensors").read_bytes() == (out / "model.safetensors").read_bytes()
+    again = hardsim("show", str(large))
+    assert again.code == 2
+    assert "the exact network is missing" in again.err
+
+
+def test_few_words_of_a_large_network_are_run_between_two_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = known(of_network(made(Shape(rows=None, outputs=1)), "net", "0" * 64, "by hand").external)
+    assert subject.most_together(5) is None
+    monkeypatch.setattr("hardsim.targets.external.SLOW", 1)
+    parameters = subject.facts.parameters
+    monkeypatch.setattr("hardsim.targets.external.QUICK_PRODUCTS", 15 * parameters)
+    assert [subject.most_together(n) for n in (0, 1, 5, 7, 15, 64)] == [15, 15, 3, 2, 1, 1]
+    judged = judging(subject, lambda word: True, "a function")
+    seen: list[int] = []
+    check_subject(judged, CheckOptions(max_n=1), lambda state: seen.append(state.done))
+    assert len(seen) == 1
+    monkeypatch.setattr("hardsim.targets.external.QUICK_PRODUCTS", parameters)
+    seen.clear()
+    check_subject(judged, CheckOptions(max_n=1), lambda state: seen.append(state.done))
+    # One word at a time.
+    assert seen == [1, 2, 3, 4]
