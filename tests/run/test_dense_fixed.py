@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from flint import ctx
 
+from hardsim.network.blocks import Rotary
 from hardsim.network.dense import Mlp, NetworkHead, NetworkLayer
 from hardsim.network.features import NetworkFeature
+from hardsim.network.rotary_scaling import YarnScaling
 from hardsim.run import dense_balls, dense_fixed
 from hardsim.run.ball import lower, upper
 from hardsim.run.dense_balls import DenseBalls, is_large
@@ -86,6 +88,18 @@ def test_enclosures_hold_of_every_kind(norm: Any) -> None:
             share, radius = held(made(shape, seed, biases=seed % 3 > 0), COARSE + 20 * (seed % 3), 4, seed)
             assert share <= 1
             assert radius < 1e-2
+
+
+@pytest.mark.parametrize("amplitude", ["1/3", "7"])
+def test_enclosures_hold_of_turns_with_an_amplitude(amplitude: str) -> None:
+    network = made(k=4)
+    scaling = YarnScaling(Fraction(8), Fraction(4), Fraction(1, 2), 32, stated=Fraction(amplitude))
+    turned = [replace(head, rotary=Rotary(Fraction(50), 2, False, scaling=scaling)) for head in network.layers[0].heads]
+    network = replace(network, layers=(replace(network.layers[0], heads=tuple(turned)),))
+    for bits in (COARSE, FINE):
+        share, radius = held(network, bits)
+        assert share <= 1
+        assert radius < 1e-4 * 2.0 ** (COARSE - bits)
 
 
 @pytest.mark.slow
