@@ -290,7 +290,7 @@ class _Run:
     def _settle(self, stop: int) -> bool:
         """Decide the prefixes of less than `stop` symbols that are left open. Return True if one is wrong, or stays
         open."""
-        balls = DenseBalls(self.network)
+        balls = DenseBalls(self.network, floats=self.floats)
         for n in range(stop):
             facts = self.facts.get(n)
             if facts is None or not facts.left:
