@@ -2,7 +2,7 @@
 
 The prover is measured on them; they are not shipped. They learn brackets to depth 2 or a*b*: which tokens may come
 next, or only whether what was read is in the language (the output of <eos>). Norms stand before attention and the MLP,
-as in a GPT-2, or after them. This needs no PyTorch: the passes are those of `formulas.networks.repair`, with heads.
+as in a GPT-2, or after them. This needs no PyTorch.
 
 A name is `LANGUAGE-TASK-HEADS-WIDTH-ORDER-SEED`, as `dyck-next-4-32-pre-1`: `dyck` or `star`, `next` or `accept`, the
 number of heads, the width, `pre` or `post`, and the seed of the weights and words. One machine always makes the same
@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from formulas.networks.repair import Adam, Floats, Passes, Weights, rounded, trained_on
-from formulas.networks.train import EPSILON, SPECIAL, Ids, NextSymbol, Plan, Signs, initial
+from formulas.networks.passes import Back, Floats, Weights
+from formulas.networks.repair import Adam, Passes, rounded, trained_on
+from formulas.networks.train import EPSILON, SPECIAL, NextSymbol, Plan, Signs, initial
 from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Norm, Readout, RootScale
 from hardsim.network.numbers import Mask
 
@@ -114,63 +115,29 @@ class HeadPasses(Passes):
     """Passes through a network of one layer with several heads; `post`: the norms stand after attention and the MLP."""
 
     def __init__(self, weights: Weights, heads: int, post: bool) -> None:
-        super().__init__(weights)
-        self.heads, self.post = heads, post
+        super().__init__(weights, heads)
+        self.post = post
 
-    def outputs(self, read: Ids) -> tuple[Floats, Callable[[Floats], None]]:
-        """Return the outputs [count, rows, V] for token ids [count, rows], and the backward pass."""
-        rows, embedding = read.shape[1], self.weights["transformer.wte.weight"]
-        x = self.embedded(read, np.arange(rows))
-        mixed, to_x = self._mixed(x)
-        added, to_mixed = self._linear(mixed, "h.0.attn.c_proj")
-        middle, to_sum = self._norm(x + added, "h.0.ln_1") if self.post else (x + added, lambda by: by)
-        result, to_middle = self._mlp(middle)
-        last, to_end = self._norm(middle + result, "h.0.ln_2" if self.post else "ln_f")
+    def joint(self, x: Floats) -> tuple[Floats, Back]:
+        """Return the joint queries, keys and values."""
+        return self.linear(x, "h.0.attn.c_attn") if self.post else super().joint(x)
 
-        def back(by_output: Floats) -> None:
-            flat = by_output.reshape(-1, len(embedding))
-            self.gradient["transformer.wte.weight"] += flat.T @ last.reshape(-1, self.width)
-            by_end = to_end(by_output @ embedding)
+    def after(self, x: Floats, mixed: Floats) -> tuple[Floats, Callable[[Floats], tuple[Floats, Floats]]]:
+        """Return the outputs if the heads return `mixed`; the backward pass gives the gradients by x and by `mixed`."""
+        if not self.post:
+            return super().after(x, mixed)
+        added, to_mixed = self.linear(mixed, "h.0.attn.c_proj")
+        middle, to_sum = self.norm(x + added, "h.0.ln_1")
+        result, to_middle = self.mlp(middle, "h.0")
+        last, to_end = self.norm(middle + result, "h.0.ln_2")
+        found, to_last = self.unembedded(last)
+
+        def back(by_output: Floats) -> tuple[Floats, Floats]:
+            by_end = to_end(to_last(by_output))
             by_sum = to_sum(by_end + to_middle(by_end))
-            by_x = by_sum + to_x(to_mixed(by_sum))
-            self.gradient["transformer.wpe.weight"][:rows] += by_x.sum(axis=0)
-            for token, row in enumerate(self.gradient["transformer.wte.weight"]):
-                row += by_x[read == token].sum(axis=0)
+            return by_sum, to_mixed(by_sum)
 
-        return last @ embedding.T, back
-
-    def _mixed(self, x: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
-        """Return the means that the heads read, side by side."""
-        count, rows, _ = x.shape
-        joint, to_x = self._linear(x, "h.0.attn.c_attn") if self.post else self.joint(x)
-        split = joint.reshape(count, rows, 3, self.heads, -1).transpose(2, 0, 3, 1, 4)
-        query, key, value = split
-        scale = query.shape[-1] ** -0.5
-        scores = query @ key.swapaxes(2, 3) * scale + np.triu(np.full((rows, rows), -np.inf), 1)
-        share = np.exp(scores - scores.max(axis=3, keepdims=True))
-        share /= share.sum(axis=3, keepdims=True)
-
-        def back(by_mixed: Floats) -> Floats:
-            by_head = by_mixed.reshape(count, rows, self.heads, -1).transpose(0, 2, 1, 3)
-            by_share = by_head @ value.swapaxes(2, 3)
-            by_scores = share * (by_share - (by_share * share).sum(axis=3, keepdims=True)) * scale
-            parts = by_scores @ key, by_scores.swapaxes(2, 3) @ query, share.swapaxes(2, 3) @ by_head
-            return to_x(np.stack(parts).transpose(1, 3, 0, 2, 4).reshape(joint.shape))
-
-        return (share @ value).transpose(0, 2, 1, 3).reshape(x.shape), back
-
-    def _mlp(self, x: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
-        """Return what the MLP adds."""
-        normed, to_x = (x, lambda by: by) if self.post else self._norm(x, "h.0.ln_2")
-        inner, to_normed = self._linear(normed, "h.0.mlp.c_fc")
-        bent = np.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3))
-        result, to_active = self._linear(0.5 * inner * (1 + bent), "h.0.mlp.c_proj")
-
-        def back(by_result: Floats) -> Floats:
-            slope = (1 - bent**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * inner**2)
-            return to_x(to_normed(to_active(by_result) * 0.5 * (1 + bent + inner * slope)))
-
-        return result, back
+        return found, back
 
 
 def trained(one: HeadsPlan) -> Weights:

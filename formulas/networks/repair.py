@@ -6,8 +6,8 @@ the next steps train on these. Once the search finds only answers that are right
 whether the network is right on every word to the end of its table of positions; if not, its shortest wrong word is
 trained on, too.
 
-Passes forward and backward are written out here in float64; weights are rounded to float32 before they are judged. The
-search shares no code with the prover.
+The passes are those of `formulas.networks.passes`, in float64; weights are rounded to float32 before they are judged.
+The search shares no code with the prover.
 """
 
 from __future__ import annotations
@@ -23,16 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file
 
-from formulas.networks.train import DEPTH_3, EPSILON, HERE, PLANS, Ids, NextSymbol, Plan, save
+from formulas.networks.passes import Back, Floats, Parts, Weights, causal_attention
+from formulas.networks.train import DEPTH_3, HERE, PLANS, Ids, NextSymbol, Plan, save
 from hardsim.proof.external.prove import ExternalProof, prove_external
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.opening import read_input
 
-Floats = npt.NDArray[np.float64]
-Weights = dict[str, Floats]
-Back = Callable[[Floats], Floats]
-"""A function from the gradient by the values of a step to the gradient by its inputs."""
 BROKEN = "dyck1_depth3"
 REPAIRED = "dyck1_depth3_repaired"
 SEED = 1
@@ -50,12 +47,12 @@ FOUND = 192
 """Number of words that each search adds, those of the least margins."""
 
 
-class Passes:
-    """Passes through a GPT-2 of one layer and one head. Backward passes add up `gradient`, by parameter."""
+class Passes(Parts):
+    """Passes through a GPT-2 of one layer. Backward passes add up `gradient`, by parameter."""
 
-    def __init__(self, weights: Weights) -> None:
-        self.weights = weights
-        self.gradient = {name: np.zeros_like(tensor) for name, tensor in weights.items()}
+    def __init__(self, weights: Weights, heads: int = 1) -> None:
+        super().__init__(weights)
+        self.heads = heads
         self.width = self.weights["transformer.wte.weight"].shape[1]
 
     def outputs(self, read: Ids) -> tuple[Floats, Callable[[Floats], None]]:
@@ -63,18 +60,12 @@ class Passes:
         rows = read.shape[1]
         x = self.embedded(read, np.arange(rows))
         joint, to_x = self.joint(x)
-        query, key, value = np.split(joint, 3, axis=2)
-        scores = query @ key.transpose(0, 2, 1) * self.width**-0.5 + np.triu(np.full((rows, rows), -np.inf), 1)
-        share = np.exp(scores - scores.max(axis=2, keepdims=True))
-        share /= share.sum(axis=2, keepdims=True)
-        found, to_mixed = self.after(x, share @ value)
+        mixed, to_joint = causal_attention(joint, self.heads)
+        found, to_mixed = self.after(x, mixed)
 
         def back(by_output: Floats) -> None:
             by_x, by_mixed = to_mixed(by_output)
-            by_share = by_mixed @ value.transpose(0, 2, 1)
-            by_scores = share * (by_share - (by_share * share).sum(axis=2, keepdims=True)) * self.width**-0.5
-            parts = by_scores @ key, by_scores.transpose(0, 2, 1) @ query, share.transpose(0, 2, 1) @ by_mixed
-            by_x = by_x + to_x(np.concatenate(parts, axis=2))
+            by_x = by_x + to_x(to_joint(by_mixed))
             self.gradient["transformer.wpe.weight"][:rows] += by_x.sum(axis=0)
             for token, row in enumerate(self.gradient["transformer.wte.weight"]):
                 row += by_x[read == token].sum(axis=0)
@@ -87,57 +78,36 @@ class Passes:
 
     def joint(self, x: Floats) -> tuple[Floats, Back]:
         """Return the joint queries, keys and values."""
-        normed, to_x = self._norm(x, "h.0.ln_1")
-        found, to_normed = self._linear(normed, "h.0.attn.c_attn")
+        normed, to_x = self.norm(x, "h.0.ln_1")
+        found, to_normed = self.linear(normed, "h.0.attn.c_attn")
         return found, lambda by_joint: to_x(to_normed(by_joint))
 
     def after(self, x: Floats, mixed: Floats) -> tuple[Floats, Callable[[Floats], tuple[Floats, Floats]]]:
-        """Return the outputs if the head returns `mixed`; the backward pass gives the gradients by x and by `mixed`."""
-        added, to_mixed = self._linear(mixed, "h.0.attn.c_proj")
+        """Return the outputs if the heads return `mixed`; the backward pass gives the gradients by x and by `mixed`."""
+        added, to_mixed = self.linear(mixed, "h.0.attn.c_proj")
         middle = x + added
-        normed, to_middle = self._norm(middle, "h.0.ln_2")
-        inner, to_normed = self._linear(normed, "h.0.mlp.c_fc")
-        bent = np.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3))
-        result, to_active = self._linear(0.5 * inner * (1 + bent), "h.0.mlp.c_proj")
-        last, to_end = self._norm(middle + result, "ln_f")
-        embedding = self.weights["transformer.wte.weight"]
+        normed, to_middle = self.norm(middle, "h.0.ln_2")
+        result, to_normed = self.mlp(normed, "h.0")
+        last, to_end = self.norm(middle + result, "ln_f")
+        found, to_last = self.unembedded(last)
 
         def back(by_output: Floats) -> tuple[Floats, Floats]:
-            flat = by_output.reshape(-1, len(embedding))
-            self.gradient["transformer.wte.weight"] += flat.T @ last.reshape(-1, self.width)
-            by_end = to_end(by_output @ embedding)
-            slope = (1 - bent**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * inner**2)
-            by_inner = to_active(by_end) * 0.5 * (1 + bent + inner * slope)
-            by_middle = by_end + to_middle(to_normed(by_inner))
+            by_end = to_end(to_last(by_output))
+            by_middle = by_end + to_middle(to_normed(by_end))
             return by_middle, to_mixed(by_middle)
 
+        return found, back
+
+    def unembedded(self, last: Floats) -> tuple[Floats, Back]:
+        """Return the outputs of vectors [..., d] after the last norm; the output map is the embedding."""
+        embedding = self.weights["transformer.wte.weight"]
+
+        def back(by_output: Floats) -> Floats:
+            flat = by_output.reshape(-1, len(embedding))
+            self.gradient["transformer.wte.weight"] += flat.T @ last.reshape(-1, self.width)
+            return by_output @ embedding
+
         return last @ embedding.T, back
-
-    def _linear(self, x: Floats, name: str) -> tuple[Floats, Back]:
-        weight, bias = f"transformer.{name}.weight", f"transformer.{name}.bias"
-
-        def back(by_result: Floats) -> Floats:
-            flat = by_result.reshape(-1, by_result.shape[-1])
-            self.gradient[weight] += x.reshape(-1, x.shape[-1]).T @ flat
-            self.gradient[bias] += flat.sum(axis=0)
-            return by_result @ self.weights[weight].T
-
-        return x @ self.weights[weight] + self.weights[bias], back
-
-    def _norm(self, x: Floats, name: str) -> tuple[Floats, Back]:
-        weight, bias = f"transformer.{name}.weight", f"transformer.{name}.bias"
-        apart = x - x.mean(axis=-1, keepdims=True)
-        factor = (np.square(apart).mean(axis=-1, keepdims=True) + EPSILON) ** -0.5
-        unit = apart * factor
-
-        def back(by_result: Floats) -> Floats:
-            self.gradient[weight] += (by_result * unit).reshape(-1, self.width).sum(axis=0)
-            self.gradient[bias] += by_result.reshape(-1, self.width).sum(axis=0)
-            by_unit = by_result * self.weights[weight]
-            along = (by_unit * unit).mean(axis=-1, keepdims=True)
-            return np.asarray(factor * (by_unit - by_unit.mean(axis=-1, keepdims=True) - unit * along))
-
-        return unit * self.weights[weight] + self.weights[bias], back
 
 
 @dataclass(frozen=True)

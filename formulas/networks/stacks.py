@@ -2,8 +2,8 @@
 
 The networks are small GPT-2s like those that `train` makes, for words of at most 64 symbols. Weights decay (AdamW), as
 is usual, so that no part of a network is larger than it has to be. Networks like these are what proofs of two layers
-are measured with; they are not shipped. This needs no PyTorch: passes forward and backward are written out here in
-float64, and weights are rounded to float32 at the end. Seeds are fixed, so one machine always writes the same files.
+are measured with; they are not shipped. This needs no PyTorch: the passes are those of `formulas.networks.passes`, in
+float64. Weights are rounded to float32 at the end. Seeds are fixed, so one machine always writes the same files.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from formulas.networks.train import EPSILON, Ids, NextSymbol, Plan, initial, save
+from formulas.networks.passes import Back, Floats, Parts, Weights, causal_attention
+from formulas.networks.train import Ids, NextSymbol, Plan, initial, save
 
-Floats = npt.NDArray[np.float64]
-Weights = dict[str, Floats]
-Back = Callable[[Floats], Floats]
-"""A function from the gradient by the values of a step to the gradient by its inputs."""
 DEPTH_2 = NextSymbol("ab", ({"a": 1}, {"a": 2, "b": 0}, {"b": 1}), frozenset({0}))
 SORTED = NextSymbol("ab", ({"a": 0, "b": 1}, {"b": 1}), frozenset({0, 1}))
 LANGUAGES = {"dyck1_depth2": (DEPTH_2, "/(a(ab)*b)*/"), "sorted": (SORTED, "/a*b*/")}
@@ -50,12 +46,12 @@ TRAININGS = {f"{language}_2x{heads}": training(language, heads) for language in 
 """All trainings, by name: the language, the layers, and the heads of each layer."""
 
 
-class DeepPasses:
+class DeepPasses(Parts):
     """Passes through a GPT-2. Backward passes add up `gradient`, by parameter."""
 
     def __init__(self, plan: Plan, weights: Weights) -> None:
-        self.plan, self.weights = plan, weights
-        self.gradient = {name: np.zeros_like(tensor) for name, tensor in weights.items()}
+        super().__init__(weights)
+        self.plan = plan
 
     def outputs(self, read: Ids) -> tuple[Floats, Callable[[Floats], None]]:
         """Return the outputs [count, rows, V] for token ids [count, rows], and the backward pass."""
@@ -65,7 +61,7 @@ class DeepPasses:
             for part in (self._attention, self._mlp):
                 x, back = part(x, f"h.{layer}")
                 steps.append(back)
-        last, to_last = self._norm(x, "ln_f")
+        last, to_last = self.norm(x, "ln_f")
 
         def backward(by_output: Floats) -> None:
             flat = by_output.reshape(-1, len(embedding))
@@ -78,64 +74,23 @@ class DeepPasses:
 
         return last @ embedding.T, backward
 
+    def inverse_root(self, variance: Floats) -> Floats:
+        """Return 1 / sqrt(variance), rounded as it was when these networks were measured."""
+        return np.asarray(1 / np.sqrt(variance))
+
     def _attention(self, x: Floats, block: str) -> tuple[Floats, Back]:
         """Return x with what attention adds; the backward pass returns what it adds to the gradient by x."""
-        count, rows, width = x.shape
-        heads = self.plan.heads
-        size = width // heads
-        normed, to_x = self._norm(x, f"{block}.ln_1")
-        joint, to_normed = self._linear(normed, f"{block}.attn.c_attn")
-        query, key, value = joint.reshape(count, rows, 3, heads, size).transpose(2, 0, 3, 1, 4)
-        scores = query @ key.swapaxes(2, 3) * size**-0.5 + np.triu(np.full((rows, rows), -np.inf), 1)
-        share = np.exp(scores - scores.max(axis=3, keepdims=True))
-        share /= share.sum(axis=3, keepdims=True)
-        mixed = (share @ value).transpose(0, 2, 1, 3).reshape(x.shape)
-        added, to_mixed = self._linear(mixed, f"{block}.attn.c_proj")
-
-        def back(by_x: Floats) -> Floats:
-            by_mixed = to_mixed(by_x).reshape(count, rows, heads, size).transpose(0, 2, 1, 3)
-            by_share = by_mixed @ value.swapaxes(2, 3)
-            by_scores = share * (by_share - (by_share * share).sum(axis=3, keepdims=True)) * size**-0.5
-            parts = by_scores @ key, by_scores.swapaxes(2, 3) @ query, share.swapaxes(2, 3) @ by_mixed
-            return to_x(to_normed(np.stack(parts).transpose(1, 3, 0, 2, 4).reshape(joint.shape)))
-
-        return x + added, back
+        normed, to_x = self.norm(x, f"{block}.ln_1")
+        joint, to_normed = self.linear(normed, f"{block}.attn.c_attn")
+        mixed, to_joint = causal_attention(joint, self.plan.heads)
+        added, to_mixed = self.linear(mixed, f"{block}.attn.c_proj")
+        return x + added, lambda by_x: to_x(to_normed(to_joint(to_mixed(by_x))))
 
     def _mlp(self, x: Floats, block: str) -> tuple[Floats, Back]:
         """Return x with what the MLP adds; the backward pass returns what it adds to the gradient by x."""
-        normed, to_x = self._norm(x, f"{block}.ln_2")
-        inner, to_normed = self._linear(normed, f"{block}.mlp.c_fc")
-        bent = np.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3))
-        added, to_active = self._linear(0.5 * inner * (1 + bent), f"{block}.mlp.c_proj")
-        slope = (1 - bent**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * inner**2)
-        return x + added, lambda by_x: to_x(to_normed(to_active(by_x) * 0.5 * (1 + bent + inner * slope)))
-
-    def _linear(self, x: Floats, name: str) -> tuple[Floats, Back]:
-        weight, bias = f"transformer.{name}.weight", f"transformer.{name}.bias"
-
-        def back(by_result: Floats) -> Floats:
-            flat = by_result.reshape(-1, by_result.shape[-1])
-            self.gradient[weight] += x.reshape(-1, x.shape[-1]).T @ flat
-            self.gradient[bias] += flat.sum(axis=0)
-            return by_result @ self.weights[weight].T
-
-        return x @ self.weights[weight] + self.weights[bias], back
-
-    def _norm(self, x: Floats, name: str) -> tuple[Floats, Back]:
-        weight, bias = f"transformer.{name}.weight", f"transformer.{name}.bias"
-        centred = x - x.mean(axis=-1, keepdims=True)
-        scale = 1 / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
-        unit = centred * scale
-
-        def back(by_result: Floats) -> Floats:
-            axes = tuple(range(x.ndim - 1))
-            self.gradient[weight] += (by_result * unit).sum(axis=axes)
-            self.gradient[bias] += by_result.sum(axis=axes)
-            by_unit = by_result * self.weights[weight]
-            inward = by_unit - by_unit.mean(axis=-1, keepdims=True)
-            return np.asarray((inward - unit * (by_unit * unit).mean(axis=-1, keepdims=True)) * scale)
-
-        return unit * self.weights[weight] + self.weights[bias], back
+        normed, to_x = self.norm(x, f"{block}.ln_2")
+        added, to_normed = self.mlp(normed, block)
+        return x + added, lambda by_x: to_x(to_normed(by_x))
 
 
 def trained(one: Training, report: int = 200) -> Weights:

@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from formulas.networks import repair
+from formulas.networks.passes import Weights
 from formulas.networks.train import DEPTH_3, PLANS
 from hardsim.examples import NETWORKS
 from hardsim.proof.external.prove import prove_external
@@ -19,7 +20,7 @@ FOLDER = formulas_directory() / NETWORKS
 PLAN = PLANS[repair.BROKEN]
 
 
-def weights(name: str) -> repair.Weights:
+def weights(name: str) -> Weights:
     loaded = load_file(FOLDER / name / "model.safetensors")
     return {key: tensor.astype(np.float64) for key, tensor in loaded.items()}
 
