@@ -30,7 +30,7 @@ and the embedding scale c are real numbers: a rational divided by the square roo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
@@ -230,7 +230,7 @@ class Readout:
     among: tuple[Token, ...] | None = None
     """Outputs that take part in an argmax; None means all."""
     alphabet: tuple[Token, ...] | None = None
-    """Tokens that words are made of; None means every token that is neither in `before` nor in `after`."""
+    """Tokens that words are made of; None means every token that is not in `before`, `after` or `excluded`."""
     padding: Token | None = None
     """A token that is skipped when the last position gives the answer; it cannot be the last token."""
     pooled: Pooled = "last"
@@ -252,6 +252,14 @@ class Readout:
     def length(self, n: int) -> int:
         """Return the number of tokens read for a word of n symbols."""
         return len(self.before) + n + len(self.after)
+
+
+def symbols_of(readout: Readout, tokens: Iterable[Token]) -> tuple[str, ...]:
+    """Return the texts of the tokens that words are made of; `tokens` are all tokens of the network."""
+    if readout.alphabet is not None:
+        return tuple(map(str, readout.alphabet))
+    others = {str(token) for token in (*readout.before, *readout.after, *readout.excluded)}
+    return tuple(name for name in map(str, tokens) if name not in others)
 
 
 @dataclass(frozen=True)
@@ -352,10 +360,7 @@ class Network:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """The texts of the tokens that words are made of."""
-        if self.readout.alphabet is not None:
-            return tuple(map(str, self.readout.alphabet))
-        fixed = {str(token) for token in (*self.readout.before, *self.readout.after)}
-        return tuple(name for name in self.ids if name not in fixed)
+        return symbols_of(self.readout, self.tokens)
 
     def read(self, word: Sequence[str]) -> list[int]:
         """Return the token ids of a word, with the readout's tokens before and after it."""

@@ -33,7 +33,7 @@ request any memory."""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
     "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide", "embedding_bias",
-    "embedding_norm", "positions_at", "transform", "output_cap",
+    "embedding_norm", "positions_at", "transform", "output_cap", "padding", "excluded",
 )  # fmt: skip
 MASKS = {mask.value: mask for mask in (Mask.NONE, Mask.FUTURE, Mask.PAST)}
 KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
@@ -362,6 +362,8 @@ def network_json(network: dense.Network) -> dict[str, Any]:
         "positions_at": None if network.positions_at == "stream" else network.positions_at,
         "transform": _transform_json(network.transform),
         "output_cap": _optional_json(network.output_cap),
+        "padding": readout.padding,
+        "excluded": list(readout.excluded) or None,
     }
     return without_nulls(message)
 

@@ -16,7 +16,7 @@ import numpy as np
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.pretty import shortened
 from hardsim.lang.vocabulary import brief
-from hardsim.network.dense import JudgedAt, Network, Pooled, Readout, Token
+from hardsim.network.dense import JudgedAt, Network, Pooled, Readout, Token, symbols_of
 from hardsim.network.reader import Reader
 
 Wrong = Callable[[str, str], InputError]
@@ -86,7 +86,28 @@ def read_readout(document: Reader, tokens: Sequence[Token], outputs: Sequence[To
     if document.has("alphabet"):
         data = document.field("alphabet")
         found = replace(found, alphabet=require_alphabet(listed_names(data), tokens, data.refusal))
+    if document.has("padding"):
+        data = document.field("padding")
+        found = replace(found, padding=one_of(str(_listed_name(data)), tokens, "token", data.refusal))
+    if document.has("excluded"):
+        data = document.field("excluded")
+        excluded = tuple(one_of(str(name), tokens, "token", data.refusal) for name in listed_names(data))
+        found = replace(found, excluded=excluded)
+    require_without_padding(found, tokens, document.refusal)
     return found
+
+
+def require_without_padding(readout: Readout, tokens: Sequence[Token], error: Wrong) -> None:
+    """Raise InputError, made by `error`, if words or the tokens around them can have a token of `Readout.excluded`, or
+    if the last token read can be `Readout.padding`."""
+    symbols = symbols_of(readout, tokens)
+    standing = {*symbols, *map(str, readout.after)}
+    if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
+        message = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
+        raise error(message, "Leave it out of the alphabet, and of the tokens after words.")
+    if wrong := sorted({*standing, *map(str, readout.before)}.intersection(map(str, readout.excluded))):
+        message = f"{wrong[0]!r} is padding, without which this network counts its positions"
+        raise error(message, "Leave it out of the alphabet, and of the tokens around words.")
 
 
 def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wrong) -> Readout:
@@ -145,13 +166,7 @@ def reread(
     readout = readout_of(input, at, decide, found.tokens, found.outputs, found.readout)
     if alphabet is not None:
         readout = replace(readout, alphabet=require_alphabet(alphabet, found.tokens, InputError))
-    standing = set(map(str, (*(readout.alphabet or ()), *readout.after)))
-    if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
-        message = f"{str(readout.padding)!r} is padding: this network answers at the last token that is not padding"
-        raise InputError(message, "Leave it out of the alphabet, and of the tokens after words.")
-    if wrong := sorted({*standing, *map(str, readout.before)}.intersection(map(str, readout.excluded))):
-        message = f"{wrong[0]!r} is padding, without which this network counts its positions"
-        raise InputError(message, "Leave it out of the alphabet, and of the tokens around words.")
+    require_without_padding(readout, found.tokens, InputError)
     return replace(found, readout=readout)
 
 
@@ -182,10 +197,13 @@ def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[To
 
 def listed_names(data: Reader) -> list[Token]:
     """Return the names of tokens or outputs in an array: texts, numbers or truth values."""
-    found: list[Token] = []
-    for item in data.items():
-        kept = isinstance(item.value, str | bool | Fraction)
-        found += plain_names([item.value if kept else item.number()], item.refusal)
+    return [_listed_name(item) for item in data.items()]
+
+
+def _listed_name(data: Reader) -> Token:
+    """Return the name of a token or output: a text, a number or a truth value."""
+    kept = isinstance(data.value, str | bool | Fraction)
+    (found,) = plain_names([data.value if kept else data.number()], data.refusal)
     return found
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -237,6 +237,34 @@ def test_a_document_that_is_read_and_written_is_the_same_network(document: Docum
     assert same(network, read(json.dumps(network_json(network), indent=1)))
 
 
+@pytest.mark.parametrize(
+    "readout",
+    [
+        Readout(alphabet=("t0", "t2"), padding="t1"),
+        Readout(at="each", decide="argmax", padding="t1"),
+        Readout(at="last", decide="above", pooled="mean", excluded=("t1",)),
+        Readout(before=("t0",), at="last", decide="above", alphabet=("t2",), excluded=("t1", "t3")),
+    ],
+)
+def test_a_readout_with_padding_is_kept(readout: Readout) -> None:
+    network = made(outputs=1)
+    network = replace(network, readout=readout, tokens=tuple(f"t{number}" for number in range(len(network.tokens))))
+    again = read(network_json(network))
+    assert again.readout == readout
+    assert same(network, again)
+    assert again.symbols == network.symbols
+    assert "t1" not in network.symbols or not readout.excluded
+
+
+def test_every_part_of_a_readout_is_written() -> None:
+    """A field that the document leaves out would be read as its default."""
+    others = Readout(("a",), (2,), "last", "argmax", Fraction(0), ("yes",), ("a", 2), 0.5, "mean", (True,))
+    plain, kept = Readout(), [field.name for field in fields(Readout) if field.name != "level"]
+    assert all(getattr(others, name) != getattr(plain, name) for name in kept if name != "at")
+    network = replace(read(RICH), readout=others)
+    assert read(network_json(network)).readout == others
+
+
 # ---- refusals ----
 
 
@@ -264,6 +292,10 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("tokens", ["a", 2, 0.5, "2"], "at tokens: the token '2' is named twice"),
         ("tokens", ["a", 2, 0.5, "x y"], "at tokens: the token 'x y' cannot be written"),
         ("tokens.1", None, r"at tokens\[1\]: expected a number"),
+        ("padding", 3, "at padding: '3' is not among the tokens of the network"),
+        ("excluded", [0.5, "x"], "at excluded: 'x' is not among the tokens of the network"),
+        ("excluded", ["a"], "at the top level: 'a' is padding, without which this network counts its positions"),
+        ("excluded", [True], "at the top level: 'True' is padding, without which this network counts its positions"),
         ("embedding", [], "at embedding: expected an array of rows, at least one"),
         ("embedding", [[]], r"at embedding\[0\]: expected a row with at least one number"),
         ("embedding", [[1, 2], [3]], r"at embedding\[1\]: expected an array of 2"),
