@@ -1273,7 +1273,7 @@ def from_torch(
             mode. For a module of your own, give the encoder in it. An `nn.TransformerDecoder` needs `memory=0`. A list
             of `nn.MultiheadAttention` is a stack: each adds its result to the stream. A dict in the list is a layer
             with the members `attention`, `norm1`, `linear1`, `activation`, `linear2` and `norm2`, or some of them.
-        embedding: an `nn.Embedding`, or an array (V, d).
+        embedding: an `nn.Embedding`, a bias-free `nn.Linear(V, d)`, or an array (V, d).
         unembedding: an `nn.Linear`, or an array (outputs, d); with a single output, words are accepted or rejected.
         positions: an `nn.Embedding` or an array (rows, d); None: none are added.
         causal: True if the encoder is run under the mask that `generate_square_subsequent_mask` makes.

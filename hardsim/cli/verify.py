@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -11,10 +12,10 @@ from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.options.table import Request
-from hardsim.proving.rocq_comparison import compare_folder
+from hardsim.proving.rocq_comparison import RocqResult, compare_folder
 from hardsim.proving.verify import CertifiedTarget, VerifyResult, verified
-from hardsim.report.rocq_comparison import compared_reach, print_compared, print_compared_verdict
-from hardsim.report.verify import print_verified, print_verified_verdict, reach
+from hardsim.report.rocq_comparison import compared_lines, compared_reach
+from hardsim.report.verify import certificate_lines, print_valid, print_validity, reach
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_expression, read_input
 
@@ -34,12 +35,13 @@ def command(request: Request) -> None:
                 break
             current.started = perf_counter()
             with current.guard(name):
-                with bar(name, "parts", f"{name}: parts checked") as shown:
-                    result = verified(name, target, shown.show)
+                with bar(name, "parts", f"{name}: parts checked") as progress:
+                    result = verified(name, target, progress.show)
                 if not result.valid:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
-                current.conclude(result.valid, undecided=False, shown=_result_text(result))
+                shown = _result_text(result, reach(result), certificate_lines(result) if result.valid else ())
+                current.conclude(result.valid, undecided=False, shown=shown)
 
 
 def _compare(request: Request, folder: str, current: Session) -> None:
@@ -59,16 +61,14 @@ def _compare(request: Request, folder: str, current: Session) -> None:
         result = compare_folder(name, folder)
         if not result.valid:
             say(f"{name}: INVALID: {result.reason}")
-        full, brief = (partial(print_compared, result=result, all_of_it=whole) for whole in (True, False))
-        verdict = partial(print_compared_verdict, result=result)
-        shown = ResultText(result, full, brief, reach=compared_reach(result), details=verdict)
+        shown = _result_text(result, compared_reach(result), compared_lines(result) if result.valid else ())
         current.conclude(result.valid, undecided=False, shown=shown)
 
 
-def _result_text(result: VerifyResult) -> ResultText:
-    """Return how to print a result; an invalid certificate is printed in reports for other programs only."""
-    full, brief = (partial(print_verified, result=result, all_of_it=all_of_it) for all_of_it in (True, False))
-    return ResultText(result, full, brief, reach=reach(result), details=partial(print_verified_verdict, result=result))
+def _result_text(result: VerifyResult | RocqResult, reach: str, lines: Sequence[str]) -> ResultText:
+    """Return how to print a result, with lines below its verdict; reports for other programs have invalid ones, too."""
+    full, brief = (partial(print_valid, result=result, reach=reach, lines=below) for below in (lines, ()))
+    return ResultText(result, full, brief, reach=reach, details=partial(print_validity, result=result, reach=reach))
 
 
 def _target_of(request: Request) -> CertifiedTarget:

@@ -40,14 +40,13 @@ from hardsim.reading.tokenizer import (
 )
 from hardsim.reading.training import (
     ADAPTER_WEIGHTS,
-    PAGE,
     SHARDS,
     adapter_error,
     folder_error,
     is_state,
     networks_inside,
 )
-from hardsim.reading.unsupported import unsupported_network
+from hardsim.reading.unsupported import PAGE, unsupported_network
 from hardsim.reading.wrapping import configuration_inside, state_dict_of, unwrapped
 
 T = TypeVar("T")

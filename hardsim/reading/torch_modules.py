@@ -42,26 +42,8 @@ def from_torch(
 ) -> Stored:
     """Return the data that a network folder would store of an encoder.
 
-    Args:
-        module: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, or one such layer, as PyTorch defines them; the
-            same of decoders; or a stack, a sequence of `nn.MultiheadAttention` or of dicts with members of PARTS. In
-            a stack each attention, and then each MLP, adds its result to the stream.
-        embedding: [V, d]: `nn.Embedding`, a parameter, tensor or array, or `nn.Linear(V, d, bias=False)`.
-        unembedding: [O, d]: the same, or `nn.Linear(d, O)`, with its bias.
-        positions: [rows, d]: `nn.Embedding`, a parameter, tensor or array; None: nothing is added.
-        causal: True if the module is run with the mask `nn.Transformer.generate_square_subsequent_mask`.
-        tokens: names of the tokens by id, in a sequence or one text with spaces; None: their ids.
-        outputs: names of the outputs; None: the tokens if there are as many, else 0, 1, ...
-        input: the tokens around every word, such as `<bos> *`.
-        at: the positions that answer: last, first or each; None: last for one output, else each.
-        decide: the rule of the answer, such as `above 0` or `argmax`; None: `above 0` for one output, `argmax` for
-            several.
-        alphabet: tokens that words are made of; None: all but those of `input`.
-        embedding_scale: a positive number by which the rows of the embedding are multiplied before positions are
-            added, or "sqrt(d)", the real number; 1: the embedding is used as given.
-        memory: 0 for a decoder that is run with a memory of zeros; None for any other module.
-        norm_first: for a stack with norms, True if they stand before each step, False if after each sum.
-        final_norm: a norm after the module, which is not a part of it; None: there is none.
+    The arguments are those of `hardsim.api.from_torch`. A matrix may be a module (`nn.Embedding`, `nn.Linear` with its
+    bias), a parameter, a tensor or an array.
 
     Raises:
         InputError: naming what is missing or not understood.

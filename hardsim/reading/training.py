@@ -16,8 +16,8 @@ from contextlib import suppress
 from hardsim.errors import InputError
 from hardsim.files import is_directory, names_in, read_head
 from hardsim.lang.unread_files import ENOUGH, unread_format_error
+from hardsim.reading.unsupported import PAGE
 
-PAGE = "docs/networks.md"
 STATE = re.compile(
     r"(optimizer|scheduler|scaler|rng_state|training_args|random_states)(_?\d+)*\.(pt|pth|bin|pkl)|trainer_state\.json"
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from hardsim.errors import InputError
 
 PAGE = "docs/networks.md"
+"""The page about networks that are read, and others."""
 _KNOWN = (
     (
         re.compile(r"(^|\.)attn_layers\.layers\.\d+\."),

@@ -1,10 +1,8 @@
-"""Print the result of comparing a Rocq instance with a compiled model."""
+"""Describe the result of comparing a Rocq instance with a compiled model."""
 
 from __future__ import annotations
 
 from hardsim.proving.rocq_comparison import RocqResult
-from hardsim.report.check import print_headline
-from hardsim.report.screen import Screen
 from hardsim.targets.result import plural
 from hardsim.verify.sections import printable
 
@@ -17,28 +15,14 @@ def compared_reach(result: RocqResult) -> str:
     return result.reason or "the Rocq instance states this network and this formula"
 
 
-def print_compared_verdict(screen: Screen, result: RocqResult) -> None:
-    """Print the verdict on an instance."""
-    style = "bold green" if result.valid else "bold red"
-    print_headline(screen, result.verdict, style, result.input, compared_reach(result))
-
-
-def print_compared(screen: Screen, result: RocqResult, all_of_it: bool) -> None:
-    """Print the verdict on a valid instance, or all of the result. Print nothing of an invalid one."""
-    if result.valid:
-        print_compared_verdict(screen, result)
-    for line in _lines(result) if result.valid and all_of_it else ():
-        screen.line(printable(line))
-
-
-def _lines(result: RocqResult) -> list[str]:
-    """Return lines that say what was compared, and how the proof is checked."""
+def compared_lines(result: RocqResult) -> list[str]:
+    """Return lines that say what was compared with a valid instance, and how its proof is checked."""
     formula = result.formula or ""
     if len(formula) > LONGEST_FORMULA:
         formula = f"{formula[:LONGEST_FORMULA]}..."
     definitions = f", with {plural(result.definitions, 'definition')}" if result.definitions else ""
     parts = ((result.layers, "layer"), (result.heads, "head"), (result.atoms, "atom"), (result.numbers, "number"))
-    return [
+    lines = [
         f"  instance  {result.instance}, sha256 {result.digests[result.instance]}",
         f"  theorem   {result.theorem}.",
         f"  formula   F is {formula}{definitions}",
@@ -47,3 +31,4 @@ def _lines(result: RocqResult) -> list[str]:
         "  not checked here: the proof and comments",
         f"  to check the proof: {result.command}",
     ]
+    return list(map(printable, lines))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from hardsim.lang.words import written_word
+from hardsim.proving.rocq_comparison import RocqResult
 from hardsim.proving.verify import VerifyResult, span_of
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
@@ -30,21 +31,21 @@ def reach(result: VerifyResult) -> str:
     return "; ".join(parts)
 
 
-def print_verified_verdict(screen: Screen, result: VerifyResult) -> None:
-    """Print the verdict on a certificate, with the words that it is about."""
+def print_validity(screen: Screen, result: VerifyResult | RocqResult, reach: str) -> None:
+    """Print the verdict on a certificate or on a Rocq instance, with what it is about."""
     style = "bold green" if result.valid else "bold red"
-    print_headline(screen, result.verdict, style, result.input, reach(result))
+    print_headline(screen, result.verdict, style, result.input, reach)
 
 
-def print_verified(screen: Screen, result: VerifyResult, all_of_it: bool) -> None:
-    """Print a valid certificate: the verdict, or all of the result. Print nothing of an invalid one."""
+def print_valid(screen: Screen, result: VerifyResult | RocqResult, reach: str, lines: Iterable[str]) -> None:
+    """Print the verdict on something valid, and lines below it. Print nothing of something invalid."""
     if result.valid:
-        print_verified_verdict(screen, result)
-    for line in _lines(result) if result.valid and all_of_it else ():
-        screen.line(line)
+        print_validity(screen, result, reach)
+        for line in lines:
+            screen.line(line)
 
 
-def _lines(result: VerifyResult) -> list[str]:
+def certificate_lines(result: VerifyResult) -> list[str]:
     """Return lines that state what a valid certificate is about and with what it was compared, in printable
     characters."""
     lines, compared = list[str](), result.compared

@@ -32,6 +32,11 @@ class _Answers:
     def rows(self, words: Sequence[Word], at: JudgedAt) -> list[list[Any]]:
         """Return the values at the judged positions of words of one length."""
         n = len(words[0])
-        lengths = range(1, n + 1) if at == "each" else (n,)
-        columns = [self.source.many([tuple(word[:length]) for word in words]) for length in lengths]
+        columns = []
+        for length in range(1, n + 1) if at == "each" else (n,):
+            # Many words begin with the same prefix: it is asked for once.
+            prefixes = [tuple(word[:length]) for word in words]
+            distinct = list(dict.fromkeys(prefixes))
+            answers = dict(zip(distinct, self.source.many(distinct), strict=True))
+            columns.append([answers[prefix] for prefix in prefixes])
         return [list(row) for row in zip(*columns, strict=True)]

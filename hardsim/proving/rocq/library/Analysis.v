@@ -1,15 +1,13 @@
 (** Softmax over finite sets of positions: what a head reads if one position wins, if all positions have the same
     weight, and how large the error is. *)
 From Coq Require Import Reals Lra Lia List Bool Arith ZArith QArith Qreals.
-Require Import Definitions.
+Require Import Definitions Nodes.
 Import ListNotations.
 Local Open Scope R_scope.
 
 Definition b2R (b : bool) : R := if b then 1 else 0.
 Lemma b2R_range b : 0 <= b2R b <= 1.
 Proof. destruct b; unfold b2R; lra. Qed.
-Lemma in_positions a b j : In j (positions a b) <-> (a <= j <= b)%nat.
-Proof. unfold positions. rewrite in_seq. lia. Qed.
 Lemma some_true a b P : some a b P = true <-> exists j, (a <= j <= b)%nat /\ P j = true.
 Proof. unfold some. rewrite existsb_exists. split; intros (j & Hj & H); exists j; rewrite in_positions in *; auto. Qed.
 Lemma every_true a b P : every a b P = true <-> forall j, (a <= j <= b)%nat -> P j = true.
