@@ -97,7 +97,7 @@ class Work:
     several: bool
 
     def check(self, subject: Subject) -> None:
-        """Check one subject."""
+        """Check the words of one compiled network, and print the result."""
         self.current.precision(subject, self.current.request.max_n)
         self._run(subject, check_options_of(self.current.request, subject))
 

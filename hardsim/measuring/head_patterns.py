@@ -279,9 +279,10 @@ def nearest(pattern: str, here: Booleans, nothing: int) -> Integers:
 
 
 def evidence(pattern: str, mask: Mask, tokens: Integers, argmax: Integers, size: int) -> Integers:
-    """Return for each of `size` tokens the number of times that a head attended to it, less the number of times that
-    the head passed over it, if the head looks for the nearest of a class; `argmax` is (words, m), -1 where it is not
-    certain."""
+    """Return, for each of `size` tokens, how often a head attended to it minus how often the head passed over it.
+
+    Tokens of the class whose nearest position the head looks for are attended to and never passed over. `argmax`
+    (words, m) is the position attended to from each position, -1 where it is not certain."""
     words, m = tokens.shape
     places = np.arange(m)[None, :]
     back = pattern in (AT_OR_BEFORE, BEFORE)

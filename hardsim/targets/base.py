@@ -153,7 +153,7 @@ class Target(ABC):
         """Require that there is something to compare the answers with. Raises InputError if there is no reference."""
 
     def require_lengths(self, max_n: int) -> None:  # noqa: B027
-        """Require that the network reads words of length `max_n`. Raises OutOfRange if it has not."""
+        """Require that the network reads words of length `max_n`. Raises OutOfRange if it does not."""
 
     def require_temperature(self, n: int) -> None:  # noqa: B027
         """Require that the temperature of the one network is positive at length n. Raises InputError if it is not."""

@@ -249,9 +249,9 @@ class TypedColumns:
 
 @dataclass(frozen=True)
 class Level:
-    """The score of one type of key, between two functions of i and n; `orders` are the places of its keys. Keys of this
-    type have equal scores, unless `rise` is given: then the score is strictly monotone in j, and neighbours differ by
-    at least `rise`."""
+    """The score of one type of key: it lies between `low` and `high`, functions of i and n. `orders` are the numbers of
+    the places where keys have this type. Keys of this type have equal scores, unless `rise` is given: then the score is
+    strictly monotone in j, and neighbours differ by at least `rise`."""
 
     low: Value
     high: Value

@@ -75,7 +75,7 @@ class Cells:
         return Cell(score, value, first, forwards, attention.mask in ("j<i", "j>i"), constant)
 
     def among(self, nodes: Sequence[LocalNode]) -> dict[Feature, Cell]:
-        """Return the cells that the types of x restrict."""
+        """Return, by feature, the cell of each vector feature of x that some of the nodes' types know."""
         features = (one for node in nodes for one in node.known if (one.kind, one.places) == ("vector", ("x",)))
         # In order of appearance: the order of a set differs between processes.
         found = {one: self._cell(str(one.what)) for one in dict.fromkeys(features)}

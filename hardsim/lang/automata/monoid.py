@@ -146,7 +146,7 @@ def batches(elements: Functions) -> list[slice]:
 
 
 def smallest_type(states: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest type of the numbers of so many states."""
+    """Return the smallest unsigned integer type that can number this many states."""
     return np.uint8 if states <= 2**8 else np.uint16 if states <= 2**16 else np.uint32
 
 

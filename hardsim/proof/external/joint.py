@@ -1,6 +1,8 @@
-"""Upper bounds of sums of several heads' outputs over the prefixes of a class: the heads read the same prefix.
+"""Bound sums of several heads' outputs over the prefixes of a class, knowing that all heads read the same prefix.
 
-The greatest values of the heads, added, may belong to different prefixes. One longest path for all heads couples them.
+The sum of the heads' greatest values is often not attained: each may belong to another prefix. Here the bound is one
+longest path for all heads together.
+
 Let `a_h = N_h / D_h` be the heads' outputs (`supports`), c_h directions, and `x_h = c_h.a_h`. Let R be a number or the
 D_h of one head, the reference. Over a class `r_h = D_h / R` lies in [p, q] and x_h in [A, B], each with its h. Since
 (x - A) (r - p) and (B - x) (q - r) are not negative,
@@ -14,14 +16,14 @@ x_h is N_h = (N_h - L D_h) + L R for each number L. No linear bound of x_h by N_
 box of x_h and r_h. The best shares f are a multiplier for each head: they are the least point of a convex function, and
 a best path gives its slope. So the shares are moved against the slopes by steps that shrink, and L by Newton's steps.
 
-What is lost is about the sum over heads of the width of x_h times the relative width of r_h. So the reference is, for
-each direction, the one for which this is least: a head whose weights are as uneven as the other heads', or the number 1
-if one head's sum of weights varies much more than those of the others.
+The bound exceeds the greatest sum by about the sum over heads of (width of [A, B]) times (relative width of [p, q]).
+So each direction takes the reference for which this is least: a head whose weights are as uneven as the other heads',
+or the number 1 if one head's sum of weights varies much more than those of the others.
 
-A known value T of the sum, that of some prefix, makes the ranges of the x_h narrower: where a sum is greater, x_h is
-greater than T less the greatest values of the other heads. After that the bound is the greater one of T and the above.
+Let T be the sum of some prefix. Where the sum is greater than T, each x_h is greater than T minus the greatest values
+of the other heads, which raises A. The bound is then the maximum of T and the bound with the new A.
 
-Rigour is that of `supports`: passes are rounded upward. The least and greatest r_h are longest paths as well.
+Passes are rounded upward, as in `supports`. The least and greatest r_h are longest paths as well.
 """
 
 from __future__ import annotations
@@ -43,28 +45,29 @@ STEPS = 5
 FIRST_STEP, SHRINKS = 0.25, 0.75
 """The first step of the shares f, and the factor from each step to the next."""
 BIAS = 1.25
-"""How much more may be lost, by the estimate, with the number 1 as the reference: it needs no Newton steps."""
+"""The number 1 is preferred as the reference, since it needs no Newton steps: its estimated excess is divided by
+this."""
 RATIOS = 8
 """Passes that look for the least and greatest ratio of two sums of weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightRanges:
-    """By class, bounds of the sum of the weights of each head over each reference, `low` and `high` (classes,
-    references, heads). The references are the number 1, and the sum of the weights of each head."""
+    """Bounds, by class, of each head's sum of weights divided by each reference: `low` and `high` (classes, references,
+    heads). Reference 0 is the number 1; reference 1 + h is head h's sum of weights."""
 
     low: Floats
     high: Floats
 
     def at(self, index: Integers) -> WeightRanges:
-        """Return those of some classes."""
+        """Return the bounds of some classes, by their numbers."""
         return WeightRanges(self.low[index], self.high[index])
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """By class and direction: the bounds p and q of each r_h, (classes, directions, heads), the head that is the
-    reference (-1: the number 1), and the least and greatest R."""
+    """The reference R of each class and direction: `low` and `high` are p and q of each head (classes, directions,
+    heads); `head` is the head that is the reference (-1: the number 1); `least` and `most` bound R."""
 
     low: Floats
     high: Floats
@@ -75,8 +78,8 @@ class References:
 
 @dataclass(frozen=True, slots=True)
 class JointPass:
-    """A pass: V, by class and direction, and of a best path, by class, direction and head, c.N and D without bounds of
-    their errors."""
+    """The result of one longest path: `value` is V (classes, directions), rounded upward; `sums` and `weights` are
+    c_h.N_h and D_h on a best path (classes, directions, heads), which only guide the search and are not rounded."""
 
     value: Floats
     sums: Floats
@@ -85,8 +88,8 @@ class JointPass:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Classes in the order of falling numbers of free positions, with the weights, directions, (classes, directions,
-    v), and products of directions and fixed values of each head."""
+    """Classes, those with most free positions first, with data of each head: its weights, its parts of the directions
+    (classes, directions, v), and the products of these with the values at fixed positions."""
 
     classes: PrefixClasses
     weights: list[Weights]
@@ -95,7 +98,7 @@ class Batch:
 
 
 class JointSupports:
-    """Bounds for all heads of a network together."""
+    """Upper bounds of sums over all heads of a layer; see the module."""
 
     def __init__(self, heads: list[HeadSupports], paths: Paths, count: int, steps: int = STEPS) -> None:
         """`count` is the number of classes in the whole proof, `steps` that of the passes for a bound."""
@@ -133,7 +136,7 @@ class JointSupports:
         return self._descended(batch, self._references(ranges, highs - lows), lows, highs)
 
     def _descended(self, batch: Batch, known: References, lows: Floats, highs: Floats) -> Floats:
-        """Return the least bound of all passes."""
+        """Return the least of the bounds that the passes give, (classes, directions)."""
         count, size = len(self.heads), np.abs(highs).sum(axis=2)
         alone = highs.sum(axis=2)
         best = alone + gamma(count + 4) * size + ETA
@@ -160,8 +163,8 @@ class JointSupports:
         return np.asarray(best)
 
     def _references(self, ranges: WeightRanges, widths: Floats) -> References:
-        """Return the references that are likely the best ones of each direction, for the widths of the heads' ranges
-        (classes, directions, heads)."""
+        """Choose the reference of each direction by the estimate of the module, from the widths B - A of the heads'
+        ranges (classes, directions, heads)."""
         apart = (ranges.high - ranges.low) / (ranges.high + ranges.low)
         cost = np.einsum("cdh,crh->cdr", widths, np.where(np.isfinite(apart), apart, np.inf))
         cost[:, :, 0] /= BIAS
@@ -220,7 +223,7 @@ class JointSupports:
     # ---- sums of weights ----
 
     def _known(self, places: Integers, classes: PrefixClasses, weights: list[Weights]) -> WeightRanges:
-        """Return the ranges of classes, which are found once."""
+        """Return the ranges of sums of weights of classes. Each class is computed once, and then kept."""
         every = self._ranges
         _, first = np.unique(places, return_index=True)
         new = np.sort(first[np.isnan(every.high[places[first], 0, 0])])
@@ -231,7 +234,7 @@ class JointSupports:
         return every.at(places)
 
     def _ratios(self, classes: PrefixClasses, weights: list[Weights]) -> WeightRanges:
-        """Return the ranges of some classes."""
+        """Compute the ranges of sums of weights of some classes."""
         count, heads = len(classes), len(weights)
         ends = np.repeat(np.concatenate([np.eye(heads), -np.eye(heads)])[None], count, axis=0)
         found = self._summed(classes, weights, ends)

@@ -1,10 +1,10 @@
-"""Steps after attention on affine enclosures, with the ranges of their linear parts.
+"""Apply the steps after attention to affine enclosures, with better ranges of their linear parts.
 
-Of an affine form `c + z L + e'` the box of z bounds z L by the sums of the sizes of slopes. Vectors of z that prefixes
-attain are fewer: a `RangeOracle` bounds linear functions of these alone. Each step asks it for the ranges of what it
-bends: the coordinates y that enter a norm, those of the linear map V that follows, and lambda, the linear part of the
-mean square (`ranges` has the notation and the argument). So what is of second order falls with the squares of the true
-ranges.
+In an affine form `c + z L + e'`, z lies in a box, so z L is at most the sum of the absolute slopes. Not every z of the
+box is attained by a prefix. A `RangeOracle` bounds linear functions over the attained z alone. Each non-linear step
+asks it for the ranges of its arguments: the coordinates y that enter a norm, those of the linear map V that follows,
+and lambda, the linear part of the mean square (`ranges` has the notation and the argument). The errors of linearizing
+these steps shrink with the squares of the ranges.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ RangeOracle = Callable[[Floats], tuple[Floats, Floats]]
 """A function from slopes (N, coordinates of z, functions) to lower and upper bounds, (N, functions), of z times the
 slopes. Bounds may be infinite or NaN, which bound nothing."""
 Step = Callable[[AffineForm], AffineForm]
-"""A norm of the stream, an `AddedMlp`, or another step, which is taken as it is."""
+"""A norm of the stream or an `AddedMlp`, which use the ranges, or any other step, which is called without them."""
 
 
 def unknown(slopes: Floats) -> tuple[Floats, Floats]:
-    """The oracle that knows nothing."""
+    """Return infinite bounds: the oracle without information about prefixes."""
     found = np.full((len(slopes), slopes.shape[2]), np.inf)
     return -found, found
 
 
 def narrowed(form: AffineForm, oracle: RangeOracle) -> Narrowed:
-    """Return the form with the ranges of its linear part."""
+    """Return the form with ranges of its linear part: the better ones of the box's and of the oracle's."""
     spread = form.spread * GROW
     low, high = oracle(form.slopes)
     low, high = np.fmax(low, -spread), np.fmin(high, spread)
@@ -58,7 +58,7 @@ def mean_square_of(norm: NormForm, x: AffineForm, oracle: RangeOracle) -> Square
 
 
 def _tilt(y: Narrowed, oracle: RangeOracle) -> Tilt:
-    """Return lambda at the middle of the ranges of y."""
+    """Return the linear part of the mean square of y, linearized at the middle of y's ranges, with its own range."""
     slopes = (2 / y.middle.shape[1]) * np.einsum("nd,nmd->nm", y.middle, y.form.slopes)
     low, high = oracle(slopes[:, :, None])
     ends = np.abs(slopes).sum(axis=1) * GROW + ETA
@@ -66,7 +66,7 @@ def _tilt(y: Narrowed, oracle: RangeOracle) -> Tilt:
 
 
 class NarrowedSteps:
-    """The steps of a layer after its attention."""
+    """The steps of a layer after its attention, to be applied to affine enclosures with a range oracle."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps: list[tuple[NormedMap, AddedMlp | None] | Step] = []
@@ -79,7 +79,7 @@ class NarrowedSteps:
                 self.steps.append(step)
 
     def __call__(self, x: AffineForm, oracle: RangeOracle) -> AffineForm:
-        """Return the enclosure of what the steps make of x."""
+        """Return the enclosure of the result of all steps on x."""
         for step in self.steps:
             if not isinstance(step, tuple):
                 x = step(x)

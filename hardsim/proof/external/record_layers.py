@@ -1,4 +1,4 @@
-"""The parts of a proof about a network of two layers that a checker needs to follow it without a search.
+"""Write proofs about networks of two layers, so that a checker can follow them without a search.
 
 `recorded_layers` proves lengths that `two_layers` has proved again, with the bounds of the checker: for each class of
 prefixes its box of the first layer, the division of that into cells, and for each judged class a box of what the second
@@ -34,18 +34,19 @@ from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import Floats
 
 SPARE, SHARE = 1e-3, 1e-9
-"""The parts of the width of a box, and of the greatest value, by which bounds are raised."""
+"""Written bounds are raised by SPARE times the width of a box plus SHARE times the size of the bound."""
 DIGITS = 4
 """The number of decimal digits to which the widths of boxes are written."""
 SLACK = 1e-7
-"""The least bound of a row that counts as positive, as a part of the sizes of its terms."""
+"""The lower bound of a row of a `Requirement` must exceed this share of the sizes of its terms to count as positive."""
 WIDTH, CELLS, ROUNDS = 0.8, 16, 8
-"""The width of scores and values at which cells are fine enough, and the greatest numbers of cells of a class, and of
-times that a cell is divided."""
+"""Cells are divided until scores and values vary by at most WIDTH, a class has CELLS cells, or ROUNDS divisions were
+made."""
 FAILURES, DEPTH = 2, 6
-"""The number of open lengths after which a part is divided; the greatest number of checkpoints."""
+"""A part is divided at a checkpoint once more than FAILURES lengths stay unproved in it; at most DEPTH checkpoints are
+nested."""
 OPEN, TIMES = 16, 4
-"""Greatest number of open boxes of a class, and of times that a box of the second layer is divided."""
+"""Greatest number of unproved boxes of a class at a time, and of times that a box of the second layer is divided."""
 SHARES = (0.0, 0.5, 1.0, 1.5)
 """The multipliers that are tried where a box is divided, see the lemma of `prove`."""
 SAMPLES = 24
@@ -69,15 +70,16 @@ class CheckedCell(Protocol):
         """The query, the key and the value of each head of the second layer, the value in the coordinates of axes."""
 
     def rows(self, low: list[float], high: list[float], choice: Sequence[tuple[int, int]]) -> list[RowBound] | None:
-        """Return bounds of the rows of a choice over a box of the second layer's heads; None where there are none."""
+        """Return lower bounds of the rows of a choice of a `Requirement`, over a box of what the second layer's heads
+        return; None if the checker has no bounds there."""
 
 
 class CheckedForms(Protocol):
-    """The checker's enclosures for some axes."""
+    """The checker's enclosures, for the coordinate axes of the heads that a proof states."""
 
     @property
     def fixed(self) -> Sequence[CheckedCell]:
-        """The tokens before the word."""
+        """The enclosures of the tokens before the word."""
 
     def cell(self, place: ClassKey, low: list[float], high: list[float]) -> CheckedCell:
         """Return the enclosures over a cell of a class. Raises NotProved where there are none."""
@@ -85,8 +87,8 @@ class CheckedForms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WrittenLayers:
-    """A written proof: prefixes of at most `run_to` symbols are run; the axes by layer and head; and the part that has
-    all words, None if all prefixes are run."""
+    """A written proof. The checker runs every prefix of at most `run_to` symbols; longer ones are proved by `part`, the
+    root of the division of the words (None if there are no longer ones). `axes` are given by layer and head."""
 
     run_to: int
     axes: list[Axes]
@@ -122,12 +124,12 @@ class _PartTables:
     supports: list[RelaxedSupports] = field(default_factory=list)
 
     def key(self, row: int) -> ClassKey:
-        """Return the class of a row."""
+        """Return the key of the class with this index in the tables."""
         return int(self.classes.length[row]), int(self.classes.symbol[row]), int(self.classes.state[row])
 
 
 class _LayersRecorder:
-    """The writing of a proof in progress."""
+    """The state of a proof that is being written."""
 
     def __init__(
         self,
@@ -177,8 +179,8 @@ class _LayersRecorder:
     # ---- parts ----
 
     def _part(self, passed: dict[int, int], pending: set[ClassKey]) -> dict[str, Any]:
-        """Return the part of the words that pass some states, where `pending` is to be proved. Raises NotProved if it
-        does not close."""
+        """Write the part of the proof about words that are in given states at given positions (`passed`); `pending`
+        are the judged classes that it has to prove. Raises NotProved if some of them stay unproved."""
         longest = max((length for length, _, _ in pending), default=0)
         demands = demands_of_part(self.demands, passed, max(longest, *passed, 0))
         reached = demands.reached()
@@ -216,8 +218,8 @@ class _LayersRecorder:
         return (start + stop) // 2
 
     def _classes(self, tables: _PartTables, trees: dict[int, Tree]) -> list[dict[str, Any]]:
-        """Return the classes of a part as they are written: all, since the mean of all keys matters; none if nothing is
-        proved."""
+        """Return the classes of a part as they are written. All are written, also those without a proof, since the mean
+        of all keys enters every bound; but none if nothing is proved."""
         found = []
         for row in range(len(tables.classes)) if trees else ():
             length, symbol, state = tables.key(row)
@@ -272,8 +274,8 @@ class _LayersRecorder:
     def _widths(
         self, classes: PrefixClasses, cells: Sequence[tuple[int, Tree, Floats, Floats]]
     ) -> tuple[list[float], list[int]]:
-        """Return the widths of cells: the greatest of what is unknown of scores, and of values relative to all values.
-        Return also the coordinate that adds most."""
+        """Return how much scores, and values relative to the spread of all values, vary over each cell, and the
+        coordinate of the cell that contributes most to this."""
         if not cells or not len(self.kept):
             return [0.0] * len(cells), [0] * len(cells)
         of = np.array([row for row, *_ in cells])
@@ -382,7 +384,7 @@ class _TreeSearch:
         return axis
 
     def _named(self, row: RowBound, middles: Floats, radii: Floats, halved: Any) -> tuple[list[float], list[float]]:
-        """Return the direction, and its bounds by head, with which a row is greatest."""
+        """Return the direction, with its bound for each head, that gives the greatest lower bound of a row."""
         rates, best = -np.array(row[1]), (-np.inf, (list[float](), list[float]()))
         state, length = self.tables.classes.state[[self.row]], int(self.tables.classes.length[self.row])
         size = float(np.abs(rates).max(initial=0.0))
@@ -404,7 +406,7 @@ class _TreeSearch:
 def _least(
     row: RowBound, middles: Floats, radii: Floats, direction: Sequence[float] = (), levels: Sequence[float] = ()
 ) -> float:
-    """Return a lower bound of a row in the way of the checker, less SLACK of the sizes of all terms."""
+    """Return a lower bound of a row as the checker computes it, minus SLACK times the sizes of all terms."""
     g, slopes, e = row
     d = np.array(direction) if len(direction) else np.zeros(len(middles))
     terms = np.concatenate([[g, -e], -np.abs(np.array(slopes) + d) * radii, d * middles, -np.array(levels)])
@@ -412,7 +414,7 @@ def _least(
 
 
 def _outward(low: Floats, high: Floats, spare: Floats) -> tuple[Floats, Floats]:
-    """Return a box rounded outward to few digits of its widths, which count as at least `spare`."""
+    """Return a box rounded outward, to DIGITS digits of its widths; widths below `spare` count as `spare`."""
     digits = (DIGITS - np.floor(np.log10(np.maximum(high - low, spare)))).astype(np.int64).tolist()
     lows = [rounded_down(value, k) for value, k in zip(low.tolist(), digits, strict=True)]
     highs = [-rounded_down(-value, k) for value, k in zip(high.tolist(), digits, strict=True)]
@@ -450,7 +452,7 @@ def _plain(tree: Tree) -> Tree | None:
 
 
 def _filled(tree: Tree | None, parts: Any) -> Tree:
-    """Return a tree with other leaves, in order."""
+    """Return the tree with its leaves replaced by `parts`, in order."""
     if tree is None:
         found: Tree = next(parts)
         return found

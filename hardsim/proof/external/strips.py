@@ -1,16 +1,17 @@
-"""Strips: a class of prefixes divided by the values of linear functions of the heads' outputs, for all heads together.
+"""Divide a class of prefixes into strips, by the values of linear functions of all heads' outputs.
 
-A box of many coordinates is divided in vain: each half is little narrower along what matters. In trained networks the
-arguments of the hidden units vary mostly along one or two directions g_1, g_2 of the heads' outputs t. A strip holds
-the prefixes of a class with `lo_i <= g_i.t <= hi_i`, and strips cover the class if they cover the range of each g_i.
+Halving a box of many coordinates helps little: each half is hardly narrower in the directions that matter. In trained
+networks the arguments of the hidden units vary mostly along one or two directions g_1, g_2 of the heads' outputs t. A
+strip is the set of prefixes of a class with `lo_i <= g_i.t <= hi_i`. Strips cover the class if they cover the range of
+each g_i.
 
 Over a strip every linear function f.t has a range of its own: for all numbers mu_i,
 
     f.t <= h(f - sum of mu_i g_i) + sum of the greater ones of mu_i lo_i and mu_i hi_i,
 
-where h is a bound of the greatest value over the class. The values of h do not depend on the strip. So they are found
-once, for a few mu near the slopes with which f changes along the g_i on some prefixes, and then serve all strips: these
-are divided as finely as needed. A function whose bounds contradict each other shows that a strip has no prefix.
+where h(f) is an upper bound of f.t over the class. The values of h do not depend on the strip. So they are computed
+once, for a few mu near the slopes with which f changes along the g_i on some prefixes. Then all strips use them, so
+strips may be many. If the lower bound of a function in a strip exceeds its upper bound, the strip has no prefix.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Reached: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, slots=True)
 class Multiplied:
-    """Bounds over a class of functions less multiples of the g_i: `low` and `high` (trials, functions), for multipliers
-    (trials, functions, axes)."""
+    """Bounds over a class of functions f minus multiples of the g_i: `low` and `high` (trials, functions), for several
+    trials of the multipliers mu (trials, functions, axes)."""
 
     multipliers: Floats
     low: Floats
@@ -80,7 +81,8 @@ class ClassStrips:
         self._known = self._multiplied(functions.T, np.concatenate([np.zeros((1, *slopes.shape)), trials]))
 
     def _multiplied(self, functions: Floats, multipliers: Floats) -> Multiplied:
-        """Return the bounds of functions (functions, coordinates), with multipliers (trials, functions, axes)."""
+        """Bound functions (functions, coordinates) minus multiples of the g_i, for multipliers (trials, functions,
+        axes)."""
         parts = functions - multipliers @ self.axes
         low, high = self.reached(parts.reshape(-1, parts.shape[2]))
         size = np.abs(functions) + np.abs(multipliers) @ np.abs(self.axes)
@@ -88,11 +90,13 @@ class ClassStrips:
         return Multiplied(multipliers, low.reshape(lost.shape) - lost, high.reshape(lost.shape) + lost)
 
     def ranges(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds of all functions over strips, (strips, functions)."""
+        """Return lower and upper bounds (strips, functions) of the functions given at the start, in strips (strips,
+        axes)."""
         return self._known.within(low, high)
 
     def of_each(self, functions: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds of one function for each strip, (strips, coordinates)."""
+        """Return lower and upper bounds (strips,) of a function of its own for each strip: `functions` are (strips,
+        coordinates)."""
         slopes = functions @ self.slopes.T
         found = self._multiplied(functions, np.array(SLOPES)[:, None, None] * slopes)
         ends = found.multipliers * low, found.multipliers * high
@@ -101,7 +105,8 @@ class ClassStrips:
         return np.fmax.reduce(found.low + least - lost), np.fmin.reduce(found.high + most + lost)
 
     def halves(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return strips divided in the middle of the g_i along which the weighed functions vary most in them."""
+        """Halve each strip along the g_i along which the weighed functions vary most in it. Return first all lower
+        halves, then all upper ones."""
         share = (high - low) / np.maximum(self.high - self.low, ETA)
         axis = (share * self.sizes).argmax(axis=1)
         at = np.arange(len(low))

@@ -137,7 +137,7 @@ def whole(value: Value, step: Value) -> tuple[FractionTerm, list[str]]:
 
 
 def differ(equations: Iterable[tuple[FractionTerm, FractionTerm]]) -> list[str]:
-    """Return formulas that are true if an equation is wrong or a divisor is 0."""
+    """Return SMT formulas of which one is true if some equation `left = right` is false or some divisor is 0."""
     wrong = list[str]()
     for pair in equations:
         bottom = common_bottom(pair)
@@ -231,7 +231,7 @@ class RowQueries:
 
     @cached_property
     def places(self) -> dict[int, Place]:
-        """Places by their order."""
+        """The world's places, by `Place.order`."""
         return {place.order: place for place in self.world.places}
 
     def steps(self) -> Iterator[Query]:

@@ -1,4 +1,4 @@
-"""The machine, the classes of judged prefixes, and words, for all checks of certificates of external networks.
+"""The parts that all checks of certificates of external networks share: machine, classes of judged prefixes, words.
 
 A class of prefixes is a length, the state of the machine before the last symbol, and that symbol (the state at the end,
 where tokens follow the word and the last symbol is free). What is required is the same for a whole class.
@@ -119,8 +119,8 @@ class PrefixCheck(ABC):
     # ---- classes ----
 
     def ends(self, length: int, symbol: int) -> dict[int, int]:
-        """Return the requirements of the judged classes of one length and one symbol (-1: the last symbol is free), by
-        the state before that symbol."""
+        """Return the requirement (its number) of each judged class of a length and a last symbol (-1: the last symbol
+        is free), by the state of the machine before that symbol."""
         if not self.first <= length <= self.last:
             return {}
         free = self.symbol_free(length)
@@ -167,7 +167,7 @@ class PrefixCheck(ABC):
         """Return the outputs after a word, between bounds."""
 
     def margins(self, word: Sequence[int], kind: Sequence[Choice]) -> list[list[tuple[float, float]]]:
-        """Return bounds of each row of each choice after a word: the first output less the second one."""
+        """Return bounds of each row of each choice after a word. A row is the first output minus the second one."""
         return self.compared(self.outputs(word), kind)
 
     def compared(self, outputs: Bounded, kind: Sequence[Choice]) -> list[list[tuple[float, float]]]:
@@ -236,8 +236,8 @@ def leaves(node: Any, low: Vector, high: Vector, place: str) -> Iterator[Cell]:
 
 
 class CellTree:
-    """The proof of a requirement, of a number of choices, by a tree of cells. `counts` are the numbers of coordinates
-    of each head; `rows` gives the bounds of the rows of a choice on a cell."""
+    """The check of a tree of cells that proves a requirement: on each leaf, all rows of some choice are positive.
+    `counts` are the numbers of coordinates of each head; `rows` gives the bounds of the rows of a choice on a cell."""
 
     def __init__(
         self,
@@ -249,10 +249,11 @@ class CellTree:
     ) -> None:
         self.check, self.kind, self.counts, self.place, self.rows = check, kind, counts, place, rows
         self.directions: list[tuple[Vector, Vector]] = []
-        """Directions of the rows, with the bounds of each head, that are still to be proved."""
+        """The directions that leaves rely on, with their claimed bound for each head; these are not proved yet."""
 
     def run(self, node: dict[str, Any], low: Vector, high: Vector) -> None:
-        """Raise Rejected unless a tree proves the requirement in a box; directions are noted."""
+        """Raise Rejected unless a tree proves the requirement in a box. `directions` collects what leaves rely on,
+        to be proved later."""
         for leaf, below, above in leaves(node, low, high, self.place):
             self.check.spend(1 + len(low) // 16)
             require("words" not in leaf, f"{self.place}: words stand at the root of a tree alone")
@@ -279,7 +280,7 @@ class CellTree:
             require(least > 0, f"{self.place}: a cell is not known to be right")
 
     def of_heads(self) -> Iterator[tuple[list[Vector], Vector]]:
-        """Yield for each head its parts of the directions that were noted, and its bounds."""
+        """Yield for each head its coordinates of the collected directions, and its claimed bounds."""
         start = 0
         for number, count in enumerate(self.counts):
             some = [direction[start : start + count] for direction, _ in self.directions]

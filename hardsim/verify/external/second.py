@@ -1,4 +1,4 @@
-"""Bounds of directions of a head of the second of two layers, over all prefixes of some class.
+"""Check bounds of linear functions of what a head of the second layer reads, over all prefixes of a class.
 
 The key and the value at a position depend on the prefix that ends there. The prefixes of each class of the position are
 divided into cells (`layers`), and over a cell queries, keys and values have affine enclosures (`CellForm`), of which
@@ -145,8 +145,8 @@ class ScoredKey:
         return cls(key.c, key.slopes, [*key.e, *reach, *map(abs, key.c)])
 
     def products(self, query: CellForm, factors: Vector) -> Ends:
-        """Return the score of a query as its middle and a bound of the distance, but for terms of the first order in
-        one form alone; `factors` are those of `factors_of` for the query."""
+        """Return the middle of the scores of a query, and a bound of their distance from it without the two terms that
+        are linear in zeta, which `score` and `own` add. `factors` are `factors_of(query)`."""
         return dot(self.c, query.c), dot(self.sizes, factors)
 
     def score(self, query: CellForm, factors: Vector) -> Ends:
@@ -167,7 +167,7 @@ class ScoredKey:
 
 
 def factors_of(query: CellForm) -> Vector:
-    """Return the numbers by which `ScoredKey.sizes` are multiplied."""
+    """Return the factors of a query for `ScoredKey.sizes`: their product bounds the error of a score."""
     g, sizes = gamma(len(query.c) + 16), [*map(abs, query.c)]
     reach = [(s + e) * GROW for s, e in zip(query.spread(), query.e, strict=True)]
     second = [r * GROW + g * a for r, a in zip(reach, sizes, strict=True)]
@@ -217,7 +217,7 @@ class CellSupports:
         self.most = greatest(self.tops)
 
     def centred(self, key: CellForm) -> CellForm:
-        """Return a key less the mean of all keys."""
+        """Return a key minus the mean of the middles of all keys."""
         c = [a - b for a, b in zip(key.c, self.centre, strict=True)]
         e = [(a + 2 * U * abs(b)) * GROW + ETA for a, b in zip(key.e, c, strict=True)]
         return CellForm(c, key.slopes, e)
@@ -271,8 +271,8 @@ class CellSupports:
         theirs: Sequence[float],
         levels: Sequence[float],
     ) -> bool:
-        """Return True if no sum of gains is above 0, for all directions: `values` gives the upper bounds of d.z of a
-        cell or a fixed token, `theirs` are those of the last position."""
+        """Return True if, for every direction, no path of the machine has a sum of gains above 0. `values` gives the
+        upper bounds of d.z over a cell or at a fixed token, `theirs` those at the last position."""
         moves = [*self._moves(place)]
         used = [*self.fixed, *(number for at, _ in moves for number in self.at[at])]
         self.spend(len(used) * (14 + len(self.centre) // 2 + len(levels) // 4))
