@@ -40,7 +40,8 @@ HOOKED_PINS := transformer-lens==3.9.0 better-abc==0.0.3
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
 TORCH_PIN := $(shell sed -n 's/^train = \["\(.*\)"\]$$/\1/p' pyproject.toml)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
+# Each process begins with its own half of the files: what tests of one file share is made once.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_FLAGS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

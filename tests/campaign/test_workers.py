@@ -113,11 +113,8 @@ def test_one_worker_is_this_process() -> None:
         assert crew.alone
 
 
-def test_no_shards_no_results(crew: Crew) -> None:
-    assert list(crew.run(Job(counting, ()), ())) == []
-
-
 def test_an_error_in_a_worker_is_that_error(crew: Crew) -> None:
+    assert list(crew.run(Job(counting, ()), ())) == []  # no shards, no results
     with pytest.raises(InputError) as caught:
         list(crew.run(Job(failing, ("too long",)), shards(9)))
     assert (caught.value.message, caught.value.hint) == ("too long", "Do something else.")

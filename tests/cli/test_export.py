@@ -15,7 +15,7 @@ import onnx
 import pytest
 
 from hardsim.reading.network_json import network_json
-from tests.cli.conftest import SINCE, Cli, Outcome, interrupt, process, written
+from tests.cli.conftest import SINCE, Cli, Outcome, interrupt, written
 from tests.support.attention_models import some_a, some_a_by_words, with_head, write
 from tests.support.external import hooked_folder, mean_of_a
 from tests.writing.runs import session_of
@@ -186,8 +186,9 @@ def test_names_that_no_text_has(hardsim: Cli, tmp_path: Path) -> None:
     """JSON may name a head or a title by half of a surrogate pair; file names may be bytes that are no text."""
     half = with_head(some_a(title="\udc80 \x1b"), name="half \ud800 \x1b")
     for path in (write(tmp_path, half), written(Path(os.fsdecode(bytes(tmp_path) + b"/\xff.ltl")), SINCE)):
-        hardsim("export", path, "--to", "onnx", "-o", "a.onnx", "--tau", "1/n").exits(0, "run by onnxruntime")
-        hardsim("export", path, "--to", "torch", "-o", f"{path.suffix}.out", "--tau", "1/n").exits(0)
+        short = "--tau", "1/n", "--max-n", "3"
+        hardsim("export", path, "--to", "onnx", "-o", "a.onnx", *short).exits(0, "run by onnxruntime")
+        hardsim("export", path, "--to", "torch", "-o", f"{path.suffix}.out", *short).exits(0)
         one = hardsim("eval", path, "ab", "--tau", "1/n", "--json", "-")
         other = hardsim("eval", f"{path.suffix}.out", "ab", "--json", "-")
         assert one.exits(0).result["words"] == other.exits(0).result["words"]
@@ -365,11 +366,13 @@ def test_interrupted(
     assert (found.code, found.out) == (130, "")
 
 
-def test_killed_in_the_middle(since: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("since")
+def test_killed_in_the_middle(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later run removes the drafts that a killed process left."""
     (tmp_path / ".out.partial.abc").mkdir()
     written(tmp_path / ".out.partial.abc" / "model.py", "")
     written(tmp_path / ".one.onnx.partial.abc", "")
+    monkeypatch.chdir(tmp_path)
     for goal, output in (("torch", "out"), ("onnx", "one.onnx")):
-        process("export", since, "--to", goal, "-o", output, "--max-n", "3", cwd=tmp_path).exits(0)
+        hardsim("export", "since.ltl", "--to", goal, "-o", output, "--max-n", "3").exits(0)
     assert sorted(os.listdir(tmp_path)) == ["one.onnx", "out", "since.ltl"]

@@ -162,8 +162,8 @@ def test_a_long_run_is_spoken_of(hardsim: Cli, since: Path, monkeypatch: pytest.
 def test_lengths_that_would_take_too_long_are_left_out(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.precision.bounds.WORK", 10_000)
-    found = rows(hardsim, since, "--max-n", "200", "--dtype", "float16", code=3)["float16"]
+    monkeypatch.setattr("hardsim.precision.bounds.WORK", 3_000)
+    found = rows(hardsim, since, "--max-n", "110", "--dtype", "float16", code=3)["float16"]
     assert 10 < found["safe_to"] < 100
     assert (found["fails_at"], found["closed"], found["mends"]) == (None, False, [])
     assert "would take too long" in found["open"]
@@ -207,6 +207,6 @@ def test_a_word_that_fails_stands_alone(hardsim: Cli) -> None:
 
 
 def test_accumulating_in_float32_is_no_worse(hardsim: Cli) -> None:
-    options = ("--dtype", "bfloat16", "--max-n", "40")
+    options = ("--dtype", "bfloat16", "--max-n", "20")
     plain, wide = (rows(hardsim, "bigram", *options, *more) for more in ([], ["--accumulate", "float32"]))
     assert wide["bfloat16"]["safe_to"] >= plain["bfloat16"]["safe_to"]

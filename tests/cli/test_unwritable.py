@@ -105,7 +105,8 @@ def test_results_that_cannot_be_printed(since: Path, more: tuple[str, ...]) -> N
     with Path(FULL).open("w") as full:
         given: dict[str, Any] = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
         wrong = process("check", since, *WRONG["check"], *more, **given)
-        right = process("check", since, "--max-n", "2", *more, **given)
+        right = process("check", since, "--max-n", "2", *more, **given) if more else None
     wrong.exits(1).says("REFUTED", "standard output cannot be written (No space left on device)")
     assert wrong.err.count("soft/hard disagree") == 1
-    right.exits(2).says("standard output cannot be written").unsaid("PROVED")
+    if right is not None:  # test_process.py has the case without options
+        right.exits(2).says("standard output cannot be written").unsaid("PROVED")

@@ -86,7 +86,7 @@ def test_an_emulation_lies_in_the_enclosure(name: str, file: str) -> None:
     assert (emulated[known] <= found.high[known]).all()
 
 
-@pytest.mark.sweep(every=4)
+@pytest.mark.sweep(every=6)
 @pytest.mark.parametrize("name", NARROW)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("file", ["since", "aa_star", "bigram", "subsequence", "ab_plus"])

@@ -1,5 +1,6 @@
 """BERT, RoBERTa, DistilBERT and ELECTRA: compared with the library's outputs and with plain numpy, and refusals."""
 
+import json
 from fractions import Fraction
 from math import erf, sqrt
 from typing import Any
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hardsim.network.reader import read_json
+from hardsim.reading.network_json import network_json, read_network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored
 from tests.reading.folders import architecture, ball_outputs, drawn, made_up, reference
@@ -240,6 +243,9 @@ def roberta() -> Network:
 def test_words_of_roberta_have_no_padding() -> None:
     read = roberta()
     assert (read.symbols, read.longest) == (("0", "2", "3", "4"), ROWS - 2)
+    saved = read_network_json(read_json(json.dumps(network_json(read)).encode(), "saved.json"))
+    assert (saved.readout, saved.symbols) == (read.readout, read.symbols)
+    raised(InputError, reread, saved, alphabet=["0", "1"], match="'1' is padding, without which")
     for how in ({"alphabet": ["0", "1"]}, {"input": "1 *"}, {"input": "* 1"}):
         raised(InputError, reread, read, **how, match="'1' is padding, without which")
     named = reread(read, tokens=["a", "pad", "b", "c", "d"], input="b * c")

@@ -88,7 +88,7 @@ def test_a_judged_word_leads_to_the_worst_one_of_its_class() -> None:
         assert word not in after
 
 
-@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("heads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_leads_have_small_margins(heads: int) -> None:
     """On networks of all kinds the least margin of the leads is nearly always among the least hundredth of all margins;
     not where the least one lies between words to which slopes lead. The level makes margins small: a row is divided by
