@@ -3,7 +3,7 @@
 import json
 import unicodedata
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.errors import Source
@@ -44,7 +44,6 @@ def test_a_visible_json_document_has_the_same_data(text: str) -> None:
     assert json.loads(document) == json.loads(json.dumps({text: [text]}))
 
 
-@settings(max_examples=25)
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.integers(0, 40))
 def test_what_errors_quote_begins_no_line(name: str, text: str, what: str, expected: str, hint: str, at: int) -> None:
     error = SourceError(Source(name, text), Span(at, at + 3), what, expected, hint)

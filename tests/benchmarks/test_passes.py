@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import external, passes
@@ -22,7 +22,6 @@ from tests.support.networks import ALPHABET, context, dense_forward, transformer
 words = st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=7)
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), words)
 def test_dense_passes_are_the_definition(model: Transformer, word: list[str]) -> None:
     n = len(word)
@@ -32,7 +31,6 @@ def test_dense_passes_are_the_definition(model: Transformer, word: list[str]) ->
         assert abs(found - expected).max() <= max(1, abs(expected)) * error
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), words)
 def test_the_batched_pass_is_the_definition_up_to_float64(model: Transformer, word: list[str]) -> None:
     pytest.importorskip("torch", reason="the extra bench")

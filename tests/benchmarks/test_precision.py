@@ -57,7 +57,7 @@ def test_most_brackets_are_closed() -> None:
     assert 2 * sum(one.closed for one in below) >= len(below)
 
 
-@pytest.mark.sweep(every=8)
+@pytest.mark.sweep(every=16)
 @pytest.mark.parametrize("one", SHORT, ids=named)
 def test_a_word_that_fails_is_wrong(one: InFormat) -> None:
     """An evaluation that shares no code with the search confirms the word."""

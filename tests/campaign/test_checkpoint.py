@@ -207,7 +207,7 @@ def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:
 
 @given(place=st.integers(0, 2**14 - 1), bit=st.integers(0, 7))
 @example(place=16348, bit=7)  # SQLite's error message for this bit is no UTF-8
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_a_changed_bit_is_refused_or_changes_nothing(place: int, bit: int, tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.unlink(missing_ok=True)

@@ -102,7 +102,7 @@ def test_mpmath_lies_in_every_enclosure(text: str, beta: Fraction | None) -> Non
             require(compiled(text, regime, beta), list(product("ab", repeat=n))[-8:])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(formulas("ab", 3), counting_formulas("ab")),
     st.sampled_from(["temperature", "position", "none"]),

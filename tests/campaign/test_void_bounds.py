@@ -55,7 +55,7 @@ def wrong_reads(subject: Subject, n: int) -> set[str]:
     return found
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(("text", "regime", "beta"), CASES)
 def test_a_bound_is_void_where_a_head_reads_something_wrong(text: str, regime: str, beta: str) -> None:
     subject = made(text, regime, beta)

@@ -64,7 +64,7 @@ WRITTEN = [
 """Formulas over alphabets, with the classes that their languages are in."""
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(("name", "expected"), SHIPPED)
 def test_shipped_languages(hardsim: Cli, name: str, expected: set[str]) -> None:
     """Shipped languages are in the classes derived here by hand.
@@ -86,7 +86,7 @@ def test_shipped_languages(hardsim: Cli, name: str, expected: set[str]) -> None:
     assert _classes(hardsim, name) == expected
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(("formula", "alphabet", "expected"), WRITTEN)
 def test_languages_of_formulas(hardsim: Cli, formula: str, alphabet: str, expected: set[str]) -> None:
     """Formulas of the command line are in the classes derived here by hand.

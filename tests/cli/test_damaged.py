@@ -17,7 +17,7 @@ from tests.support.check import Tally
 from tests.support.damage import damaged, text_of
 
 VERSION1 = Path(__file__).parents[1] / "version1"
-SMALL = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SMALL = settings(suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 COMMANDS = (
     ("check", "--max-n", "2", "--workers", "1"),

@@ -136,7 +136,7 @@ def files(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "inputs"
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("command", FAILING)
 def test_a_hint_blames_only_what_was_given(hardsim: Any, files: Path, command: str) -> None:
     words = command.split()

@@ -59,7 +59,7 @@ def test_the_brackets_hold_the_margins_of_words(hardsim: Cli) -> None:
 def test_several_networks_end_in_one_code(hardsim: Cli, tmp_path: Path) -> None:
     """A share of a of 1/2 or more is above the level, so `>` is wrong after two symbols."""
     hooked_folder(tmp_path / "net", TIE, 12)
-    text = "network: net\nalphabet: a b\nat: each\noutput 0: #[a] {} #[b]\n"
+    text = "network: net\nalphabet: a b\noutput 0: #L[a] {} #L[b]\n"
     most, more = (written(tmp_path / f"{name}.spec", text.format(name)) for name in (">=", ">"))
     hardsim("prove", most, "networks/majority", "--max-n", "4").exits(0).prints("2 results: 2 PROVED")
     hardsim("prove", most, more, "--max-n", "4", "-q").exits(1).prints(f"PROVED {most}", f"REFUTED {more}")

@@ -68,7 +68,7 @@ def place(kind: str, tmp_path: Path) -> str:
     return str(written(tmp_path / f"{kind.replace(' ', '_')}.{'re' if 'regex' in kind else 'ltl'}", FILES[kind]))
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize(("command", "kind", "rest", "option", "reason"), CASES)
 def test_an_option_that_changes_nothing_is_named(
     hardsim: Cli, tmp_path: Path, command: str, kind: str, rest: Sequence[str], option: Sequence[str], reason: str

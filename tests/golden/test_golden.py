@@ -39,7 +39,7 @@ def test_every_case_is_on_file() -> None:
     assert len(PAIRS) >= 209
 
 
-@pytest.mark.sweep(every=36)
+@pytest.mark.sweep(every=48)
 @pytest.mark.parametrize("case", CASES, ids=label)
 def test_what_was_found_is_found(case: Case) -> None:
     assert list(recorded()[label(case)]) == applicable(case)

@@ -21,7 +21,7 @@ def test_every_case_is_on_file() -> None:
     assert {*screens.DIRECTORY.iterdir()} == {*paths}
 
 
-@pytest.mark.sweep(every=24)
+@pytest.mark.sweep(every=32)
 @pytest.mark.parametrize("case", CASES, ids=label)
 def test_files_are_written_as_recorded(case: Case) -> None:
     require_same(differences(digests.recorded()[label(case)], digests.digested(case), label(case)), "digests")

@@ -91,7 +91,7 @@ def test_long_words(regime: str, text: str) -> None:
         require(program, some_words("ab", 65, 70))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(REGIMES)), st.booleans(), st.integers(1, 6), st.data())
 def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject) -> None:
     formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
@@ -99,7 +99,7 @@ def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject)
     require(program, some_words("ab", n))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.sampled_from(sorted(REGIMES)), st.sampled_from([None, "sign"]), st.integers(1, 6), st.data())
 def test_random_counting_formulas(regime: str, counting: Any, n: int, data: st.DataObject) -> None:
     sides = ("L",) if REGIMES[regime].causal or counting == "sign" else ALL_SIDES

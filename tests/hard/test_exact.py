@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.hard import hardmax
@@ -22,7 +22,6 @@ WORDS = st.integers(1, 6).flatmap(
 )
 
 
-@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, words: list[list[str]]) -> None:
     program = model.program
@@ -39,7 +38,6 @@ def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, word
         assert outputs_of(interpreter.program, trace)[index] == expected.final[at][model.network.output]
 
 
-@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_rows_of_scores_have_the_scores_that_they_state(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
@@ -55,7 +53,6 @@ def test_rows_of_scores_have_the_scores_that_they_state(model: HardNetwork, word
                     assert rows.maxima[index, query] == list(row.values()).count(ranked[0])
 
 
-@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_heads_without_rows_have_no_scores(model: HardNetwork, words: list[list[str]]) -> None:
     trace = ExactModel(model.program).run(words)
@@ -156,7 +153,6 @@ def test_verdicts() -> None:
     assert [free.verdict(Fraction(value)) for value in (0, 1, 2, half)] == [False, True, None, None]
 
 
-@settings(max_examples=25)
 @given(hard_transformers(), WORDS)
 def test_queries_may_be_taken_one_at_a_time(model: HardNetwork, words: list[list[str]]) -> None:
     """Long words are run in blocks of queries; the sizes of the blocks do not matter."""

@@ -119,7 +119,6 @@ def scores_of(pairs: Pairs) -> Scores:
     return Scores.of([(column(query), column(key)) for query, key in pairs], len(pairs[0][0][0]))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.one_of(few(), curves()), SIGHTS, st.data())
 def test_every_way_that_is_taken_leads_to_the_definition(pairs: Pairs, sight: Sight, data: st.DataObject) -> None:
     size = len(pairs[0][0][0])

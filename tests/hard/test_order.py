@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.hard.order import Order, two_largest
@@ -43,7 +43,6 @@ def score(pairs: list[tuple[list[Fraction], Rows]], i: int, word: tuple[int, ...
     return sum((query[i] * keys[word[j]][j] for query, keys in pairs), Fraction(0))
 
 
-@settings(max_examples=25, deadline=None)
 @given(heads(), MASKS, SIDES)
 def test_winners_and_runners_up_of_every_word(
     head: tuple[list[tuple[list[Fraction], Rows]], int, int], mask: Mask, side: Weighting
@@ -70,7 +69,6 @@ def test_winners_and_runners_up_of_every_word(
             assert Fraction(order.closest, order.unit) <= gap
 
 
-@settings(max_examples=25, deadline=None)
 @given(heads(), MASKS, SIDES, st.data())
 def test_what_is_preferred_is_found_in_every_word(
     head: tuple[list[tuple[list[Fraction], Rows]], int, int], mask: Mask, side: Weighting, data: st.DataObject

@@ -37,7 +37,7 @@ def test_shipped_formulas(path: Path) -> None:
         require(load(path), n)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(formulas("ab", 4), counting_formulas("ab")), st.integers(1, 7))
 def test_random_formulas(formula: ast.Formula, n: int) -> None:
     require(ast.FormulaFile(("a", "b"), formula), n)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.lang import canonical as files_module
@@ -525,7 +525,6 @@ def expressions(draw: st.DrawFn) -> str:
     return whole(2)
 
 
-@settings(max_examples=25)
 @given(expressions())
 def test_any_layout_of_an_expression(text: str) -> None:
     text = f"alphabet: a b ( / -\nplus: repeat\ndot: any\n{text}"

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.lang.ast import Formula
@@ -387,7 +387,6 @@ def test_what_gave_the_alphabet_is_known() -> None:
 # ---- the meaning ----
 
 
-@settings(max_examples=25, deadline=None)
 @given(formulas("pq", 3))
 def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: Formula) -> None:
     file = FormulaFile(Valuations(["p", "q"]), formula)

@@ -92,7 +92,7 @@ def first_apart(one: str, other: str, alphabet: Alphabet) -> tuple[str, ...] | N
     return min(words, key=lambda word: [numbers[symbol] for symbol in word], default=None)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(patterns, patterns, st.sampled_from(HEADERS), st.sampled_from(HEADERS), st.booleans())
 def test_expressions_are_compared_over_alphabets_written_differently(
     tmp_path: Path, one: str, other: str, left: str, right: str, backwards: bool
@@ -110,7 +110,7 @@ def test_expressions_are_compared_over_alphabets_written_differently(
         assert result.word is None or len(result.word) > len(WORDS[-1])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     patterns, st.sampled_from(sorted(FORMULAS)), st.sampled_from(HEADERS[:2]), st.sampled_from(HEADERS), st.booleans()
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hardsim
@@ -96,7 +96,6 @@ def require(result: TraceResult, program: Any, prepared: Any) -> None:
         assert all(error >= abs(h - s) for h, s, error in zip(value.hard, value.soft, value.error, strict=True))
 
 
-@settings(max_examples=25)
 @given(data=st.data())
 def test_formulas_are_traced_as_they_are_run(data: st.DataObject) -> None:
     file = ast.FormulaFile(("a", "b"), data.draw(formulas("ab", 3)))

@@ -255,7 +255,7 @@ def test_sums_of_weights_may_be_beyond_e4m3() -> None:
         assert bounds._reading(1, nothing, _Terms(many / 4, none, many / 4, many / 4, never))[0] > 0
 
 
-@pytest.mark.sweep(every=100)
+@pytest.mark.sweep(every=200)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("name", sorted(path.name for path in FORMULAS.glob("*.ltl")))
 def test_no_evaluation_of_a_shipped_formula_is_wrong_at_a_safe_length(name: str, regime: str) -> None:

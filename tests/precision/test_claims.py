@@ -49,7 +49,7 @@ def any_order(
     return plain(parts[0])
 
 
-@pytest.mark.sweep(every=2)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_and_products_in_every_order_are_enclosed(name: str, seed: int) -> None:
@@ -86,7 +86,7 @@ def test_an_emulation_lies_in_the_enclosure(name: str, file: str) -> None:
     assert (emulated[known] <= found.high[known]).all()
 
 
-@pytest.mark.sweep(every=6)
+@pytest.mark.sweep(every=9)
 @pytest.mark.parametrize("name", NARROW)
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("file", ["since", "aa_star", "bigram", "subsequence", "ab_plus"])

@@ -222,7 +222,7 @@ def test_the_word_of_the_report_is_wrong() -> None:
 
 @pytest.mark.parametrize("tau", ["1/(n*sqrt(16))", "1/(n*log(n+3))", "1/(n*exp(0))", "1/(4*n*exp(1/n))"])
 def test_a_temperature_that_floats_serve_is_proved_as_before(tau: str) -> None:
-    assert row_of(of_temperature(tau), 64).safe_to == 64
+    assert row_of(of_temperature(tau), 32).safe_to == 32
 
 
 def test_a_temperature_beyond_float64_at_a_length_fails_there() -> None:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.compiling.from_ltl.lower import lower
@@ -135,7 +135,6 @@ def test_tau_and_beta_may_only_be_what_the_regime_has_and_sees(
 TAU = parse_arith("1/n")
 
 
-@settings(max_examples=25)
 @given(hard_transformers())
 def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwork) -> None:
     """A program that is assembled and read back has the same matrices; one that is written and read back is the
@@ -145,7 +144,6 @@ def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwo
     assert assemble(program_of(network, list(hard.heads)), TAU) == network
 
 
-@settings(max_examples=25)
 @given(hard_transformers())
 def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
     """Lost are rows of a score with one side 0."""
@@ -159,7 +157,6 @@ def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
         assert layer.ffn == old.ffn
 
 
-@settings(max_examples=25)
 @given(hard_transformers())
 def test_a_program_that_is_written_is_read_again(hard: HardNetwork) -> None:
     check_written(unique(hard.program))
@@ -170,7 +167,6 @@ def check_written(program: Program) -> None:
     assert read_program(Reader(written, "m"), once=False) == program
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**9), st.booleans())
 def test_programs_with_a_constant_too(seed: int, tied: bool) -> None:
     """In these models the first coordinate is 1 everywhere, or has the name of such a constant but other values."""

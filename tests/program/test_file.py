@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 
 import hardsim
@@ -118,7 +118,6 @@ def test_a_softmax_file_is_read_as_the_hard_model_that_it_stands_for() -> None:
     assert read(without).program.heads[1].weighting is Weighting.AVERAGE
 
 
-@settings(max_examples=25)
 @given(hard_transformers())
 def test_what_is_written_is_read_again(hard: HardNetwork) -> None:
     file = AhatFile(unique(hard.program), "title", "source", (), (((*"ab",), True), ((*"ccb",), False)))

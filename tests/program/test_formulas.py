@@ -24,7 +24,7 @@ WORDS = 70
 """Number of words tried for a length: all to length 6 over two symbols, to length 2 over five."""
 
 
-@pytest.mark.sweep
+@pytest.mark.sweep(every=10)
 @pytest.mark.parametrize(
     "path", [pytest.param(path, marks=pytest.mark.slow if "hop" in path.stem else (), id=path.stem) for path in FILES]
 )

@@ -89,7 +89,6 @@ def test_suggested_words_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None
 # ---- what contradicts ----
 
 
-@settings(max_examples=25)
 @given(st.fractions(min_value=Fraction(1, 60), max_value=Fraction(9, 2), max_denominator=60))
 def test_a_network_that_is_wrong_on_short_words_contradicts_any_proof(beta: Fraction) -> None:
     """From beta 2 ln 4 on every word is right; below 2 ln 3 a word of length 2 is wrong."""

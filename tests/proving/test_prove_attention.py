@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hardsim
@@ -82,7 +82,6 @@ def test_ties_of_one_side_are_broken(tmp_path: Path, weighting: str) -> None:
     assert check(at_temperature(subject, "1/4"), 2).verdict is Verdict.CERTIFIED
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     weighting=st.sampled_from(["leftmost", "rightmost"]),
     tau=st.sampled_from(["1/1000", "1/7", "1/3", "1", "2"]),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.network.transformer import AttentionHead
@@ -62,7 +62,6 @@ def test_numbers_beyond_float64_leave_nothing_out(huge: Value) -> None:
     assert kept([huge, 0, 200], BallArithmetic(BITS))[0] == [0, 1, 2]
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.fractions(-50, 50, max_denominator=97), min_size=1, max_size=6), st.fractions(-9, 9))
 def test_no_key_that_matters_is_left_out(keys: list[Fraction], query: Fraction) -> None:
     logits = [query * key for key in keys]
@@ -71,7 +70,6 @@ def test_no_key_that_matters_is_left_out(keys: list[Fraction], query: Fraction) 
     assert not [j for j in found if logits[j] < max(logits) - CUTOFF - 2]
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=9), st.sampled_from([1, 3, 40, 4000]))
 def test_sharp_rows_enclose_the_true_values(model: Transformer, word: list[str], sharpness: int) -> None:
     model = replace(model, temperature=parse_arith(f"1/{sharpness}"))
@@ -91,7 +89,6 @@ def test_sharp_rows_enclose_the_true_values(model: Transformer, word: list[str],
                     assert number(lower(value)) - slack <= expected[i][index] <= number(upper(value)) + slack
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=9), st.sampled_from([1, 3, 40]))
 def test_sharp_rows_agree_with_the_definition(model: Transformer, word: list[str], sharpness: int) -> None:
     model = replace(model, temperature=parse_arith(f"1/{sharpness}"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.run.arithmetic import Column
@@ -30,7 +30,6 @@ def ball_run(model: Transformer, word: Any, limit: int | None = None) -> SoftTra
     return SoftModel(model, limit=limit, rounds=True).run(word)
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=10), st.sampled_from([30, 128]))
 def test_balls_contain_the_values_of_the_definition(model: Transformer, word: list[str], bits: int) -> None:
     expected = dense_forward(model, word)
@@ -50,7 +49,6 @@ def test_balls_contain_the_values_of_the_definition(model: Transformer, word: li
     assert ctx.prec == 53
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=8))
 def test_a_settled_word_has_the_output_of_the_definition(model: Transformer, word: list[str]) -> None:
     try:

@@ -105,13 +105,12 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
     return draw(st.lists(st.tuples(*[st.sampled_from(ALPHABET)] * n), min_size=1, max_size=4))
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:
     compare(model, words)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(hostile_transformers(), batches())
 def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
     model: Transformer, words: list[tuple[str, ...]]
@@ -165,7 +164,7 @@ def test_enclosures_contain_the_balls_on_formulas(text: str, beta: Fraction | No
                 assert decided == len(sample("ab", n, 5))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(formulas("ab", 3), counting_formulas("ab")), st.sampled_from(["temperature", "position"]), batches())
 def test_enclosures_contain_the_balls_on_random_formulas(formula: Any, regime: str, words: list[Any]) -> None:
     subject = compiled(format_formula(formula), regime, letters="abc")

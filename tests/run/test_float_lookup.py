@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.network.integers import Exact
@@ -79,7 +79,6 @@ curves = st.sampled_from([LINE, DOME, BOWL, SIGNS, WAVE])
     st.sampled_from([DOME, WAVE, SIGNS, [Fraction(j == 5) for j in PLACES]]),
     sharpness,
 )
-@settings(max_examples=25, deadline=None)
 def test_enclosures_hold_the_softmax_mean(
     queries: list[tuple[Fraction, Fraction]],
     keys: tuple[list[Fraction], list[Fraction]],

@@ -47,14 +47,13 @@ def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) ->
     return widest
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.integers(1, 7), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> None:
     draw = random.Random(seed)
     check(model, [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(hostile_transformers(), st.integers(1, 5), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(model: Transformer, n: int, seed: int) -> None:
     draw = random.Random(seed)
@@ -202,7 +201,6 @@ def test_every_word_of_the_flip_flop_program_is_decided() -> None:
     assert all(np.isfinite([block.lower, block.upper]).all() for block in blocks)
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), RATIONALS, st.sampled_from(READINGS), st.integers(1, 6), st.integers(0, 10**6))
 def test_answers_by_a_threshold(
     model: Transformer, threshold: Fraction, reading: Literal["first", "last"], n: int, seed: int

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.run.forward import HALF
@@ -18,7 +18,6 @@ from tests.support.model import FeedForward, Forward, Layer, Matrix, MpArithmeti
 from tests.support.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=11))
 def test_forward_agrees_with_the_definition(model: Transformer, word: list[str]) -> None:
     forward = mp_forward(model, 50)
@@ -32,7 +31,6 @@ def test_forward_agrees_with_the_definition(model: Transformer, word: list[str])
                 assert not column.exact or isinstance(value, int | Fraction)
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.integers(1, 6))
 def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
     bound = number(largest_logit(model, n))
@@ -112,7 +110,6 @@ def test_more_digits_than_a_reasonable_number_are_refused() -> None:
     assert choose_digits(model, 4, 30) == 30
 
 
-@settings(max_examples=25, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=5), st.integers(-30, 30))
 def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, word: list[str], power: int) -> None:
     # Values are scaled up or down, so that large terms cancel.

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN, SAME_MEAN
@@ -30,7 +30,6 @@ def row_gap(row: dict[int, Fraction]) -> Fraction | None:
     return ranked[-1] - ranked[-2] if len(ranked) > 1 else None
 
 
-@settings(max_examples=25)
 @given(hard_transformers(), BATCHES)
 def test_facts_are_recounted(hard: HardNetwork, words: Words) -> None:
     model = hard.program
@@ -117,7 +116,6 @@ def check_layers(hard: HardNetwork, facts: LengthFacts, passes: Sequence[list[Ha
     assert facts.largest == max([facts.size, *(layer.size for layer in facts.layers)])
 
 
-@settings(max_examples=25)
 @given(hard_transformers(), BATCHES, st.integers(1, 4))
 def test_parts_that_are_merged_are_the_whole(hard: HardNetwork, words: Words, cut: int) -> None:
     model, cut = hard.program, min(cut, len(words) - 1)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import mpmath
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.verify.arithmetic import FAR, GRID, above, distance, falls, worst_of_all
@@ -87,7 +87,6 @@ def test_what_is_no_look_up_has_no_reach(steep: int, place: int, off: int, lengt
             assert len(rest) == 1
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.integers(-6, 6), min_size=1, max_size=6),
     st.lists(st.integers(1, 6), min_size=6, max_size=6),

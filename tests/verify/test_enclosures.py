@@ -56,7 +56,7 @@ def held(low: Any, true: Any, high: Any, digits: int = 57) -> bool:
 POSITIVE = st.fractions(Fraction(1, 10**9), 10**6, max_denominator=10**9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None)
 @given(POSITIVE, st.sampled_from(["log", "sqrt", "exp"]))
 def test_functions_are_enclosed_closely(x: Fraction, name: str) -> None:
     mp = MPContext()
@@ -91,7 +91,7 @@ def test_rational_values_are_exact(text: str, value: Fraction) -> None:
 TERMS = st.sampled_from(["log(n+1)", "sqrt(n)", "exp(-n)", "n", "1/3", "log(1/(n+1))", "(sqrt(2)-2)", "2"])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("+-*/"), TERMS), min_size=1, max_size=5), st.integers(0, 3),
        st.integers(1, 40))  # fmt: skip
 def test_arithmetic_encloses_what_the_compiler_reads(parts: list[tuple[str, str]], power: int, n: int) -> None:
@@ -146,7 +146,7 @@ def test_work_is_reported() -> None:
     assert work[0] < 100 < work[1] < work[2]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None)
 @given(st.lists(st.fractions(-9, 9), min_size=4, max_size=4))
 def test_wide_enclosures_hold_every_number_in_them(four: list[Fraction]) -> None:
     (a, b), (c, d) = sorted(four[:2]), sorted(four[2:])
@@ -183,7 +183,7 @@ def test_every_weight_up_to_a_stretch_is_enclosed(stretch: Fraction) -> None:
             assert held(Fraction(low), MP.exp(true_of(x * s)), Fraction(high), 40)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-300, 0), st.integers(0, 4)), min_size=1, max_size=5), st.integers(0, 4))
 def test_a_number_attended_to_is_as_near_at_every_stretch(keys: list[tuple[int, int]], goal: int) -> None:
     logits, values = [logit for logit, _ in keys], [value for _, value in keys]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.proving.program_certificate import program_certificate
@@ -159,7 +159,6 @@ def test_no_change_of_the_facts_makes_it_right(name: str, every: bool) -> None:
         assert sealed(changed) is not None, seed
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_changed_facts_of_a_false_claim_are_rejected(seed: int) -> None:
     random = Random(seed)
@@ -172,7 +171,6 @@ def test_changed_facts_of_a_false_claim_are_rejected(seed: int) -> None:
 NUMBERS = ("0", "1", "-1", "2", "1/2", "1/1000", "1000")
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_a_changed_network_is_rejected_unless_the_claim_is_true_of_it(seed: int) -> None:
     random = Random(seed)

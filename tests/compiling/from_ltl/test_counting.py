@@ -70,7 +70,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.sweep(every=4)
+@pytest.mark.sweep(every=6)
 @pytest.mark.parametrize(
     ("certain", "observed"), [(6, 3), pytest.param(8, 6, marks=pytest.mark.slow)], ids=["short", "longer"]
 )

@@ -34,7 +34,7 @@ def test_the_hint_names_the_operators_of_the_past() -> None:
     assert {*known(named)[1].split()} == {*PAST_UNARY, *PAST_BINARY, "#L", "pos"}
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     ("certain", "observed"), [(4, 2), pytest.param(6, 4, marks=pytest.mark.slow)], ids=["short", "longer"]
 )

@@ -84,7 +84,7 @@ def selected(mask: str, number: int, score: str, part: Random) -> str:
     return text
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("mask", ["1", "j<i", "j<=i", "j>i", "j>=i"])
 @pytest.mark.parametrize(("number", "score"), list(enumerate(SELECTED)))
 def test_means_of_what_a_score_selects(mask: str, number: int, score: str) -> None:

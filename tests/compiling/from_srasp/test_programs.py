@@ -96,7 +96,7 @@ def test_activations_are_bounded() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "examples", "words"),
-    [(Shape(vectors=5), 60, 30), pytest.param(Shape(vectors=7, depth=3), 3000, 0, marks=pytest.mark.slow)],
+    [(Shape(vectors=5), 30, 30), pytest.param(Shape(vectors=7, depth=3), 3000, 0, marks=pytest.mark.slow)],
 )
 def test_random_programs(shape: Shape, examples: int, words: int) -> None:
     """A random program agrees with the oracle wherever it compiles and stays in range."""

@@ -104,7 +104,7 @@ def test_deeper_formulas(formula: ast.Formula, at: At) -> None:
     require_right(FormulaFile(("a", "b"), formula, at=at), 8)
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=4)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_published_formulas(row: Row) -> None:
     """Answers by MONA and others, at both positions."""

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.lang.spec.domain import extensions_of, first_in, leading, prefixes_of
@@ -272,7 +272,6 @@ EXPRESSIONS = st.recursive(
 
 
 @given(EXPRESSIONS)
-@settings(max_examples=25, deadline=None)
 def test_next_agrees_with_its_definition(expression: str) -> None:
     found = demands(f"next: /{expression}/\n", "each", outputs=TOKENS, before=True, causal=True)
     agree(found, lambda word: [brute(expression, word[:end]) for end in range(len(word) + 1)], 3, shortest=0)
@@ -282,7 +281,6 @@ def test_next_agrees_with_its_definition(expression: str) -> None:
 
 
 @given(EXPRESSIONS)
-@settings(max_examples=25, deadline=None)
 def test_domains(expression: str) -> None:
     automaton = parse_regex(f"alphabet: a b\n{expression}\n").automaton
     members = {word for word in words_up_to(6) if automaton.accepts(word)} | ({()} if automaton.accepts(()) else set())

@@ -35,7 +35,7 @@ def test_shipped_programs(path: Path) -> None:
         require(program, list(product(program.alphabet, repeat=n))[:300])
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(programs(), st.integers(1, 5))
 def test_random_programs(program: ast.SraspProgram, n: int) -> None:
     require(program, list(product("ab", repeat=n)))

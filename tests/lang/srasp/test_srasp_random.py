@@ -18,13 +18,13 @@ WORDS = st.lists(st.sampled_from("ab"), min_size=1, max_size=6)
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(programs(Shape(depth=3)))
 def test_the_text_of_a_program_reads_back(program: ast.SraspProgram) -> None:
     assert parse_program(format_program(program)) == program
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(programs(), WORDS)
 def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> None:
     values = ProgramOracle(program).run(word)
@@ -36,7 +36,7 @@ def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> No
         assert {type(value) for value in values[statement.name]} == {kind}
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(programs(Shape(integers=False, symbols=False, masks=("j<i",), sides=("leftmost",), output=ast.Sort.BOOL)))
 def test_a_shape_is_kept(program: ast.SraspProgram) -> None:
     assert program.is_acceptor
@@ -47,7 +47,7 @@ def test_a_shape_is_kept(program: ast.SraspProgram) -> None:
         assert {node.sort for node in walk(statement.right)} == {ast.Sort.BOOL}
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(programs(Shape(allow_integer_scores=False, psum_of_booleans=True)))
 def test_scores_without_integers(program: ast.SraspProgram) -> None:
     for statement in program.statements:
@@ -57,7 +57,7 @@ def test_scores_without_integers(program: ast.SraspProgram) -> None:
             assert isinstance(statement.right.value, ast.AsInteger)
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(programs())
 def test_programs_can_be_pickled_and_hashed(program: ast.SraspProgram) -> None:
     assert pickle.loads(pickle.dumps(program)) == program
@@ -72,7 +72,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
 def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: list[tuple[str, int]]) -> None:
     text = format_program(program)
@@ -88,7 +88,7 @@ def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: 
         assert parse_program(format_program(found)) == found
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_text_is_refused_or_read(right: str) -> None:
     found = read_or_refused(lambda: parse_program(f"alphabet: a b\nP := Q_a\nY := {right}"))

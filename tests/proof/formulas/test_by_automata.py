@@ -151,7 +151,7 @@ def test_a_fault_in_a_unit_is_found() -> None:
     assert difference(replace(program, layers=(*program.layers[:-1], replace(last, units=units))), file) == ("a",)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(formulas("ab", 2), st.data())
 def test_programs_are_read_as_exact_hard_attention_runs_them(formula: ast.Formula, data: st.DataObject) -> None:
     """A program of another formula: the comparison finds a word iff hard attention and the oracle differ on one. Two

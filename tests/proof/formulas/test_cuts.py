@@ -6,7 +6,7 @@ from itertools import permutations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.declare import model
@@ -34,7 +34,6 @@ def variables(facts: Facts, number: int) -> list[Column]:
 SIGNS = st.lists(st.sampled_from([-1, 1]), min_size=2, max_size=6)
 
 
-@settings(max_examples=25)
 @given(SIGNS, st.sampled_from([1, 2, Fraction(1, 2), 3]), st.fractions(-9, 9, max_denominator=2), st.data())
 def test_a_clip_is_what_its_table_says(
     signs: list[int], size: Fraction, constant: Fraction, data: st.DataObject

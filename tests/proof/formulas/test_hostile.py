@@ -75,7 +75,6 @@ def points(one: SiteClass) -> list[tuple[int, int]]:
             if (i == 1, i == n, i % 2 == 0, n % 2 == 0) == (one.first, one.last, one.even_i, one.even_n)]  # fmt: skip
 
 
-@settings(max_examples=25)
 @given(st.recursive(LEAVES, _deeper, max_leaves=6))
 def test_an_expression_is_for_every_length_what_it_is_at_each(tree: Expression) -> None:
     function = Arith(tree)
@@ -195,7 +194,6 @@ def test_a_ball_of_which_nothing_is_known_is_below_infinity() -> None:
     assert above(ball(1) / (ball(1) - 1)) == inf
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(st.floats(-1e306, 1e306), st.booleans()), min_size=1, max_size=8))
 def test_shares_are_bounded_whatever_the_size_of_logits(logits: list[tuple[float, bool]]) -> None:
     wrong, right = Running.empty((1,)), Running.empty((1,))
@@ -219,7 +217,6 @@ SIZES = st.sampled_from([Fraction(1, 10**400), Fraction(1, 10**320), Fraction(1,
 
 
 @given(SIZES, SIZES, st.integers(0, 6), st.booleans())
-@settings(max_examples=25)
 def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction, place: int, both: bool) -> None:
     subject = compiled("a S b", letters="abc")
     head = subject.model.heads[-1]

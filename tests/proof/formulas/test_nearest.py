@@ -6,7 +6,7 @@ from math import exp, inf
 
 import mpmath as mp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.lang.reals import lower
@@ -63,7 +63,6 @@ def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
     return n, NearestReading(mask, rightmost, (ExactNumbers(queries),), (ExactNumbers(keys),), kinds, types)
 
 
-@settings(max_examples=25)
 @given(readings(), st.sampled_from([0, 1]))
 def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading], value: int) -> None:
     n, reading = case
@@ -188,7 +187,6 @@ def long_readings(draw: st.DrawFn) -> tuple[Sites, NearestReading]:
     )
 
 
-@settings(max_examples=25, deadline=None)
 @given(long_readings(), st.sampled_from([0, 1]))
 def test_running_sums_agree_with_the_definition_at_forty_digits(case: tuple[Sites, NearestReading], value: int) -> None:
     sites, reading = case

@@ -155,7 +155,7 @@ def test_rational_temperatures_are_taken_as_they_are() -> None:
 
 
 @given(st.fractions(Fraction(1, 20), 30), st.fractions(0, 5), st.integers(2, 12))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None)
 def test_errors_fall_as_the_rates_grow(rate: Fraction, more: Fraction, size: int) -> None:
     """This allows a rational below a rate to take its place."""
     assert number_error(rate + more, size) <= number_error(rate, size) * (1 + 2.0**-40)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.proof.formulas.sites import Classes, Free, SiteClass
@@ -64,7 +64,6 @@ def test_the_classes_have_every_site_once_in_their_domains() -> None:
             assert high is None or here <= high
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.fractions(-3, 3, max_denominator=4), min_size=9, max_size=9),
     st.sampled_from([mask for mask in Mask if not mask.strict]),
@@ -90,7 +89,6 @@ def test_neighbours_are_the_classes_next_door() -> None:
 POLYNOMIALS = st.lists(st.integers(-4, 6), min_size=6, max_size=6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(POLYNOMIALS, st.lists(st.integers(0, 6), min_size=6, max_size=6))
 def test_bounds_hold_at_every_point(top: list[int], bottom: list[int]) -> None:
     j, w = Ratio.variable("j"), Ratio.variable("w")
