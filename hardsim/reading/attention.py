@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from numpy.typing import NDArray
+
 from hardsim.network.dense import Dense, NetworkHead, RootScale
 from hardsim.network.numbers import Mask
 
@@ -25,6 +27,11 @@ class Projection:
         size = self.weight.shape[1] // count
         columns = slice(number * size, (number + 1) * size)
         return Projection(self.weight[:, columns], None if self.bias is None else self.bias[columns])
+
+    def columns(self, places: NDArray[Any]) -> Projection:
+        """Return the map to some of the outputs, in this order."""
+        chosen = places.ravel()
+        return Projection(self.weight[:, chosen], None if self.bias is None else self.bias[chosen])
 
 
 def linear(weight: Dense, bias: Dense | None = None) -> Projection:

@@ -12,13 +12,13 @@ from fractions import Fraction
 import numpy as np
 
 from hardsim.network.dense import Activation, Dense, Mlp, NetworkLayer, RootScale
+from hardsim.reading.attention import Projection
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import (
     AttentionShape,
     Projections,
     ScoreRules,
-    StoredLinear,
     StoredModel,
     attention_heads,
     joint_projections,
@@ -54,9 +54,9 @@ def _body(model: StoredModel) -> CausalBody:
     return CausalBody(embedding, tuple(layers), final, _positions(model, rows, width))
 
 
-def _conv(model: StoredModel, name: str, into: int, out: int, why: str = "") -> StoredLinear:
+def _conv(model: StoredModel, name: str, into: int, out: int, why: str = "") -> Projection:
     """Return a `Conv1D` layer, whose weight is [in, out]."""
-    return StoredLinear(model.take(f"{name}.weight", into, out, why=why), model.take(f"{name}.bias", out))
+    return Projection(model.take(f"{name}.weight", into, out, why=why), model.take(f"{name}.bias", out))
 
 
 def conv_projections(model: StoredModel, name: str, width: int, shape: AttentionShape) -> Projections:

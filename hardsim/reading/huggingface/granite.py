@@ -10,10 +10,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hardsim.network.dense import Mlp, RootScale
+from hardsim.reading.attention import Projection
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily, scaled
 from hardsim.reading.huggingface.decoder import DecoderPlan, gated, read_decoder, read_sizes, rms
 from hardsim.reading.huggingface.known import ACTIVATIONS
-from hardsim.reading.huggingface.parts import EPSILON_RMS, Projections, ScoreRules, StoredLinear, StoredModel
+from hardsim.reading.huggingface.parts import EPSILON_RMS, Projections, ScoreRules, StoredModel
 
 ONE = Fraction(1)
 
@@ -38,18 +39,18 @@ def _body(model: StoredModel) -> CausalBody:
 
     def mlp(name: str) -> Mlp:
         found = made(name)
-        out = _times(StoredLinear(found.w_out, found.b_out), added)
+        out = _times(Projection(found.w_out, found.b_out), added)
         return replace(found, w_out=out.weight, b_out=out.bias)
 
     body = read_decoder(model, sizes, DecoderPlan(lambda layer: rules, rms(model, sizes, epsilon), mlp, maps=maps))
     return replace(body, embedding_scale=RootScale(entered), logit_scale=1 / divisor)
 
 
-def _times(linear: StoredLinear, factor: Fraction) -> StoredLinear:
+def _times(linear: Projection, factor: Fraction) -> Projection:
     """Return a multiple of a linear map."""
     if factor == 1:
         return linear
-    return StoredLinear(scaled(linear.weight, factor), None if linear.bias is None else scaled(linear.bias, factor))
+    return Projection(scaled(linear.weight, factor), None if linear.bias is None else scaled(linear.bias, factor))
 
 
 GRANITE = CausalFamily("granite", "Granite", "Granite", "model.", _body, "embed_tokens.weight", tied=False)

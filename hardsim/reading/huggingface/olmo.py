@@ -16,6 +16,7 @@ import numpy as np
 
 from hardsim.network.blocks import Rotary
 from hardsim.network.dense import Dense, NetworkHead, Norm, RootScale
+from hardsim.reading.attention import Projection
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.decoder import (
     DecoderPlan,
@@ -32,7 +33,6 @@ from hardsim.reading.huggingface.parts import (
     AttentionShape,
     Projections,
     ScoreRules,
-    StoredLinear,
     StoredModel,
     optional_size,
 )
@@ -102,7 +102,7 @@ def _joined(
 
 
 def _whole(
-    linear: StoredLinear, norm: Norm, own: int, shape: AttentionShape, each: int
+    linear: Projection, norm: Norm, own: int, shape: AttentionShape, each: int
 ) -> tuple[Dense, Dense | None, Norm]:
     """Return the weight, bias and norm of one head's queries or keys over the coordinates of all, its own first. If
     `each` heads share a key, zeros fill the width of all queries."""

@@ -18,25 +18,13 @@ from hardsim.lang.reals import lower
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Activation, Dense, Mlp, NetworkHead, Norm, RootScale
 from hardsim.network.numbers import Mask
+from hardsim.reading.attention import Projection, split_heads
 from hardsim.reading.huggingface import known
 from hardsim.reading.huggingface.rotary import ALL, NO_NAMES, THETA, RotaryNames, read_rotary
 from hardsim.reading.tensors import Settings, Stored
 
 EPSILON_LAYER, EPSILON_RMS = Fraction(1, 100_000), Fraction(1, 1_000_000)
 """The default epsilons of LayerNorm and of RMSNorm in most families."""
-
-
-@dataclass(frozen=True)
-class StoredLinear:
-    """The map `y weight + bias`: weight (in, out), bias (out,). A bias of None is 0."""
-
-    weight: Dense
-    bias: Dense | None = None
-
-    def columns(self, places: NDArray[Any]) -> StoredLinear:
-        """Return the map to some of the outputs, in this order."""
-        chosen = places.ravel()
-        return StoredLinear(self.weight[:, chosen], None if self.bias is None else self.bias[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +42,10 @@ class Projections:
     """The maps of one attention layer: queries (d, heads * key), keys and values (d, groups * key), and the output
     (heads * key, d)."""
 
-    q: StoredLinear
-    k: StoredLinear
-    v: StoredLinear
-    o: StoredLinear
+    q: Projection
+    k: Projection
+    v: Projection
+    o: Projection
 
 
 @dataclass(frozen=True)
@@ -150,10 +138,10 @@ class StoredModel:
         """Return a tensor of the body; see `Tensors.take`."""
         return self.weights.take(self.start + name, *shape, why=why)
 
-    def linear(self, name: str, into: int, out: int, bias: bool = True, why: str = "") -> StoredLinear:
+    def linear(self, name: str, into: int, out: int, bias: bool = True, why: str = "") -> Projection:
         """Return an `nn.Linear` of the body with `into` inputs and `out` outputs."""
         weight = self.take(f"{name}.weight", out, into, why=why).T
-        return StoredLinear(weight, self.take(f"{name}.bias", out) if bias else None)
+        return Projection(weight, self.take(f"{name}.bias", out) if bias else None)
 
     def layer_norm(self, name: str, size: int, epsilon: Fraction, bias: bool = True) -> Norm:
         """Return an `nn.LayerNorm` of the body over `size` coordinates."""
@@ -320,27 +308,22 @@ def attention_heads(
         distances: the bias of each head; empty if there are none.
         norms: the norms of the queries by head, and of the keys by group; empty if there are none.
     """
-    found = []
-    for head in range(shape.heads):
-        group = head * shape.groups // shape.heads
-        own, shared = (slice(place * shape.key, (place + 1) * shape.key) for place in (head, group))
-        biases = (
-            None if part.bias is None else part.bias[at]
-            for part, at in ((maps.q, own), (maps.k, shared), (maps.v, shared))
+    heads = split_heads(
+        layer, shape.heads, (maps.q, maps.k, maps.v), maps.o.weight, Mask.FUTURE, rules.scale, shape.groups,
+        rotary=rules.rotary, cap=rules.cap, window=rules.window,
+    )  # fmt: skip
+    return tuple(
+        replace(
+            head,
+            norm_q=norms[0][number] if norms[0] else None,
+            norm_k=norms[1][number * shape.groups // shape.heads] if norms[1] else None,
+            distance=distances[number] if distances else None,
         )
-        w_q, w_k, w_v = maps.q.weight[:, own], maps.k.weight[:, shared], maps.v.weight[:, shared]
-        made = NetworkHead(
-            f"L{layer}H{head}", Mask.FUTURE, rules.scale, w_q, w_k, w_v, maps.o.weight[own], *biases,
-            norm_q=norms[0][head] if norms[0] else None,
-            norm_k=norms[1][group] if norms[1] else None,
-            rotary=rules.rotary, cap=rules.cap, window=rules.window,
-            distance=distances[head] if distances else None,
-        )  # fmt: skip
-        found.append(made)
-    return tuple(found)
+        for number, head in enumerate(heads)
+    )
 
 
-def joint_projections(joint: StoredLinear, places: NDArray[Any], out: StoredLinear) -> Projections:
+def joint_projections(joint: Projection, places: NDArray[Any], out: Projection) -> Projections:
     """Return the maps of an attention layer with one joint matrix. `places` (heads, 3, key) are the columns of the
     queries, keys and values of each head."""
     q, k, v = (joint.columns(places[:, part]) for part in range(3))
