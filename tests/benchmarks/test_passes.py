@@ -60,6 +60,7 @@ def test_the_plain_pass_is_the_definition_up_to_float64(network: Any) -> None:
     assert np.abs(plain.run(tokens, places) - expected[[0, 1], places][:, None]).max() < 1e-12
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_pass_answers_what_is_right(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(language, 16, 12)

@@ -120,6 +120,7 @@ def test_a_row_for_each_kind() -> None:
     assert rows.count(["all", "2", "10", "1", "0", "2", "30", "24", "1"]) == 1
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_faulty_network_is_proved() -> None:
     """Only a word of 38 symbols ends at the row of the fault, and 37 a's and a b have the full depth there. A single
     pair counts too little beyond position 31."""

@@ -39,7 +39,7 @@ def test_a_proof_to_a_given_length(hardsim: Cli) -> None:
 
 
 def test_a_check_asks_the_prover_first(hardsim: Cli) -> None:
-    found = hardsim("check", "networks/dyck1_depth3.spec", "--max-n", "53", "--json", "-").exits(1)
+    found = hardsim("check", "networks/dyck1_depth3.spec", "--max-n", "53", "--workers", "1", "--json", "-").exits(1)
     (result,) = json.loads(found.out)["results"]
     assert (result["verdict"], len(result["mismatch"]["word"])) == ("REFUTED", 51)
     assert (result["prefix_proof"]["proved_to"], result["prefix_proof"]["shortest"]) == (50, True)

@@ -107,7 +107,7 @@ def levelled(network: Network, oracle: Any, share: float) -> Network:
 KINDS = list(product(Activation, ("layer", "rms", None), (False, True)))
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("layers", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_every_kind_of_network(layers: int) -> None:
     proved = wrong = 0
     for number, (activation, norm, post) in enumerate(KINDS):
