@@ -33,7 +33,7 @@ def test_a_format_that_is_not_known_is_refused() -> None:
         assert "recurrent layers" in raised(InputError, network_of, found, match=f'found "{kind}"').hint
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in DATA.glob("*/config.json")))
 def test_one_format_fits(name: str) -> None:
     stored = read_folder(str(DATA / name))
     assert [form.title for form in FORMATS if form.fits(stored)] == [network_of(stored)[1].title]
@@ -109,7 +109,7 @@ def test_settings_have_a_source() -> None:
     assert hooked["attention_dir"] == ("causal", "default of HookedTransformerConfig")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in DATA.glob("*/config.json")))
 def test_every_setting_that_decides_is_there(name: str) -> None:
     """settings_of lists every setting that a reader used."""
     stored = read_folder(str(DATA / name))
