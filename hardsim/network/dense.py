@@ -350,7 +350,7 @@ class Network:
         table = isinstance(self.positions, np.ndarray)
         if table and (self._turned is None or len(self.positions) <= self._turned):
             return TABLE
-        return "the length for which the rotary positions are scaled"
+        return "the range of the rotary positions"
 
     @cached_property
     def ids(self) -> dict[str, int]:
@@ -367,7 +367,7 @@ class Network:
         longest = self.longest
         if longest is not None and len(word) > longest:
             most = max(longest, 0)
-            full = f"{self.full} of this network is full" if self.full == TABLE else f"{self.full} is reached"
+            full = f"{self.full} of this network is full" if self.full == TABLE else f"{self.full} ends"
             message = f"{full}: words have at most {most} symbols, not {len(word)}"
             hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
             raise OutOfRange(message, hint)

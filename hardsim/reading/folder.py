@@ -11,15 +11,16 @@ import numpy as np
 from hardsim.lang.pretty import shortened
 from hardsim.network.dense import Network, RootScale
 from hardsim.network.reader import shown
-from hardsim.reading import nanogpt, torch, tracr, transformerlens
+from hardsim.reading import llama2c, nanogpt, torch, tracr, transformerlens
 from hardsim.reading.huggingface import known
 from hardsim.reading.huggingface.causal import CausalFamily, read_causal
 from hardsim.reading.huggingface.encoder import EncoderFamily, read_encoder
-from hardsim.reading.huggingface.families import CAUSAL, ENCODERS, instead
+from hardsim.reading.huggingface.families import CAUSAL, ENCODERS
+from hardsim.reading.huggingface.unread import ELSEWHERE, REASONS
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 from hardsim.reading.tensors import NAMING, Stored, TakenSetting
 from hardsim.reading.tokenizer import TOKENIZER, UNNAMED
-from hardsim.reading.unsupported import unsupported_network
+from hardsim.reading.unsupported import quantised_network, unsupported_network
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def _encoder(family: EncoderFamily) -> StoredFormat:
 
 
 TRACR = "Tracr"
-OTHERS = "PyTorch encoder", nanogpt.NANO, nanogpt.MINI, "TransformerLens", TRACR
+OTHERS = "PyTorch encoder", nanogpt.NANO, nanogpt.MINI, llama2c.TITLE, "TransformerLens", TRACR
 """The formats other than those of Hugging Face."""
 FORMATS: tuple[StoredFormat, ...] = (
     StoredFormat(TRACR, tracr.is_tracr, tracr.read_tracr, tracr.SAID),
@@ -84,6 +85,7 @@ FORMATS: tuple[StoredFormat, ...] = (
         nanogpt.DROPOUTS,
         (".attn.bias", ".attn.mask"),
     ),
+    StoredFormat(llama2c.TITLE, llama2c.is_llama2c, llama2c.read_llama2c, llama2c.SAID, llama2c.DROPOUTS),
     *map(_causal, CAUSAL),
     *map(_encoder, ENCODERS),
     StoredFormat(
@@ -99,6 +101,8 @@ FORMATS: tuple[StoredFormat, ...] = (
 def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
     """Return the network that is stored, and its format. Raises InputError if the format is not known, or a
     tensor or a setting is missing, wrong or not understood."""
+    if (quantised := quantised_network(stored.name, stored.config)) is not None:
+        raise quantised
     if (unsupported := unsupported_network(stored.name, stored.tensors)) is not None:
         raise unsupported
     for form in FORMATS:
@@ -110,7 +114,10 @@ def network_of(stored: Stored) -> tuple[Network, StoredFormat]:
     place = stored.settings.at("model_type")
     families, others = ", ".join(family.model_type for family in (*CAUSAL, *ENCODERS)), ", ".join(OTHERS)
     if stored.settings.has("model_type"):
-        raise place.error(f"{families} or torch-encoder", instead(place.value))
+        reason = REASONS.get(str(place.value))
+        known = f"Read are: {families}, torch-encoder. {ELSEWHERE}"
+        kind = "unknown" if reason is None else "not read"
+        raise replace(place, advice="").refusal(f"the family {shown(place.value)} is {kind}", reason or known)
     hint = f'State "model_type", such as "gpt2" or "torch-encoder": docs/networks.md. Supported: {families}; {others}.'
     raise place.error("a format that is supported", hint)
 

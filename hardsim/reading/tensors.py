@@ -27,6 +27,7 @@ from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
 from hardsim.network.reader import Reader, exact_number, read_json, shown
+from hardsim.reading.meta_pickle import META, names_of_meta
 from hardsim.reading.readout import require_tokens
 from hardsim.reading.tokenizer import (
     LINES,
@@ -63,7 +64,7 @@ SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin", ".ckpt")
 """Endings of the names of weight files."""
 LARGEST_NUMBER = 10**300
 """The largest absolute value of a number in a configuration: libraries compute with floats."""
-NAMING = VOCABULARY, TOKENIZER, LINES
+NAMING = VOCABULARY, TOKENIZER, LINES, META
 """Names of the files that name tokens."""
 LARGEST_SIZE = 2 * 10**7
 """The largest size in a configuration: weights of a larger network would not be read."""
@@ -139,7 +140,7 @@ class Stored:
 def is_network_folder(path: str) -> bool:
     """Return True if the path is a folder with a configuration beside weights."""
     names = set(names_in(path)) if is_directory(path) else set()
-    weights = INDEX in names or any(map(_holds_network, names))
+    weights = INDEX in names or SHARDS in names or any(map(_holds_network, names))
     return CHECKPOINT in names or (weights and bool(names.intersection(CONFIGS)))
 
 
@@ -163,7 +164,7 @@ def unread_folder(path: str) -> InputError | None:
 def parts_of(path: str) -> list[str]:
     """Return the files that may be read for a network: those of a folder, or of the folder around a file of weights."""
     folder = path if is_directory(path) else os.path.dirname(path)
-    known = {*CONFIGS, INDEX, VOCABULARY, TOKENIZER, LINES}
+    known = {*CONFIGS, INDEX, SHARDS, *NAMING}
     return [os.path.join(folder, name) for name in names_in(folder or ".") if name in known or is_weights_name(name)]
 
 
@@ -209,13 +210,11 @@ def read_folder(path: str) -> Stored:
 
 def _weights_of(path: str, names: set[str]) -> str:
     """Return the name of the weight file, or the index, in a folder."""
-    for name in (WHOLE, INDEX):
+    for name in (WHOLE, INDEX, SHARDS):
         if name in names:
             return name
     for endings in (SAFE, (PICKLE,), PICKLED):
         found = sorted(name for name in names if name.lower().endswith(endings) and _holds_network(name))
-        if len(found) > 1 and SHARDS in names and (shards := unread_folder(path)) is not None:
-            raise shards
         if len(found) > 1:
             message = f"{path}: there are several files of weights: {', '.join(found)}"
             raise InputError(message, "Name one of the files.")
@@ -278,8 +277,8 @@ def json_object(data: bytes, name: str) -> dict[str, Any]:
 
 def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any], tuple[str, ...]]:
     """Return the tensors by name, the configuration inside the file (empty if there is none), and notes."""
-    if name == INDEX:
-        return _read_parts(digest), {}, ()
+    if name in (INDEX, SHARDS):
+        return _read_parts(digest, name), {}, ()
     data, where = digest.read_weights(name), digest.path(name)
     whole = name.lower().endswith(SAFE)
     tensors, inside, notes = (_safetensors(data, where), {}, ()) if whole else _state_dict(data, where)
@@ -288,19 +287,22 @@ def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], 
     return tensors, inside, notes
 
 
-def _read_parts(digest: _Digest) -> dict[str, NDArray[Any]]:
+def _read_parts(digest: _Digest, index: str) -> dict[str, NDArray[Any]]:
     """Read weights in several files, with an index that gives the file of each tensor."""
-    where, listed = digest.path(INDEX), digest.read_json(INDEX).get("weight_map")
+    where, listed = digest.path(index), digest.read_json(index).get("weight_map")
+    safe = index == INDEX
+    kind, endings = ("safetensors file", SAFE) if safe else ("PyTorch file", PICKLED)
     if not isinstance(listed, dict) or not listed or not all(isinstance(part, str) for part in listed.values()):
         raise InputError(f"{where}: weight_map with the file of each tensor is missing", SAVE_AGAIN)
     found: dict[str, NDArray[Any]] = {}
     for part in sorted(set(listed.values())):
-        if os.path.basename(part) != part or not part.lower().endswith(SAFE):
-            raise InputError(f"{where}: {part!r} is not a safetensors file of this folder", SAVE_AGAIN)
-        tensors = _safetensors(digest.read_weights(part), digest.path(part))
+        if os.path.basename(part) != part or not part.lower().endswith(endings):
+            raise InputError(f"{where}: {part!r} is not a {kind} of this folder", SAVE_AGAIN)
+        data, place = digest.read_weights(part), digest.path(part)
+        tensors = _safetensors(data, place) if safe else _state_dict(data, place)[0]
         expected = {name for name, file in listed.items() if file == part}
         if wrong := sorted(expected ^ tensors.keys()):
-            message = "is not there" if wrong[0] in expected else f"is not listed in {INDEX}"
+            message = "is not there" if wrong[0] in expected else f"is not listed in {index}"
             raise InputError(f"{digest.path(part)}: the tensor {wrong[0]!r} {message}", "Save the network again.")
         found |= tensors
     return found
@@ -410,6 +412,9 @@ def _vocabulary(digest: _Digest, names: set[str]) -> tuple[tuple[str, ...] | Non
         for name in ("tokenizer_config.json",)
         if name in names
     )
+    if listed is None and META in names and LINES not in names:
+        listed, notes = names_of_meta(digest.read(META, LARGEST_FILE), digest.path(META))
+        return listed, None, (*unread, *(f"{META}: {note}" for note in notes))
     if listed is None and LINES in names:
         return names_by_line(digest.read(LINES, LARGEST_FILE), digest.path(LINES)), None, unread
     return listed, None, unread

@@ -105,9 +105,6 @@ def folder_error(path: str, networks: Iterable[str], weights: bool) -> InputErro
 
 def _pieces(names: set[str]) -> tuple[str, str] | None:
     """Return the message about weights in several pieces, and a hint; None if no such pieces are recognised."""
-    if SHARDS in names:
-        message = f"the weights are in several PyTorch files ({SHARDS}), which is not supported"
-        return message, "Load the model and save it again with save_pretrained(DIR), which writes safetensors."
     if "zero_to_fp32.py" in names or any(name.startswith("global_step") for name in names):
         return "the weights are pieces of DeepSpeed", "Join them: python zero_to_fp32.py . OUT."
     if any(name.endswith(".distcp") or name.startswith("pytorch_model_fsdp") for name in names):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from hardsim.errors import InputError
 
+DEQUANTISE = (
+    "Save it without: load it in Python, then model.dequantize().save_pretrained(OUT), if its format can do that; else "
+    "name the network that it was made from."
+)
 PAGE = "docs/networks.md"
 """The page about networks that are read, and others."""
 _KNOWN = (
@@ -26,6 +31,11 @@ _KNOWN = (
         "hardsim reads networks of attention and MLPs alone: train one of these on the same words.",
     ),
     (
+        re.compile(r"(^|\.)encoder\.layers\.\d+\.fc1\.|(^|\.)decoder\.layers\.\d+\.encoder_attn\."),
+        "an encoder with a decoder (BART and its kin)",
+        "Encoders with decoders are not supported: train one of the supported families on the same words.",
+    ),
+    (
         re.compile(r"(^|\.)block\.\d+\.layer\.\d+\.(SelfAttention|EncDecAttention)\."),
         "a network of T5, with biases of relative positions",
         "Its encoder and decoder are not supported: train one of the supported families on the same words.",
@@ -35,7 +45,25 @@ _KNOWN = (
         "a network with experts (mixture of experts)",
         "Each token passes through other experts, which is not supported: train a network with plain MLPs.",
     ),
+    (
+        re.compile(
+            r"\.(qweight|qzeros|g_idx|SCB|weight_format|weight_scale(_inv)?)$|\.weight\.(absmax|quant_map|quant_)"
+        ),
+        "a network with quantised weights (GPTQ, AWQ, bitsandbytes)",
+        DEQUANTISE,
+    ),
 )
+
+
+def quantised_network(path: str, config: Mapping[str, Any]) -> InputError | None:
+    """Return the error for a configuration of quantised weights; None for any other."""
+    found = config.get("quantization_config")
+    if not isinstance(found, dict) or not found:
+        return None
+    method = found.get("quant_method")
+    named = f" ({method})" if isinstance(method, str) else ""
+    message = f"{path}: quantization_config says that the weights are quantised{named}, which is not supported"
+    return InputError(message, f"{DEQUANTISE} See {PAGE}.")
 
 
 def unsupported_network(path: str, names: Iterable[str]) -> InputError | None:

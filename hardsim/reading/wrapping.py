@@ -28,11 +28,11 @@ INSIDE = tuple(name for name in WRAPPERS if name.startswith("_"))
 """Wrapper segments that are never the name of a network part; if only a part was wrapped, they stand inside a name."""
 BODY = "transformer"
 """The name of a GPT-2's body beside its head. If there is no head beside it, it is no container."""
-BODIES = {"gpt_neox": "gpt_neox", "gpt_neox_japanese": "gpt_neox_japanese"} | dict.fromkeys(
+BODIES = {"biogpt": "biogpt", "gpt_neox": "gpt_neox", "gpt_neox_japanese": "gpt_neox_japanese"} | dict.fromkeys(
     (
         "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3", "stablelm", "olmo", "olmo2",
         "starcoder2", "cohere", "gemma3_text", "smollm3", "granite", "cohere2", "olmo3", "glm", "glm4", "nemotron",
-        "arcee", "persimmon", "helium", "nanochat",
+        "arcee", "persimmon", "helium", "nanochat", "xglm", "ministral", "seed_oss", "ernie4_5", "exaone4",
     ),
     "model",
 )  # fmt: skip

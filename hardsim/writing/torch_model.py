@@ -152,7 +152,7 @@ class SoftTransformer(Parameters):
         m, first = tokens.shape[1], self.config["first"]
         i, n = range(first, first + m), m - len(self.before) - len(self.after)
         if n > self.config.get("longest", n):
-            raise ValueError(f"words have at most {self.config['longest']} symbols")
+            raise IndexError(f"words have at most {self.config['longest']} symbols")
         x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
         token = x
         x = torch.zeros_like(x) if "positions_at" in self.config else x

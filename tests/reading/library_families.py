@@ -1,12 +1,13 @@
 """Random networks of transformers, by family: configurations with random settings, and what the library computes.
 
 Run as a script with transformers installed, it writes one small network of each family, with the library's outputs, for
-ordinary tests: `python -m tests.reading.library_families`.
+ordinary tests: `python -m tests.reading.library_families` (all, or those that are named).
 """
 
 import json
 import random
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -19,7 +20,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 Config: TypeAlias = dict[str, Any]
-FIXTURES = Path(__file__).parent / "data" / "families"
+FIXTURES = Path(__file__).parent / "families"
 PLAIN = ["silu", "gelu", "gelu_pytorch_tanh", "relu"]
 
 
@@ -166,6 +167,63 @@ def _nanochat(draw: random.Random) -> Config:
     return sizes(draw) | flags(draw, "attention_bias") | rope(draw, kinds="default linear llama3") | more
 
 
+def _ministral(draw: random.Random) -> Config:
+    config = sizes(draw, key=True)
+    return config | kinds_of_layers(draw, config) | rope(draw)
+
+
+def _seed(draw: random.Random) -> Config:
+    return sizes(draw, key=True) | flags(draw, "attention_bias", "attention_out_bias", "mlp_bias") | rope(draw)
+
+
+def _ernie(draw: random.Random) -> Config:
+    return sizes(draw, key=True) | flags(draw, "use_bias") | rope(draw)
+
+
+def _exaone4(draw: random.Random) -> Config:
+    config = sizes(draw)
+    none = {"sliding_window": None, "layer_types": ["full_attention"] * config["num_hidden_layers"]}
+    return config | draw.choice([kinds_of_layers(draw, config), none]) | rope(draw)
+
+
+def _xglm(draw: random.Random) -> Config:
+    heads, width = draw.choice([1, 2]), draw.choice([4, 5])
+    return {
+        "vocab_size": draw.randrange(3, 8), "d_model": heads * width, "attention_heads": heads, "num_layers": 2,
+        "ffn_dim": 7, "max_position_embeddings": 16, "pad_token_id": draw.choice([None, 1, 2]), "bos_token_id": None,
+        "eos_token_id": None, "activation_function": draw.choice(PLAIN),
+    } | flags(draw, "scale_embedding", "tie_word_embeddings")  # fmt: skip
+
+
+def _biogpt(draw: random.Random) -> Config:
+    return sizes(draw, grouped=False) | flags(draw, "scale_embedding") | {"hidden_act": draw.choice(PLAIN)}
+
+
+def _ctrl(draw: random.Random) -> Config:
+    heads, width = draw.choice([1, 2]), draw.choice([2, 4])
+    return {
+        "vocab_size": draw.randrange(3, 8), "n_embd": heads * width, "n_head": heads, "n_layer": 2, "dff": 7,
+        "n_positions": 16, "num_labels": 3, "pad_token_id": None, "layer_norm_epsilon": draw.choice([1e-6, 0.1]),
+    } | flags(draw, "tie_word_embeddings")  # fmt: skip
+
+
+def _modernbert(draw: random.Random) -> Config:
+    config = sizes(draw, grouped=False)
+    config["hidden_size"] = 4 * config["num_attention_heads"]
+    names = "norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"
+    window = {"local_attention": draw.choice([2, 4, 5]), "layer_types": kinds_of_layers(draw, config)["layer_types"]}
+    more = {
+        "classifier_pooling": draw.choice(["cls", "mean"]), "hidden_activation": draw.choice(PLAIN),
+        "classifier_activation": draw.choice(PLAIN), "norm_eps": draw.choice([1e-5, 0.1]),
+    }  # fmt: skip
+    return config | flags(draw, *names) | window | more | ropes_by_layer(draw)
+
+
+def _bert(draw: random.Random) -> Config:
+    config = sizes(draw, grouped=False) | {"hidden_act": draw.choice(PLAIN), "type_vocab_size": draw.choice([1, 2])}
+    return config | {"embedding_size": config["hidden_size"]}
+
+
 HEADS = "ForCausalLM", "ForSequenceClassification", "ForTokenClassification"
 
 
@@ -187,6 +245,16 @@ FAMILIES = {
     "persimmon": LibraryFamily(_classes("Persimmon"), _persimmon),
     "helium": LibraryFamily(_classes("Helium"), _helium),
     "nanochat": LibraryFamily(_classes("NanoChat", 1), _nanochat),
+    "ministral": LibraryFamily(_classes("Ministral"), _ministral),
+    "seed_oss": LibraryFamily(_classes("SeedOss"), _seed),
+    "ernie4_5": LibraryFamily(_classes("Ernie4_5", 1), _ernie),
+    "exaone4": LibraryFamily(_classes("Exaone4"), _exaone4),
+    "xglm": LibraryFamily(_classes("XGLM", 1), _xglm),
+    "biogpt": LibraryFamily(_classes("BioGpt"), _biogpt),
+    "ctrl": LibraryFamily(("CTRLLMHeadModel", "CTRLForSequenceClassification"), _ctrl),
+    "bert": LibraryFamily(("BertForPreTraining",), _bert),
+    "electra": LibraryFamily(("ElectraForPreTraining",), _bert),
+    "modernbert": LibraryFamily(tuple(f"ModernBert{head}" for head in ("ForMaskedLM", *HEADS[1:])), _modernbert, 12),
 }
 
 
@@ -216,8 +284,12 @@ def library_outputs(model: Any, ids: list[int]) -> NDArray[Any]:
     """Return the outputs at each position, in float64; those of the last one for a classifier of sequences."""
     torch = import_module("torch")
     with torch.no_grad():
-        logits: NDArray[Any] = model.double()(torch.tensor([ids])).logits[0].numpy()
-    return logits
+        # XGLM does not run in float64.
+        whole = model if model.config.model_type == "xglm" else model.double()
+        made = whole(torch.tensor([ids]))
+        logits = made.prediction_logits if "prediction_logits" in made else made.logits
+    found: NDArray[Any] = logits[0].double().numpy()
+    return found[:, None] if len(found) == len(ids) and found.ndim == 1 else found
 
 
 def stored_case(name: str) -> tuple[dict[str, NDArray[Any]], Config, list[int], NDArray[Any]]:
@@ -229,15 +301,16 @@ def stored_case(name: str) -> tuple[dict[str, NDArray[Any]], Config, list[int], 
     return load_file(path), about["config"], about["ids"], np.array(about["outputs"], dtype=np.float64)
 
 
-def write_fixtures() -> None:
-    """Write a network of each family."""
+def write_fixtures(names: Iterable[str]) -> None:
+    """Write a network of each of these families."""
     FIXTURES.mkdir(exist_ok=True)
-    for name in FAMILIES:
+    for name in names:
         model = library_model(name, 0)
         ids = drawn_ids(model, 0, 6)
         tensors = {key: value.numpy() for key, value in model.state_dict().items()}
         if model.config.tie_word_embeddings:
-            tensors.pop("lm_head.weight", None)
+            for one in ("lm_head.weight", "output_projection.weight", "decoder.weight"):
+                tensors.pop(one, None)
         outputs = library_outputs(model, ids).round(9).tolist()
         config = model.config.to_diff_dict() | {"architectures": [type(model).__name__]}
         about = {"config": json.dumps(config), "ids": json.dumps(ids), "outputs": json.dumps(outputs)}
@@ -249,4 +322,4 @@ def write_fixtures() -> None:
 
 
 if __name__ == "__main__":
-    write_fixtures()
+    write_fixtures(sys.argv[1:] or FAMILIES)

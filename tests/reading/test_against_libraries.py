@@ -277,3 +277,21 @@ def test_integers_are_no_weights(torch: Any, tmp_path: Path) -> None:
     raised(InputError, weights.take, "w", 2, match="the tensor w is stored as int64")
     weights = read_folder(state_folder(torch, tmp_path, {"w": torch.ones(2, dtype=torch.complex64)})).weights
     raised(InputError, weights.take, "w", 2, match="the tensor w is stored as complex64")
+
+
+def test_weights_in_several_pytorch_files(torch: Any, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(vocab_size=4, n_positions=9, n_embd=6, n_layer=2, n_head=2)
+    model = filled(torch, transformers.GPT2LMHeadModel(config), 3)
+    model.config.save_pretrained(tmp_path)
+    state = {name: value for name, value in model.state_dict().items() if not name.startswith("lm_head")}
+    parts = [dict(list(state.items())[::2]), dict(list(state.items())[1::2])]
+    names = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"]
+    for name, part in zip(names, parts, strict=True):
+        torch.save(part, tmp_path / name)
+    index = {"weight_map": {key: name for name, part in zip(names, parts, strict=True) for key in part}}
+    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    compare(torch, tmp_path, lambda ids: model(ids).logits[0], random.Random(1))
+    index["weight_map"]["more"] = names[0]
+    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    raised(InputError, read_folder, str(tmp_path), match="the tensor 'more' is not there")

@@ -261,7 +261,7 @@ BERT = "BertForTokenClassification"
     ("settings", "match"),
     [
         ({"architectures": ["BertModel"]}, "at architectures: expected one of BertForSequenceClassification"),
-        ({"architectures": ["BertForPreTraining"]}, "at architectures: expected one of"),
+        ({"architectures": ["BertForNextSentencePrediction"]}, "at architectures: expected one of"),
         ({"architectures": ["A", "B"]}, "at architectures: expected one architecture"),
         ({"position_embedding_type": "relative_key"}, 'at position_embedding_type: expected "absolute"'),
         ({"add_cross_attention": True}, "at add_cross_attention: expected false"),

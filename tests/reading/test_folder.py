@@ -18,7 +18,7 @@ def test_a_format_that_is_not_known_is_refused() -> None:
         InputError,
         network_of,
         Stored("here", {}, {"model_type": "t0"}),
-        match='at model_type: expected gpt2, .*, found "t0"',
+        match='at model_type: the family "t0" is unknown',
     )
     assert "docs/networks.md" in error.hint
     error = raised(
@@ -30,7 +30,9 @@ def test_a_format_that_is_not_known_is_refused() -> None:
     assert all(kind in error.hint for kind in ("gpt2", "llama", "TransformerLens", "Tracr", "PyTorch encoder"))
     for kind in ("mamba", "rwkv"):
         found = Stored("here", {}, {"model_type": kind})
-        assert "recurrent layers" in raised(InputError, network_of, found, match=f'found "{kind}"').hint
+        assert (
+            "recurrent layers" in raised(InputError, network_of, found, match=f'the family "{kind}" is not read').hint
+        )
 
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in DATA.glob("*/config.json")))

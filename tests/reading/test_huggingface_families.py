@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from hardsim.network.blocks import standard_slopes
+from hardsim.network.reader import read_json
 from hardsim.reading.huggingface import known
 from hardsim.reading.huggingface.families import CAUSAL
+from hardsim.reading.network_json import network_json, read_network_json
 from hardsim.reading.tensors import Stored
 from hardsim.reading.wrapping import BODIES, BODY
 from tests.reading.folders import DATA, SHARED, evaluated, write_folder
@@ -54,7 +56,8 @@ def test_outputs_are_those_of_the_definition(name: str) -> None:
 SIZES = {
     "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_layers", "n_embd",
     "n_inner", "n_layer", "n_layers", "d_model", "ffn_dim", "ffn_hidden_size", "intermediate_multiple_size",
-    "word_embed_proj_dim", "n_positions", "n_ctx", "max_position_embeddings",
+    "word_embed_proj_dim", "n_positions", "dff", "type_vocab_size", "embedding_size", "n_ctx",
+    "max_position_embeddings",
 }  # fmt: skip
 
 
@@ -366,8 +369,11 @@ def test_scalings_that_change_with_the_length_have_a_greatest_length(scaling: di
     assert network.longest == most
     network.read(["0"] * most)
     error = raised(OutOfRange, network.read, ["0"] * (most + 1), match=f"words have at most {most} symbols")
-    assert "the length for which the rotary positions are scaled" in error.message
+    assert "the range of the rotary positions ends" in error.message
     assert any(f"texts of more than {most} tokens" in remark for remark in found.settings.remarks)
+    again = read_network_json(read_json(json.dumps(network_json(network)).encode(), "net.json"))
+    assert [head.rotary for head in again.heads] == [head.rotary for head in network.heads]
+    assert again.longest == most
 
 
 NEO: list[Any] = [[["global"], 2], 5, [["global"]], [[["global"], 1]], [[["local", "near"], 1]], [[["global"], True]]]

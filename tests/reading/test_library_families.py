@@ -1,5 +1,6 @@
 """Families of transformers: fixtures that the library wrote, and random networks that it makes and runs."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.reading.library_families import (
     library_outputs,
     stored_case,
 )
+from tests.reading.test_huggingface_families import assert_told
 from tests.support.model import network_of, read_folder
 
 NEAR = 1e-5
@@ -30,7 +32,18 @@ def near(found: Any, expected: Any) -> bool:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_outputs_are_those_that_the_library_stored(name: str) -> None:
     tensors, config, ids, outputs = stored_case(name)
-    assert near(ball_outputs(network_of(Stored(name, tensors, config))[0], ids), outputs)
+    stored = Stored(name, tensors, config)
+    assert near(ball_outputs(network_of(stored)[0], ids), outputs)
+    assert_told(stored)
+
+
+def test_rotary_positions_of_each_kind_of_layers_are_shown() -> None:
+    tensors, config, _, _ = stored_case("gemma3")
+    stored = Stored("here", tensors, config)
+    network_of(stored)
+    inside = config["rope_parameters"]
+    for kind in ("full_attention", "sliding_attention"):
+        assert Fraction(stored.settings.taken[f"{kind}.rope_theta"].value) == inside[kind]["rope_theta"]
 
 
 CASES = [(name, seed) for name, family in FAMILIES.items() for seed in range(family.seeds)]

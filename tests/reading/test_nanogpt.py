@@ -1,5 +1,6 @@
 """Checkpoints of nanoGPT and minGPT: outputs compared with nanoGPT's and with plain numpy, and what is refused."""
 
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from math import erf, pi, sqrt
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hardsim.reading.meta_pickle import names_of_meta
 from hardsim.reading.nanogpt import MINI, NANO, family_of, read_nanogpt
 from hardsim.reading.tensors import Stored
 from hardsim.reading.wrapping import configuration_inside
-from tests.reading.folders import architecture, ball_outputs, drawn, made_up, reference
+from tests.reading.folders import architecture, ball_outputs, drawn, made_up, reference, write_folder
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import Activation, network_of, read_folder
@@ -184,3 +186,44 @@ def test_a_checkpoint_of_nanogpt() -> None:
     plain = replace(stored, config={"model_args": dict(stored.config["model_args"])})
     for ids, rows in reference("nanogpt"):
         assert np.abs(ball_outputs(read_nanogpt(plain), ids) - rows).max() < 1e-5
+
+
+# ---- the tokens of nanoGPT's data ----
+
+
+def meta(**entries: Any) -> bytes:
+    """Return a pickle of these entries."""
+    return pickle.dumps(entries)
+
+
+def test_meta_names_the_tokens(tmp_path: Path) -> None:
+    config = {key: value for key, value in NANO_ARGS.items() if key != "dropout"}
+    write_folder(tmp_path, tensors(), config)
+    names = ["\n", " ", "a", "b"]
+    stoi, itos = {name: number for number, name in enumerate(names)}, dict(enumerate(names))
+    (tmp_path / "meta.pkl").write_bytes(meta(vocab_size=4, stoi=stoi, itos=itos))
+    found = read_folder(str(tmp_path))
+    assert network_of(found)[0].tokens == ("<newline>", "<space>", "a", "b")
+    assert "meta.pkl" in found.files
+    assert [note for note in found.notes if "<newline>" in note] == ["meta.pkl: the token '\\n' is called <newline>"]
+    assert names_of_meta(meta(itos=["a", "b"]), "m")[0] == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (b"text", "not a pickle of plain values"),
+        (b"", "not a pickle of plain values"),
+        (pickle.dumps({"stoi": Fraction}), "not a pickle of plain values .it names fractions.Fraction"),
+        (pickle.dumps({"stoi": {"a": 0}, "more": Path("a")}), "not a pickle of plain values .it names pathlib"),
+        (b"\x80\x04cos\nsystem\n(X\x04\x00\x00\x00exittR.", "it names os.system"),
+        (meta(), "neither stoi nor itos"),
+        (pickle.dumps([1]), "neither stoi nor itos"),
+        (meta(stoi={"a": 0}, itos={0: "b"}), "stoi and itos name other tokens"),
+        (meta(stoi={"a": 1}), "where 0 is next"),
+        (meta(itos={0: "a", 1: "a"}), "itos names two ids alike"),
+        (meta(stoi={1: 0}), "neither stoi nor itos"),
+    ],
+)
+def test_other_pickles_are_refused(data: bytes, match: str) -> None:
+    assert raised(InputError, names_of_meta, data, "meta.pkl", match=match).hint

@@ -90,7 +90,6 @@ def test_a_network_at_the_top_of_a_training_run_is_read(tmp_path: Path) -> None:
         (with_files(weights__npz=b"PK\x03\x04" + b"\0" * 26 + b"w.npy"), "weights.npz", "safetensors"),
         (with_files(weights__npy=b"\x93NUMPY\x01"), "weights.npy", "safetensors"),
         (with_files(weights__pkl=b"\x80\x04K\x01."), "weights.pkl: this is a pickle", "safetensors"),
-        (with_files(pytorch_model__bin__index__json='{"weight_map": {}}'), "several PyTorch files", "save_pretrained"),
         (with_files(zero_to_fp32__py="import torch"), "pieces of DeepSpeed", "zero_to_fp32.py"),
         (with_files(__0_0__distcp=b"x"), "pieces of FSDP", "merge-weights"),
     ],

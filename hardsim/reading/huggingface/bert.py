@@ -22,6 +22,7 @@ from hardsim.reading.huggingface.encoder import (
     PredictionNames,
     classifies_sequences,
     classifies_tokens,
+    detects_tokens,
     predicts_tokens,
 )
 from hardsim.reading.huggingface.known import ACTIVATIONS
@@ -29,6 +30,9 @@ from hardsim.reading.huggingface.parts import AttentionShape, Projections, Score
 
 POOLER = "pooler.dense"
 SEQUENCES, EACH, MASKED = "ForSequenceClassification", "ForTokenClassification", "ForMaskedLM"
+PAIRS = "ForPreTraining"
+DETECTOR, REPLACED = "discriminator_predictions", "replaced"
+"""ELECTRA's discriminator, and its output: above 0 if a token was replaced."""
 PADDING = 1
 """The default id of padding in RoBERTa."""
 
@@ -109,15 +113,13 @@ def _electra(model: StoredModel) -> EncoderBody:
     return _body(model)
 
 
-_BERT_WORDS = predicts_tokens(
-    PredictionNames(
-        "cls.predictions.transform.dense",
-        "cls.predictions.transform.LayerNorm",
-        "cls.predictions.decoder",
-        "cls.predictions.bias",
-    ),
-    unused=(POOLER,),
+_NAMES = PredictionNames(
+    "cls.predictions.transform.dense",
+    "cls.predictions.transform.LayerNorm",
+    "cls.predictions.decoder",
+    "cls.predictions.bias",
 )
+_BERT_WORDS = predicts_tokens(_NAMES, unused=(POOLER,))
 BERT = EncoderFamily(
     "bert",
     "BERT",
@@ -129,8 +131,10 @@ BERT = EncoderFamily(
         EACH: classifies_tokens(unused=(POOLER,)),
         MASKED: _BERT_WORDS,
         "LMHeadModel": _BERT_WORDS,
+        PAIRS: predicts_tokens(_NAMES, unused=(POOLER,), second="cls.seq_relationship"),
     },
     {
+        PAIRS: "cls.seq_relationship.weight",
         MASKED: "cls.predictions.transform.dense.weight",
         SEQUENCES: "bert.pooler.dense.weight",
         EACH: "classifier.weight",
@@ -145,6 +149,9 @@ ELECTRA = EncoderFamily(
     {
         SEQUENCES: classifies_sequences("classifier.dense", "classifier.out_proj", Activation.GELU),
         EACH: classifies_tokens(),
+        PAIRS: detects_tokens(
+            "discriminator_predictions.dense", "discriminator_predictions.dense_prediction", REPLACED
+        ),
         MASKED: predicts_tokens(
             PredictionNames(
                 "generator_predictions.dense",
@@ -156,6 +163,7 @@ ELECTRA = EncoderFamily(
         ),
     },
     {
+        PAIRS: f"{DETECTOR}.dense.weight",
         MASKED: "generator_predictions.dense.weight",
         SEQUENCES: "classifier.out_proj.weight",
         EACH: "classifier.weight",

@@ -65,6 +65,8 @@ class CausalFamily:
     """The default of `tie_word_embeddings`."""
     padding: int | None = None
     """The default of `pad_token_id`."""
+    score: str = "score"
+    """The unembedding of a classifier of sequences."""
 
     @property
     def library(self) -> str:
@@ -194,7 +196,7 @@ def _language_model(family: CausalFamily, model: StoredModel, body: CausalBody, 
 
 def _sequences(family: CausalFamily, model: StoredModel, body: CausalBody, tokens: Tokens) -> Head:
     settings = model.settings
-    found = model.weights.take("score.weight", None, _width(body))
+    found = model.weights.take(f"{family.score}.weight", None, _width(body))
     pad = family.padding if "pad_token_id" not in settings.document.value else settings.value("pad_token_id")
     labels, problem = read_labels(settings, len(found)), settings.value("problem_type")
     several = len(labels) > 1 and problem != "multi_label_classification"

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from hardsim.network.columns import PositionFunction
 from hardsim.network.dense import (
     Activation,
     Dense,
@@ -37,7 +38,7 @@ class EncoderBody:
     """The body of a network: the fields of `Network` that it defines, and what its heads need."""
 
     embedding: Dense
-    positions: Dense
+    positions: Dense | tuple[tuple[int, PositionFunction], ...]
     embedding_norm: Norm
     layers: tuple[NetworkLayer, ...]
     epsilon: Fraction
@@ -45,6 +46,7 @@ class EncoderBody:
     embedding_bias: Dense | None = None
     padding: int | None = None
     """The id of a token whose position is not counted; None if all positions are counted."""
+    final: Norm | None = None
 
     @property
     def width(self) -> int:
@@ -109,7 +111,7 @@ def read_encoder(family: EncoderFamily, stored: Stored) -> Network:
         body.embedding,
         body.positions,
         body.layers,
-        None,
+        body.final,
         found.unembedding.T,
         found.bias,
         found.names,
@@ -163,7 +165,7 @@ def _without_padding(model: StoredModel, readout: Readout, padding: int | None, 
 # ---- heads ----
 
 
-def _labelled(model: StoredModel, count: int) -> tuple[Tokens, Literal["argmax", "above"]]:
+def labelled(model: StoredModel, count: int) -> tuple[Tokens, Literal["argmax", "above"]]:
     """Return the names of a classifier's outputs, and how they give an answer."""
     settings = model.settings
     labels, problem = read_labels(settings, count), settings.value("problem_type")
@@ -185,7 +187,7 @@ def classifies_sequences(dense: str, out: str, activation: Activation, inside: b
     def head(model: StoredModel, body: EncoderBody, _: Tokens) -> EncoderOutputs:
         weight, bias = _outer(model, f"{model.start if inside else ''}{dense}", body.width, body.width)
         unembedding, out_bias = _outer(model, out, None, body.width)
-        labels, decide = _labelled(model, len(unembedding))
+        labels, decide = labelled(model, len(unembedding))
         readout = Readout(decide=decide, pooled="start")
         return EncoderOutputs(unembedding, out_bias, labels, readout, Transform(weight.T, bias, activation))
 
@@ -199,8 +201,21 @@ def classifies_tokens(name: str = "classifier", unused: tuple[str, ...] = ()) ->
     def head(model: StoredModel, body: EncoderBody, _: Tokens) -> EncoderOutputs:
         weight, bias = _outer(model, name, None, body.width)
         _leave(model, unused, body.width)
-        labels, decide = _labelled(model, len(weight))
+        labels, decide = labelled(model, len(weight))
         return EncoderOutputs(weight, bias, labels, Readout(at="each", decide=decide))
+
+    return head
+
+
+def detects_tokens(dense: str, out: str, name: str) -> EncoderHead:
+    """Return the head with one output, called `name`, at each token: the linear layer `dense`, the activation of the
+    body, and the layer `out`."""
+
+    def head(model: StoredModel, body: EncoderBody, _: Tokens) -> EncoderOutputs:
+        weight, bias = _outer(model, dense, body.width, body.width)
+        unembedding, out_bias = _outer(model, out, 1, body.width)
+        transform = Transform(weight.T, bias, body.activation)
+        return EncoderOutputs(unembedding, out_bias, (name,), Readout(at="each"), transform)
 
     return head
 
@@ -218,10 +233,10 @@ class PredictionNames:
 
 
 def predicts_tokens(
-    names: PredictionNames, activation: Activation | None = None, unused: tuple[str, ...] = ()
+    names: PredictionNames, activation: Activation | None = None, unused: tuple[str, ...] = (), second: str = ""
 ) -> EncoderHead:
     """Return the head that predicts a token at each position through a linear layer, an activation (None: that of the
-    body) and a norm."""
+    body) and a norm. `second` is the linear layer of a second head, about pairs of sentences, which is not read."""
 
     def head(model: StoredModel, body: EncoderBody, tokens: Tokens) -> EncoderOutputs:
         weights, width = model.weights, body.width
@@ -232,14 +247,17 @@ def predicts_tokens(
         _leave(model, unused, width)
         tied = model.settings.truth("tie_word_embeddings", True)
         out_bias = _out_bias(model, names, len(tokens), tied)
-        unembedding = _unembedding(model, f"{names.out}.weight", body.embedding, tied)
+        unembedding = encoder_unembedding(model, f"{names.out}.weight", body.embedding, tied)
         transform = Transform(weight.T, bias, activation or body.activation, norm)
+        if second:
+            _outer(model, second, None, width)
+            model.settings.remarks.append(f"{second} is a second head, about pairs of sentences: it is not read")
         return EncoderOutputs(unembedding, out_bias, tokens, Readout(at="each", decide="argmax"), transform)
 
     return head
 
 
-def _unembedding(model: StoredModel, name: str, embedding: Dense, tied: bool) -> Dense:
+def encoder_unembedding(model: StoredModel, name: str, embedding: Dense, tied: bool) -> Dense:
     """Return the unembedding (V, d): its own, or the embedding."""
     own = model.weights.maybe(name, *embedding.shape)
     if own is None and not tied:

@@ -7,6 +7,16 @@ from __future__ import annotations
 
 from hardsim.network.dense import Activation
 
+ROTARY_BY_LAYER = tuple(
+    f"{kind}.{name}"
+    for kind in ("full_attention", "sliding_attention")
+    for name in (
+        "rope_type", "type", "rope_theta", "factor", "partial_rotary_factor", "low_freq_factor", "high_freq_factor",
+        "beta_fast", "beta_slow", "truncate", "attention_factor", "mscale", "mscale_all_dim", "short_factor",
+        "original_max_position_embeddings",
+    )
+)  # fmt: skip
+"""The settings of rotary positions of families that have one for each kind of layers."""
 SAID = (
     "n_head", "n_heads", "num_heads", "num_attention_heads", "num_key_value_heads", "num_kv_heads", "multi_query",
     "new_decoder_architecture", "head_dim", "activation_function", "activation", "hidden_act",
@@ -24,6 +34,8 @@ SAID = (
     "mscale_all_dim", "short_factor", "original_max_position_embeddings", "sliding_window_pattern",
     "scale_embedding", "architectures", "tie_word_embeddings",
     "problem_type", "pad_token_id", "is_decoder",
+    "attention_heads", "local_attention", "global_attn_every_n_layers", "norm_bias", "decoder_bias", "classifier_bias",
+    "classifier_activation", "classifier_pooling", "attention_out_bias", *ROTARY_BY_LAYER,
 )  # fmt: skip
 """Settings other than sizes that determine what a network computes."""
 DROPOUTS = (

@@ -9,7 +9,7 @@ to there, and longer texts are refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -53,7 +53,12 @@ def read_rotary(settings: Settings, key: int, names: RotaryNames, layers: str | 
 
     `layers` names the kind of layers, in families whose `rope_parameters` have an object for each kind. Raises
     InputError for settings that are wrong or not supported."""
-    return _RotarySettings(settings, key, names, layers).rotary()
+    found = _RotarySettings(settings, key, names, layers)
+    rotary = found.rotary()
+    if found.inside is not None and found.inside.taken is not settings.taken:
+        for name, taken in found.inside.taken.items():
+            settings.taken[f"{layers}.{name}"] = replace(taken, name=f"{layers}.{name}")
+    return rotary
 
 
 class _RotarySettings:
@@ -74,7 +79,8 @@ class _RotarySettings:
                 raise settings.at("rope_parameters").error(f"an object with {FULL} and {SLIDING}")
             found.harmless(FULL, SLIDING)
             found.done()
-            return found.part(layers) if found.has(layers) else None
+            # The two kinds of layers have settings of the same names.
+            return replace(found.part(layers), taken={}) if found.has(layers) else None
         stated = self.names.scaled and settings.has("rope_scaling")
         return settings.part("rope_scaling") if stated else None
 
