@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
@@ -146,10 +146,13 @@ class Valuations(Sequence[str]):
 
     def fitting(self, assigned: Mapping[str, int]) -> str | None:
         """Return the first set in which the given propositions hold (1) or do not hold (0); None if there is none."""
-        names: set[str] = set()
-        for part, choices in zip(self.parts, self.choices, strict=True):
-            fits = (choice for choice in choices if all((name in choice) == assigned.get(name, name in choice)
-                                                        for name in part))  # fmt: skip
+        wanted: dict[int, dict[str, bool]] = {}
+        for name, held in assigned.items():
+            wanted.setdefault(self._place[name], {})[name] = bool(held)
+        # Parts without an assigned proposition take their first choice: a scan of all would be quadratic.
+        names = set[str]().union(*(choices[0] for place, choices in enumerate(self.choices) if place not in wanted))
+        for place, values in wanted.items():
+            fits = (one for one in self.choices[place] if all((name in one) == held for name, held in values.items()))
             choice = next(fits, None)
             if choice is None:
                 return None
@@ -158,6 +161,10 @@ class Valuations(Sequence[str]):
 
     def simple(self) -> tuple[str, ...]:
         """Return a few simple sets: the first set, the first set with each proposition (if any), and the last set."""
+        return self._simple
+
+    @cached_property
+    def _simple(self) -> tuple[str, ...]:
         found = [self.fitting({}), *(self.fitting({name: 1}) for name in self.props), self[len(self) - 1]]
         return tuple(dict.fromkeys(symbol for symbol in found if symbol is not None))
 

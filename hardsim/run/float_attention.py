@@ -11,7 +11,10 @@ There are three methods, chosen by what the logits depend on. Each gives the sam
 - Dense: anything else, row by row (`float_rows`, where the errors of all three methods are derived).
 
 Tables beyond TABLES bytes together are computed again for every batch, a block of queries at a time, over the keys
-that some query of the block sees.
+that some query of the block sees. Chunks of keys are left out if no key of them has a distance to the reference above
+LOWEST for any query of the block: as weights they are replaced anyway by numbers below 2^-1019 (`float_rows`), and 0
+is as near to the true weight. Products and sums of floats are monotone, so the logits of a chunk are at most the same
+sum computed from the ends of its factors, and the far keys of long words cost nothing. (Ours.)
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ from hardsim.run.float_lookup import Lookup
 from hardsim.run.float_rows import (
     DEEPEST,
     LEAST_SUM,
+    LOWEST,
     Ends,
     Number,
     Views,
@@ -67,6 +71,8 @@ LARGEST_CODE = 2**62
 """The greatest number of pairs of position and code for the method by look-ups."""
 TABLES = 2**26
 """The greatest number of bytes of tables kept at one length."""
+CHUNK_KEYS = 512
+"""The number of keys that are left out together."""
 ONE_BLOCK = 256
 """The greatest length at which all queries are one block."""
 BLOCK_CELLS = 2**19
@@ -94,12 +100,35 @@ class ExpTable:
         size, far = np.abs(left[0]), views.over(np.maximum, np.abs(right[0]))
         slack = slack_of(size, left[1], far, views.over(np.maximum, right[1]))
         self.error = weight_error(slack, size, far)
+        starts = np.arange(0, n, CHUNK_KEYS)
+        self._lowest, self._highest = (edge.reduceat(right[0], starts, axis=1) for edge in (np.minimum, np.maximum))
         self.reference = np.zeros(n)
         for rows in self.blocks(slice(0, n)):
-            low, high = views.span(rows)
-            logits = np.where(views.visible(rows, low, high).T, self._logits(rows, low, high), -np.inf)
-            self.reference[rows] = logits.max(axis=0)
+            self.reference[rows] = self._largest(rows)
         self._kept: Floats | None = None
+
+    def _largest(self, rows: Integers) -> Floats:
+        """Return the largest computed logit of each of these consecutive queries. Chunks of keys that cannot have it
+        are not computed."""
+        low, high = self.views.span(rows)
+        best = np.full(len(rows), -np.inf)
+        tops = self._tops(rows)
+        first = low // CHUNK_KEYS
+        for chunk in first + np.argsort(-tops[first : -(-high // CHUNK_KEYS)], kind="stable"):
+            if tops[chunk] <= best.min():
+                break
+            begin, end = max(low, int(chunk) * CHUNK_KEYS), min(high, (int(chunk) + 1) * CHUNK_KEYS)
+            logits = np.where(self.views.visible(rows, begin, end).T, self._logits(rows, begin, end), -np.inf)
+            np.maximum(best, logits.max(axis=0), out=best)
+        return best
+
+    def _tops(self, rows: Integers) -> Floats:
+        """Return for each chunk of keys a number that no computed logit of these queries and its keys exceeds."""
+        found = np.zeros(self._lowest.shape[1])
+        for left, low, high in zip(self.left[0], self._lowest, self._highest, strict=True):
+            ends = left[rows].min(), left[rows].max()
+            found += np.max([end * edge for end in ends for edge in (low, high)], axis=0)
+        return found
 
     def blocks(self, rows: slice) -> Iterator[Integers]:
         """Yield the positions of the queries in `rows`, block by block."""
@@ -112,20 +141,30 @@ class ExpTable:
         """Compute the whole table and keep it."""
         kept = np.zeros((self.views.size, self.views.size))
         for rows in self.blocks(slice(0, self.views.size)):
-            low, high, block = self.block(rows)
-            kept[low:high, rows[0] : rows[-1] + 1] = block
+            for low, high, block in self.parts(rows):
+                kept[low:high, rows[0] : rows[-1] + 1] = block
         self._kept = kept
 
-    def block(self, rows: Integers) -> tuple[int, int, Floats]:
-        """Return the range of keys (first, and end) that these consecutive queries see, and the transposed part of
-        the table, (keys, rows)."""
+    def parts(self, rows: Integers) -> Iterator[tuple[int, int, Floats]]:
+        """Yield the ranges of keys (first, and end) that have weights for these consecutive queries, and the transposed
+        parts of the table, (keys, rows)."""
         low, high = self.views.span(rows)
         if self._kept is not None:
-            return low, high, self._kept[low:high, rows[0] : rows[-1] + 1]
+            yield low, high, self._kept[low:high, rows[0] : rows[-1] + 1]
+            return
+        # Written so that a bound that is not a number leaves nothing out.
+        near = np.flatnonzero(~(self._tops(rows) - self.reference[rows].min() <= LOWEST))
+        for run in np.split(near, np.flatnonzero(np.diff(near) > 1) + 1):
+            if len(run):
+                begin, end = max(low, int(run[0]) * CHUNK_KEYS), min(high, (int(run[-1]) + 1) * CHUNK_KEYS)
+                if begin < end:
+                    yield begin, end, self._weights(rows, begin, end)
+
+    def _weights(self, rows: Integers, low: int, high: int) -> Floats:
         distance = self._logits(rows, low, high)
         distance -= self.reference[rows]
         hidden = None if self.views.mask is Mask.NONE else ~self.views.visible(rows, low, high).T
-        return low, high, weights_of(distance, hidden)
+        return weights_of(distance, hidden)
 
     def _logits(self, rows: Integers, low: int, high: int) -> Floats:
         total = np.zeros((high - low, len(rows)))
@@ -405,12 +444,12 @@ class _Part:
             return
         sources = (mask, *(mask * value.mid for value in self.values))
         for rows in table.blocks(place):
-            low, high, block = table.block(rows)
-            first, last = max(low, self.start), min(high, self.start + self.kinds.shape[1])
-            if first >= last:
-                continue
-            keys = slice(first - self.start, last - self.start)
             here = slice(int(rows[0]) - place.start, int(rows[-1]) + 1 - place.start)
-            for target, source in zip((total, *tops), sources, strict=True):
-                found = self.spread(source[:, keys] @ block[first - low : last - low])
-                target[:, here] += found if factor is None else factor[:, here] * found
+            for low, high, block in table.parts(rows):
+                first, last = max(low, self.start), min(high, self.start + self.kinds.shape[1])
+                if first >= last:
+                    continue
+                keys = slice(first - self.start, last - self.start)
+                for target, source in zip((total, *tops), sources, strict=True):
+                    found = self.spread(source[:, keys] @ block[first - low : last - low])
+                    target[:, here] += found if factor is None else factor[:, here] * found

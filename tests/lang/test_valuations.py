@@ -148,6 +148,9 @@ def test_the_numbers_of_sets_are_their_places_and_say_what_holds(lines: str) -> 
     assert all(symbol in alphabet for symbol in alphabet.simple())
     expected = [symbol for symbol in alphabet if "p" in held(symbol) and "s" not in held(symbol)]
     assert alphabet.fitting({"p": 1, "s": 0}) == next(iter(expected), None)
+    for assigned in (dict(zip("pqrs", values, strict=True)) for values in product((0, 1), repeat=4)):
+        fits = (symbol for symbol in alphabet if all((name in held(symbol)) == on for name, on in assigned.items()))
+        assert alphabet.fitting(assigned) == next(fits, None)
 
 
 # ---- words ----

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hardsim.run import float_attention, float_rows
 from hardsim.run.enclosure import Block, bits, floats
@@ -60,7 +62,7 @@ def test_a_table_holds_the_exponentials_of_what_is_seen(mask: Mask) -> None:
     views = Views(mask, n)
     (left_mid, left_rad), (right_mid, right_rad) = ([part[None, :] for part in floats(side)] for side in (left, right))
     table = ExpTable(views, (left_mid, left_rad), (right_mid, right_rad))
-    low, high, block = table.block(np.arange(2, 5))
+    ((low, high, block),) = table.parts(np.arange(2, 5))
     visible = views.visible(np.arange(n))
     for i in range(2, 5):
         for j in range(low, high):
@@ -71,7 +73,39 @@ def test_a_table_holds_the_exponentials_of_what_is_seen(mask: Mask) -> None:
     assert not visible[2:5, :low].any()
     assert not visible[2:5, high:].any()
     table.keep()
-    assert (table.block(np.arange(2, 5))[2] == block).all()
+    ((begin, end, again),) = table.parts(np.arange(2, 5))
+    assert (begin, end) == (low, high)
+    assert (again == block).all()
+
+
+FACTORS = st.lists(st.lists(st.integers(-60, 60), min_size=11, max_size=11), min_size=1, max_size=2)
+
+
+@given(st.sampled_from(MASKS), st.booleans(), FACTORS, FACTORS, st.integers(1, 40))
+def test_keys_are_left_out_only_where_their_weights_are_nothing(
+    mask: Mask, bos: bool, left: list[list[int]], right: list[list[int]], steep: int
+) -> None:
+    """Logits of small integers are exact in float64. A key that no part has must be at least 707 below the reference,
+    which is the largest visible logit, or unseen."""
+    n, k = 11, min(len(left), len(right))
+    views = Views(mask, n, bos)
+    queries, keys = np.array(left[:k], dtype=float) * steep, np.array(right[:k], dtype=float)
+    logits, visible = queries.T @ keys, views.visible(np.arange(n))
+    with pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):  # of keys that nobody sees
+        for name, value in (("CHUNK_KEYS", 3), ("ONE_BLOCK", 0), ("BLOCK_CELLS", 0)):
+            patch.setattr(float_attention, name, value)
+        table = ExpTable(views, (queries, np.zeros_like(queries)), (keys, np.zeros_like(keys)))
+        rows = np.arange(4, 7)
+        found = np.zeros((n, n))
+        for low, high, block in table.parts(rows):
+            found[rows, low:high] = block.T
+    assert (table.reference == np.where(visible, logits, -np.inf).max(axis=1)).all()
+    for i in rows:
+        exact = np.exp(np.clip(logits[i] - table.reference[i], -707.0, 0.0))  # unseen logits may be larger
+        kept = visible[i] & (logits[i] - table.reference[i] > -707)
+        assert (found[i][kept] == exact[kept]).all()
+        assert (found[i][~visible[i]] == 0).all()
+        assert (found[i][~kept] <= 2.0**-1019).all()
 
 
 def test_heads_with_the_same_scores_share_a_table_and_the_budget_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
