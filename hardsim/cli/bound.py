@@ -10,7 +10,7 @@ from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import Crews, crews
-from hardsim.cli.estimate import bar, cost_of
+from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
@@ -89,8 +89,8 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
     target, expected = bound_subject(subject, gap, request.epsilon), BoundOptions(gap=gap)
     crew = staff.crew(lambda: 1 if gap else default_workers(target.subject, options))
     with uninterrupted():
-        with bar(name, cost=cost_of(subject, options)) as shown:
-            result = bound_report(target, options, expected, shown.update, crew)
+        with bound_bars(name, cost_of(subject, options)) as shown:
+            result = bound_report(target, options, expected, shown.update, crew, shown.trials)
 
         def full(screen: Screen) -> None:
             if not (gap and result.agreed):  # else it is only a row of the table at the end

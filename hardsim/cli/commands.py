@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hardsim.cli import exit_codes, streams
+from hardsim.cli.activity import alive
 from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, say, warn
@@ -211,7 +212,8 @@ def _dispatch(arguments: list[str]) -> int:
         say("error: standard output is closed; send it somewhere, such as /dev/null")
         return exit_codes.BAD_INPUT
     try:
-        code = _code(arguments)
+        with alive("hardsim"):
+            code = _code(arguments)
         sys.stdout.flush()  # what was printed may still be waiting for its reader
         return code
     except LostOutput as lost:

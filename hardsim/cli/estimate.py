@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as RichProgress
 
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
+from hardsim.cli import activity
 from hardsim.cli.streams import hushed, note
 from hardsim.targets.base import Target
 from hardsim.targets.external import External
@@ -29,6 +30,9 @@ gets a remark."""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
 KEPT = "Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter."
+KEPT_LENGTHS = (
+    "Ctrl-C stops it and keeps the lengths that are done; --max-n, --exhaustive and --samples make it shorter."
+)
 
 Cost = Callable[[int], float]
 
@@ -87,6 +91,7 @@ class Bar:
         """The time of the first part, and the cost up to there: tables and processes are made before."""
         self._announced = False
         self._progress: RichProgress | None = None
+        self._closed = False
 
     def update(self, state: Progress) -> None:
         """Show the state of a check; call this after every word or shard."""
@@ -116,6 +121,7 @@ class Bar:
         if self.silent:
             return
         if self._progress is None:
+            activity.hold()
             self._progress = _rich()
             self._progress.add_task(visible(self._title), completed=done, total=total, rate="")
             self._progress.start()
@@ -125,10 +131,48 @@ class Bar:
         if task.speed is not None:
             task.fields["rate"] = f"{task.speed:,.{0 if task.speed >= 10 else 1}f} {self._unit}/s"
 
+    def expect(self, seconds: float, advice: str = "Ctrl-C ends it.") -> None:
+        """Announce the seconds that the task will take, if these are many and nothing was announced before."""
+        if not self._announced and seconds > LONG:
+            self._announced = True
+            note(f"{self._name}: about {duration(seconds)}. {advice}")
+
     def close(self) -> None:
         """Remove the bar."""
-        if self._progress is not None:
+        if self._progress is not None and not self._closed:
+            self._closed = True
             self._progress.stop()
+            activity.release()
+
+
+class BoundBars:
+    """The progress of a bound report: first words are measured, then temperatures are tried."""
+
+    def __init__(self, words: Bar, temperatures: Bar) -> None:
+        self.words, self.temperatures = words, temperatures
+        self._measured = False
+
+    def update(self, state: Progress) -> None:
+        """Show the words measured, until temperatures are tried."""
+        if not self._measured:
+            self.words.update(state)
+
+    def trials(self, done: int, total: int, seconds: float) -> None:
+        """Show the temperatures tried, of those expected in all; `seconds` is what they will take, if it is known."""
+        self._measured = True
+        self.words.close()
+        self.temperatures.expect(seconds, KEPT_LENGTHS)
+        self.temperatures.show(done, total, KEPT_LENGTHS)
+
+    def close(self) -> None:
+        """Remove the bars."""
+        self.words.close()
+        self.temperatures.close()
+
+
+def bound_bars(name: str, cost: Cost) -> closing[BoundBars]:
+    """Return the progress of a bound report as a context; `cost` is that of its words."""
+    return closing(BoundBars(Bar(name, "words", cost=cost), Bar(name, "temperatures", f"{name}: temperatures")))
 
 
 def _rich() -> RichProgress:

@@ -12,6 +12,7 @@ from hardsim.campaign.evaluate import evaluate, evaluate_together
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.result import EvalResult, Evaluation, OracleAnswer, OracleResult
+from hardsim.cli import activity
 from hardsim.cli.estimate import LayerSteps, bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
@@ -61,11 +62,14 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
     if words != [STDIN]:
         names = [f"<word {number}>" for number in range(1, len(words) + 1)] if len(words) > 1 else ["<word>"]
         return list(map(Source, names, words))
+    activity.hold()  # the user may be typing
     try:
         lines = read_stdin("<stdin>").decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         hint = "Write words on standard input in UTF-8, one a line."
         raise InputError(f"<stdin>: not UTF-8 at byte {error.start}", hint) from None
+    finally:
+        activity.release()
     if not lines:
         raise InputError("<stdin> has no word", "Write one word a line.")
     return [Source("<stdin>", line, number) for number, line in enumerate(lines, start=1)]

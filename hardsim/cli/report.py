@@ -23,7 +23,7 @@ from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.check import Work
-from hardsim.cli.estimate import bar
+from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note, say
@@ -181,8 +181,8 @@ class _Parts:
         longest, every = min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
         crew = self.staff.crew(lambda: default_workers(target.subject, options))
-        with uninterrupted(), bar(subject.name) as shown:
-            found = bound_report(target, options, BoundOptions(), shown.update, crew)
+        with uninterrupted(), bound_bars(subject.name, cost_of(subject, options)) as shown:
+            found = bound_report(target, options, BoundOptions(), shown.update, crew, shown.trials)
             self.current.conclude(found.agreed, False, f"the report on {subject.name} is partial" * found.partial)
         return found
 

@@ -16,7 +16,7 @@ import typer
 
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
 from hardsim.campaign.result import Verdict
-from hardsim.cli import exit_codes, streams
+from hardsim.cli import activity, exit_codes, streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
@@ -229,6 +229,7 @@ class Session:
             if name not in self.expressions:
                 self.spare(name)
             self.started = perf_counter()
+            activity.doing(f"{name}: reading")
             with self.guard(name):
                 with patient(_slow(name)):
                     found = self._read(name, request.props, request.alphabet, self._compared(name))
@@ -383,6 +384,7 @@ class Session:
             with self.guard(given.name):
                 if len(self.names) == 1:
                     self.request.require_stored(given)
+                activity.doing(f"{given.name}: at work")
                 other(given.network(options[0]))
             return
         if not given.has_formula:
@@ -400,7 +402,9 @@ class Session:
             with self.guard(given.name):
                 try:
                     with given.answering():
+                        activity.doing(f"{given.name}: compiling")
                         subject = given.compile(option)
+                        activity.doing(f"{given.name}: at work")
                         for remark in unused_by(self.command, self.request, subject):
                             self._once(given.name, remark)
                         action(subject)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from io import BufferedWriter, BytesIO, FileIO, TextIOWrapper
 from typing import Any
 
-from hardsim.cli import exit_codes
+from hardsim.cli import activity, exit_codes
 from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
 from hardsim.visible import visible
 
@@ -30,6 +30,7 @@ class _Results(FileIO):
 
     def write(self, data: Any) -> int:
         """Write a part of the data, as a raw stream does, and return its size. Raises LostOutput if that fails."""
+        activity.hide()
         try:
             return super().write(data)
         except OSError as error:
@@ -97,6 +98,7 @@ def drop_stdout() -> None:
 def say(*lines: str) -> None:
     """Print lines for the user on standard error, made visible. An error in printing is ignored: it must not change the
     exit code of a verdict."""
+    activity.hide()
     with suppress(OSError, ValueError):
         sys.stderr.write("".join(visible(line) + "\n" for line in lines))
         sys.stderr.flush()
@@ -111,6 +113,7 @@ class _Talk:
 def hush(quiet: bool) -> None:
     """Suppress messages on which no verdict depends (`quiet`), or print them again."""
     _Talk.hushed = quiet
+    activity.hush(quiet)
 
 
 def hushed() -> bool:

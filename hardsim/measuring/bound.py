@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import groupby
 from math import log
 from random import Random
+from time import monotonic
 from typing import Annotated
 
 from hardsim.campaign.check import ZERO, CheckOptions, Progress, Report, measure_all, own_failure
@@ -74,6 +75,8 @@ from hardsim.theory.rounding import least_width
 
 STEP, GRID = Fraction(5, 4), 48
 """The grid of temperatures: the first one times 5/4 to the powers 0 to GRID - 1."""
+EXPECTED_TRIES = 20
+"""Number of temperatures that one length is expected to try before the first length is done."""
 KEPT, ROUNDS, TRIED = 4, 3, 12
 """Number of words of least margin that are kept, of rounds of changes, and of changed words tried for each word
 kept."""
@@ -109,6 +112,7 @@ class Hunter:
         expected: the answers of hard attention on the words, decided before ties were broken.
         whole: True if these are all words of the length.
         seed: the seed of the random changes of words.
+        tried: called after each temperature.
     """
 
     def __init__(
@@ -119,7 +123,9 @@ class Hunter:
         expected: Mapping[Word, Answer],
         whole: bool,
         seed: int,
+        tried: Callable[[], None] | None = None,
     ) -> None:
+        self.tries, self._tried = 0, tried or (lambda: None)
         self.subject, self.program, self.make, self.whole = subject, program, make, whole
         self.words = list(expected)
         self.hard = HardRunner(subject)
@@ -134,6 +140,8 @@ class Hunter:
         self.stuck = False
         for factor in (start * STEP**power for power in range(GRID)):
             word = self.wrong_word(factor)
+            self.tries += 1
+            self._tried()
             if word is not None:
                 return Crossing(right, factor, word)
             # An unanswered word may be wrong: no later temperature counts as one up to which all are right.
@@ -420,13 +428,15 @@ def bound_report(
     expected: BoundOptions,
     progress: Report | None = None,
     crew: Crew | None = None,
+    trials: TrialReport | None = None,
 ) -> BoundResult:
     """Return the report on lengths 1 to `options.max_n`. A KeyboardInterrupt ends it early, marked partial.
 
-    The lengths are shared by the workers of the `crew` (by default `options.workers` processes). Raises InputError if
-    an option does not apply, or a word leaves the range of a program's construction (OutOfRange); Undecided if no
-    temperature gives an error of at most epsilon; WorkerFailure if workers are lost again and again."""
-    report = _Report(target, options, expected, progress, crew or LocalCrew(options.workers))
+    `progress` is called while words are measured, `trials` while temperatures are tried. The lengths are shared by the
+    workers of the `crew` (by default `options.workers` processes). Raises InputError if an option does not apply, or a
+    word leaves the range of a program's construction (OutOfRange); Undecided if no temperature gives an error of at
+    most epsilon; WorkerFailure if workers are lost again and again."""
+    report = _Report(target, options, expected, progress, crew or LocalCrew(options.workers), trials)
     return to_the_report(report.run, report.result)
 
 
@@ -441,6 +451,8 @@ class LengthFindings:
     undecided: int
     void: Mapping[str, FirstFailure]
     """The heads whose bounds are void, each with the head that failed first."""
+    tries: int
+    """Number of temperatures tried."""
 
     @property
     def refuted(self) -> Mismatch | None:
@@ -464,6 +476,7 @@ class Reporter:
     options: CheckOptions
     expected: BoundOptions
     prepared: Preparation
+    tried: Callable[[], None] | None = None
 
     def __call__(self, shard: Shard) -> LengthFindings:
         """Return the results of one length for the words of a shard. `shard.known` has the exact runs and the answers
@@ -475,6 +488,7 @@ class Reporter:
         violation, tally, found = plan.violation, Tally(n, len(words)), Crossing(None, None, None)
         void: dict[str, FirstFailure] = {}
         bits: int | None = 0
+        tries = 0
         if not self.expected.gap:
             judge = HardJudge(subject, program, plan, None, engine)
             tally = judge.tally(words, runs)
@@ -486,10 +500,27 @@ class Reporter:
             # Without a gap (no row with two different scores) no temperature changes an answer.
             if self.expected.search and plan.facts.gap is not None:
                 expected = dict(zip(words, answers, strict=True))
-                hunter = Hunter(subject, program, self._schedule, expected, plan.facts.exhaustive, self.options.seed)
-                found = hunter.search(plan.theorem / max(map(upper, self._units(plan.facts.n))))
+                hunter = self._hunter(plan, expected)
+                found, tries = hunter.search(self._start(plan)), hunter.tries
         row = self._row(tally, plan, found, bits, void)
-        return LengthFindings(row, violation, tally.mismatch, tally.undecided, void)
+        return LengthFindings(row, violation, tally.mismatch, tally.undecided, void, tries)
+
+    def seconds(self, shard: Shard) -> float:
+        """Return the seconds that one temperature takes at a length."""
+        plan, started = plan_length(self.prepared, self.target.subject, shard.n, theorem=True), monotonic()
+        if plan.facts.gap is None:
+            return 0.0
+        hunter = self._hunter(plan, dict(zip(shard.words, shard.known[1], strict=True)))
+        hunter.wrong_word(self._start(plan))
+        return monotonic() - started
+
+    def _hunter(self, plan: LengthPlan, expected: Mapping[Word, Answer]) -> Hunter:
+        whole, seed = plan.facts.exhaustive, self.options.seed
+        return Hunter(self.target.subject, self.prepared.program, self._schedule, expected, whole, seed, self.tried)
+
+    def _start(self, plan: LengthPlan) -> Fraction:
+        """Return the factor with which the search of a length starts: the theorem's."""
+        return plan.theorem / max(map(upper, self._units(plan.facts.n)))
 
     def _schedule(self, factor: Fraction) -> Arith:
         """Return the schedule of the temperature that is `factor` times the subject's schedule."""
@@ -570,11 +601,55 @@ class Reporter:
         )
 
 
+TrialReport = Callable[[int, int, float], None]
+"""Called with the number of temperatures tried, the number expected in all, and the seconds that the others will take
+if that is known before any is tried (else 0)."""
+
+
+class _Trials:
+    """Counts the temperatures tried at the lengths of a report. A length that is not done is expected to take as many
+    as those before it on average."""
+
+    def __init__(self, lengths: int, report: TrialReport) -> None:
+        self.lengths, self.report = lengths, report
+        self.finished: list[int] = []
+        self.current = 0
+
+    @property
+    def total(self) -> int:
+        """The number of temperatures expected in all."""
+        searched = [tries for tries in self.finished if tries]
+        each = -(-sum(searched) // len(searched)) if searched else EXPECTED_TRIES
+        left = self.lengths - len(self.finished)
+        return sum(self.finished) + (max(each, self.current) + (left - 1) * each if left else 0)
+
+    def one(self) -> None:
+        """Count a temperature of the length that is under way."""
+        self.current += 1
+        self.report(sum(self.finished) + self.current, self.total, 0.0)
+
+    def end(self, tries: int) -> None:
+        """Count a length that is done."""
+        self.finished.append(tries)
+        self.current = 0
+        self.report(sum(self.finished), self.total, 0.0)
+
+    def expect(self, seconds: float, workers: int) -> None:
+        """Report the seconds that the search will take, if one temperature takes `seconds` in one process."""
+        self.report(0, self.total, seconds * self.total / min(workers, self.lengths))
+
+
 class _Report:
     """A report under way, length by length. After an interruption the lengths so far are its partial result."""
 
     def __init__(
-        self, target: BoundSubject, options: CheckOptions, expected: BoundOptions, progress: Report | None, crew: Crew
+        self,
+        target: BoundSubject,
+        options: CheckOptions,
+        expected: BoundOptions,
+        progress: Report | None,
+        crew: Crew,
+        trials: TrialReport | None,
     ) -> None:
         self.target, self.subject, self.options = target, target.subject, options
         self.expected, self.progress, self.crew = expected, progress, crew
@@ -582,6 +657,8 @@ class _Report:
         self.prepared: Preparation | None = None
         self.done = self.total = 0
         self.general: GeneralRate | None = None
+        searched = expected.search and not expected.gap
+        self.trials = None if trials is None or not searched else _Trials(options.max_n, trials)
 
     def run(self) -> None:
         def planned(total: int) -> None:
@@ -590,20 +667,26 @@ class _Report:
         self.prepared, runs, answers = measure_all(
             self.subject, self.options, self.crew, planned, self._report_progress, range(1, self.options.max_n + 1)
         )
-        job = Job(Reporter, (self.target, self.options, self.expected, self.prepared))
-        lengths = (
+        parts = self.target, self.options, self.expected, self.prepared
+        lengths = [
             Shard(
                 n,
                 tuple(word for shard in shards for word in shard.words),
                 (tuple(run for shard in shards for run in shard.known), answers[n]),
             )
             for n, shards in runs.items()
-        )
-        with closing(self.crew.run(job, lengths)) as parts:
-            for found in parts:
+        ]
+        # Another process cannot report the temperatures that it tries: one is timed here.
+        if self.trials is not None and not self.crew.alone and lengths:
+            self.trials.expect(Reporter(*parts).seconds(lengths[len(lengths) // 2]), self.crew.workers)
+        hook = None if self.trials is None or not self.crew.alone else self.trials.one
+        with closing(self.crew.run(Job(Reporter, (*parts, hook)), lengths)) as results:
+            for found in results:
                 with uninterrupted():
                     self.findings.append(found)
                 self._report_progress(found.row.n, found.row.words)
+                if self.trials is not None:
+                    self.trials.end(found.tries)
         if self.target.budget is None:
             # Networks compiled for a regime have the growth of their regime; `asymptotics` states it.
             self.general = general_rate(self.subject)
