@@ -16,6 +16,13 @@ from hardsim.visible import visible
 
 _SHOWN = 160
 """Number of characters of a long line that an error shows around the caret."""
+LONGEST_MESSAGE, LONGEST_EXPECTED, LONGEST_HINT = 400, 300, 400
+"""Greatest numbers of characters of the parts of an error. With the line and the caret, an error then has at most 20
+lines of 80 columns, however many names it lists or however long the text is that it quotes."""
+_TAIL = 80
+"""Number of characters at the end of a text that is too long, which are kept."""
+MOST_NAMED = 12
+"""Greatest number of names that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,8 @@ class _Advised(HardsimError):
         self.hint = hint
 
     def __str__(self) -> str:
-        return visible(self.message) + (f"\n  {visible(self.hint)}" if self.hint else "")
+        message, hint = limited(self.message, LONGEST_MESSAGE), limited(self.hint, LONGEST_HINT)
+        return visible(message) + (f"\n  {visible(hint)}" if hint else "")
 
 
 class InputError(_Advised):
@@ -85,8 +93,9 @@ class SourceError(InputError):
 
     def __str__(self) -> str:
         number, place, _ = self.source.line_of(self.span.start)
-        first = visible(f"{self.source.name}:{number}:{place}: error: {self.message}")
-        advice = [f"expected: {self.expected}"] * bool(self.expected) + [self.hint] * bool(self.hint)
+        first = visible(f"{self.source.name}:{number}:{place}: error: {limited(self.message, LONGEST_MESSAGE)}")
+        expected, hint = limited(self.expected, LONGEST_EXPECTED), limited(self.hint, LONGEST_HINT)
+        advice = [f"expected: {expected}"] * bool(expected) + [hint] * bool(hint)
         return "\n  ".join([first, *marked(self.source, self.span), *map(visible, advice)])
 
 
@@ -138,6 +147,27 @@ class InvariantError(HardsimError):
 class Contradiction(InvariantError):
     """An error for a proof that a word or another proof contradicts: exit code 4. It is a defect of hardsim for every
     input, also for networks that were read from a file."""
+
+
+def limited(text: str, most: int) -> str:
+    """Return a text of at most about `most` characters: of a longer one the beginning and the end, and the number of
+    characters that are left out between them."""
+    if len(text) <= most:
+        return text
+    start, end = most - _TAIL, len(text) - _TAIL
+    # Words stay whole if they are short.
+    start = text.rfind(" ", start // 2, start) if " " in text[start // 2 : start] else start
+    end = text.find(" ", end, end + _TAIL // 2) + 1 or end
+    return f"{text[:start]} ... ({end - start:,} characters left out) ... {text[end:]}"
+
+
+def enumerated(names: Iterable[object], most: int = MOST_NAMED) -> str:
+    """Return names as text for messages, with commas between them: the first `most`, and the number of the others. The
+    names must come in an order that is the same in every run: a set must be sorted first."""
+    texts = [str(name) for name in names]
+    if len(texts) <= most + 1:  # "and 1 more" would be no shorter
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {len(texts) - most:,} more"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, say, warn
 from hardsim.cli.typer_options import all_options, flag, plainly, renamed, taking
-from hardsim.errors import InputError, did_you_mean
+from hardsim.errors import LONGEST_MESSAGE, InputError, did_you_mean, limited
 from hardsim.examples import located
 from hardsim.options.table import Request, signed
 from hardsim.version import __version__
@@ -180,7 +180,7 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         if not near:
             advice = "Write '--' after the options and before files and words that start with '-'."
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
-        error.message = visible(error.message)
+        error.message = visible(limited(error.message, LONGEST_MESSAGE))
     text = io.StringIO()
     error.show(text)
     lines = [re.sub("^Error: ", "error: ", line) for line in text.getvalue().rstrip("\n").split("\n")]

@@ -123,6 +123,8 @@ class Session:
         self.inputs: list[InputRead] = []
         self.notes: list[Note] = []
         self.errors: list[Failure] = []
+        self.printed = self.unprinted = 0
+        """Number of lines of the errors that were printed, and of errors that were not."""
         self.interrupted = False
         self.lost: LostOutput | None = None
         """The error of standard output after which nothing more can be printed; None while it works."""
@@ -132,7 +134,13 @@ class Session:
     def fail(self, name: str | None, error: Exception) -> None:
         """Report an error of one input, and keep it for the JSON document."""
         self.screen.flush()
-        code = streams.report(error, name)
+        code, lines = streams.explained(error, name)
+        # Lines are kept for the number of the others, and for two remarks at the end.
+        if self.printed and self.printed + len(lines) > streams.MOST_LINES - 3:
+            self.unprinted += 1
+        else:
+            self.printed += len(lines)
+            say(*lines)
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
@@ -510,6 +518,8 @@ class Session:
         if self.request.format not in (TEXT, JSON):
             form = cast(Format, import_module(f"hardsim.report.{self.request.format}"))
             Sink(STDOUT, "--format").write(form.render(self._finished(missed, summary)))
+        if self.unprinted:
+            say(f"{plural(self.unprinted, 'more error')} not printed: --json PATH writes all of them")
         raise typer.Exit(self.code)
 
     @property
@@ -578,7 +588,11 @@ class Session:
 
     def _slowest(self) -> None:
         """Remark on the input that took longest, if there are several."""
-        if self.command not in ("fmt", "equiv", "report") and len({one.input for one in self.outcomes}) > 1:
+        if (
+            self.results
+            and self.command not in ("fmt", "equiv", "report")
+            and len({one.input for one in self.outcomes}) > 1
+        ):
             slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
 

@@ -10,8 +10,13 @@ from io import BufferedWriter, BytesIO, FileIO, TextIOWrapper
 from typing import Any
 
 from hardsim.cli import activity, exit_codes
-from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
+from hardsim.errors import LONGEST_MESSAGE, HardsimError, InvariantError, SourceError, WorkerFailure, limited
 from hardsim.visible import visible
+
+MOST_LINES = 20
+"""Greatest number of lines of all errors of a run; the others are counted."""
+LONGEST_NOTE = 800
+"""Greatest number of characters of a remark."""
 
 
 class LostOutput(Exception):
@@ -123,7 +128,7 @@ def hushed() -> bool:
 
 def warn(text: str, *more: str) -> None:
     """Print a remark on standard error; `more` are lines that show the place it concerns."""
-    say(f"note: {text}", *more)
+    say(f"note: {limited(text, LONGEST_NOTE)}", *more)
 
 
 def note(text: str, *more: str) -> None:
@@ -138,16 +143,21 @@ def note(text: str, *more: str) -> None:
 def report(error: BaseException, name: str | None = None) -> int:
     """Report an error of the input `name` on standard error, and return the exit code. An exception that hardsim did
     not raise on purpose is a defect of hardsim."""
+    code, lines = explained(error, name)
+    say(*lines)
+    return code
+
+
+def explained(error: BaseException, name: str | None = None) -> tuple[int, list[str]]:
+    """Return the exit code of an error of the input `name`, and the lines that report it, at most MOST_LINES."""
     code = error.exit_code if isinstance(error, HardsimError) else exit_codes.INTERNAL
     if code == exit_codes.INTERNAL and not isinstance(error, WorkerFailure):
-        say(*internal(error, name).split("\n"))
-        return code
+        return code, internal(error, name).split("\n")
     # An error has made visible what it quotes: the line breaks that are left are its own.
     first, *rest = str(error).split("\n")
     if not isinstance(error, SourceError):
         first = f"error: {first}" if name is None or visible(name) in first else f"error: {name}: {first}"
-    say(first, *rest)
-    return code
+    return code, [first, *rest]
 
 
 def internal(error: BaseException, name: str | None = None) -> str:
@@ -156,7 +166,7 @@ def internal(error: BaseException, name: str | None = None) -> str:
         return "".join(traceback.format_exception(error)).rstrip()
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else "unknown place"
-    message = f": {error}" if str(error) else ""
+    message = f": {limited(str(error), LONGEST_MESSAGE)}" if str(error) else ""
     where = f" on {name}" if name else ""
     lines = [f"internal error{where}: {type(error).__name__}{message}", f"  at {place}"]
     if isinstance(error, MemoryError | RecursionError):

@@ -10,7 +10,7 @@ from time import perf_counter
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.cli.streams import say
-from hardsim.errors import InputError
+from hardsim.errors import LONGEST_MESSAGE, InputError, limited
 from hardsim.options.table import Request
 from hardsim.proving.rocq_comparison import RocqResult, compare_folder
 from hardsim.proving.verify import CertifiedTarget, VerifyResult, verified
@@ -39,7 +39,7 @@ def command(request: Request) -> None:
                     result = verified(name, target, progress.show)
                 if not result.valid:
                     # Not on standard output, where whoever looks for VALID would find it.
-                    say(f"{name}: INVALID: {result.reason}")
+                    say(f"{name}: INVALID: {limited(str(result.reason), LONGEST_MESSAGE)}")
                 shown = _result_text(result, reach(result), certificate_lines(result) if result.valid else ())
                 current.conclude(result.valid, undecided=False, shown=shown)
 
@@ -60,7 +60,7 @@ def _compare(request: Request, folder: str, current: Session) -> None:
     with current.guard(name):
         result = compare_folder(name, folder)
         if not result.valid:
-            say(f"{name}: INVALID: {result.reason}")
+            say(f"{name}: INVALID: {limited(str(result.reason), LONGEST_MESSAGE)}")
         shown = _result_text(result, compared_reach(result), compared_lines(result) if result.valid else ())
         current.conclude(result.valid, undecided=False, shown=shown)
 

@@ -520,7 +520,7 @@ class Scope(Cited):
         if symbol is not None:
             return ast.Symbol(symbol, span=raw.at)
         if raw.kind == "number":
-            expected = f"{self.known_atom} ({' '.join(self.alphabet)}) or a formula"
+            expected = f"{self.known_atom} ({listed(self.alphabet)}) or a formula"
             truth = {"0": "0 is not a truth value: write false", "1": "1 is not a truth value: write true"}
             hint = truth.get(word, f"a number is a formula only if it is {self.known_atom}")
             raise self.error(raw.at, f"unknown {self.atom} {brief(word)}", expected, hint)

@@ -15,7 +15,7 @@ from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, enumerated
 from hardsim.lang.vocabulary import joined_names
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Exclusion:
     @property
     def meaning(self) -> str:
         """The constraint in words, for messages."""
-        return f"{'exactly' if self.key == 'one-of' else 'at most'} one of {', '.join(self.names)} holds"
+        return f"{'exactly' if self.key == 'one-of' else 'at most'} one of {enumerated(self.names)} holds"
 
     def __str__(self) -> str:
         return f"{self.key}: {joined_names(self.names)}"
@@ -243,7 +243,7 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
         without = [some for some in found if not any(some.isdisjoint(names) for names in due)]
         found = without + [some | {name} for some in found if all(some.isdisjoint(names) for names in mine)]
         if len(found) > MOST_CONNECTED:
-            message = f"the constraints leave more than {MOST_CONNECTED:,} sets of {', '.join(part[: number + 1])}"
+            message = f"the constraints leave more than {MOST_CONNECTED:,} sets of {enumerated(part[: number + 1])}"
             raise InputError(message, "remove propositions, or state that more of them exclude each other")
     return found
 

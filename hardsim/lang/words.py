@@ -139,7 +139,7 @@ def read_propositions(
         )
         for name, span in own.items():
             if name not in names:
-                hint = did_you_mean(name, names) or f"declare it as well: props: {' '.join([*names, name])}"
+                hint = did_you_mean(name, names) or f"declare it as well: props: {_some(tuple(names))} {name}"
                 expected = f"propositions of the props: line ({_some(tuple(names))})"
                 raise SourceError(source, span, f"unknown proposition {brief(name)}", expected, hint)
         exclusions.append(valuations.Exclusion(key, tuple(own)))

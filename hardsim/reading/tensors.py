@@ -10,6 +10,7 @@ the configuration are Fractions.
 from __future__ import annotations
 
 import os
+import re
 import struct
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError, did_you_mean
+from hardsim.errors import InputError, did_you_mean, enumerated
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense, RootScale, parse_scale
 from hardsim.network.reader import Reader, exact_number, read_json, shown
@@ -216,7 +217,7 @@ def _weights_of(path: str, names: set[str]) -> str:
     for endings in (SAFE, (PICKLE,), PICKLED):
         found = sorted(name for name in names if name.lower().endswith(endings) and _holds_network(name))
         if len(found) > 1:
-            message = f"{path}: there are several files of weights: {', '.join(found)}"
+            message = f"{path}: there are several files of weights: {enumerated(found)}"
             raise InputError(message, "Name one of the files.")
         if found:
             return found[0]
@@ -316,6 +317,12 @@ def _dtypes() -> dict[str, Any]:
     return {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": np.uint8, **integers, **narrow}
 
 
+def _numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by the numbers inside: h.2 comes before h.10."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(len(part.lstrip("0")) if place % 2 else 0, part) for place, part in enumerate(parts)]
+
+
 def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError, deserialize
 
@@ -327,7 +334,8 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     length = struct.unpack("<Q", data[:8])[0]
     read_json(data[8 : 8 + length], where, SAVE_AGAIN, settings=True)
     dtypes, tensors = _dtypes(), {}
-    for name, tensor in found:
+    # The library's order differs from run to run, and messages list names.
+    for name, tensor in sorted(found, key=lambda one: _numbered(one[0])):
         if tensor["dtype"] not in dtypes:
             raise InputError(f"{where}: the tensor {name!r} is stored as {tensor['dtype']}", FORMATS)
         flat = np.frombuffer(tensor["data"], dtype=dtypes[tensor["dtype"]])
@@ -522,7 +530,9 @@ class Tensors:
     def done(self) -> None:
         """Raise InputError that names every tensor that was not used, if there are any."""
         if left := [name for name in self.names if name not in self._used]:
-            message = f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {', '.join(left)}"
+            message = (
+                f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {enumerated(left)}"
+            )
             raise self.error(message, "The network computes something unsupported: no tensor is ignored silently.")
 
     def error(self, message: str, hint: str) -> InputError:
@@ -674,7 +684,7 @@ class Settings:
         if left := [f"{key} ({shown(value)})" for key, value in given.items() if key not in self.used]:
             message = "settings that are" if len(left) > 1 else "a setting that is"
             hint = "If it does not affect what the network computes, remove it: no setting is ignored silently."
-            raise self.document.refusal(f"{message} not understood: {', '.join(left)}", hint)
+            raise self.document.refusal(f"{message} not understood: {enumerated(left)}", hint)
 
     def _taken(self, key: str, default: Any) -> Reader:
         """Return the place of a setting, with the default if it is absent, and record it."""

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from hardsim.errors import InputError, did_you_mean
+from hardsim.errors import InputError, did_you_mean, enumerated
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.attention import linear, split_heads, thirds
@@ -178,7 +178,7 @@ def _start(settings: Settings, weights: Tensors) -> str:
         hint = "Encoders are nn.TransformerEncoder or nn.TransformerEncoderLayer, with equal widths of keys and values."
         raise weights.error(f"no tensor is named {FIRST}, so there is no encoder", hint)
     if len(found) > 1:
-        message = f"there are several encoders, whose tensors begin with {', '.join(map(repr, found))}"
+        message = f"there are several encoders, whose tensors begin with {enumerated(map(repr, found))}"
         raise weights.error(message, "Name one of them as encoder in the configuration.")
     return found[0]
 

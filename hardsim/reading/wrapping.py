@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, enumerated
 
 WRAPPERS = {
     "module": "DataParallel or DistributedDataParallel",
@@ -126,9 +126,9 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
     if not inside:
         return found, ()
     if len(inside) > 1:
-        message = f"several state dicts are inside: {', '.join(map(repr, inside))}"
+        message = f"several state dicts are inside: {enumerated(map(repr, inside))}"
         raise InputError(f"{where}: {message}", "Save only the intended one: torch.save(checkpoint[NAME], FILE).")
-    others = ", ".join(str(key) for key in found if key != inside[0])
+    others = enumerated(key for key in found if key != inside[0])
     beside = f"; {others} beside it {'are' if len(found) > 2 else 'is'} not read" if others else ""
     return found[inside[0]], (f"the weights are {inside[0]!r} of a training checkpoint{beside}",)
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from hardsim.errors import InputError
 from hardsim.lang import ast
+from hardsim.lang.valuations import listed
 from hardsim.lang.words import written_word
 
 LONGEST_PADDED: Final = 100_000
@@ -21,7 +22,7 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
         raise InputError("the empty word has no position to read a program at", "Words have one symbol or more.")
     if not set(program.alphabet).issuperset(word):
         external = next(symbol for symbol in word if symbol not in program.alphabet)
-        known = " ".join(program.alphabet)
+        known = listed(program.alphabet)
         raise InputError(f"the symbol '{external}' is not in the alphabet", f"The alphabet is: {known}")
     if program.pad is None:
         return tuple(word)
