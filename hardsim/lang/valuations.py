@@ -230,22 +230,26 @@ def _parts(props: Sequence[str], constraints: Sequence[Exclusion]) -> list[list[
 def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[frozenset[str]]:
     """Return the sets of a part's propositions that fulfil the constraints, with the first proposition changing
     fastest. Raises InputError if there are too many sets at an intermediate step."""
-    found, left = [frozenset[str]()], set(part)
+    own, last = dict.fromkeys(part, 0), dict[str, int]()
+    order = {name: number for number, name in enumerate(part)}
+    for number, constraint in enumerate(constraints):
+        names = [name for name in constraint.names if name in own]
+        for name in names:
+            own[name] |= 1 << number
+        if constraint.key == "one-of" and names:
+            # `one-of` is decided at the last proposition of its list; before, the one that holds may still come.
+            decided = max(names, key=order.__getitem__)
+            last[decided] = last.get(decided, 0) | 1 << number
+    # Each set with the constraints of which it has a proposition, as bits: sets of sets would make this quadratic.
+    found = [(frozenset[str](), 0)]
     for number, name in enumerate(part):
-        left.remove(name)
-        mine = [frozenset(constraint.names) for constraint in constraints if name in constraint.names]
-        # `one-of` is decided at the last proposition of its list; before, the one that holds may still come.
-        due = [
-            frozenset(constraint.names)
-            for constraint in constraints
-            if constraint.key == "one-of" and name in constraint.names and left.isdisjoint(constraint.names)
-        ]
-        without = [some for some in found if not any(some.isdisjoint(names) for names in due)]
-        found = without + [some | {name} for some in found if all(some.isdisjoint(names) for names in mine)]
+        mine, due = own[name], last.get(name, 0)
+        without = [one for one in found if one[1] & due == due] if due else found
+        found = without + [(some | {name}, held | mine) for some, held in found if not held & mine]
         if len(found) > MOST_CONNECTED:
             message = f"the constraints leave more than {MOST_CONNECTED:,} sets of {enumerated(part[: number + 1])}"
             raise InputError(message, "remove propositions, or state that more of them exclude each other")
-    return found
+    return [some for some, _ in found]
 
 
 def same_symbols(some: Alphabet, others: Alphabet) -> bool:
