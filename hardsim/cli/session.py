@@ -53,6 +53,8 @@ ENDINGS = {
     exit_codes.INTERNAL: Ending.ERROR,
 }
 """Ending of an outcome, by the exit code of the input."""
+MOST_REMARKS = 40
+"""Greatest number of remarks that are printed; the others are counted."""
 TAKEN_OF_ALL = "no alphabet was given, so it consists of the symbols of"
 NOT_RUN = {True: "not run: --fail-fast ended the run", False: "no verdict: interrupted"}
 
@@ -125,6 +127,7 @@ class Session:
         self.errors: list[Failure] = []
         self.printed = self.unprinted = 0
         """Number of lines of the errors that were printed, and of errors that were not."""
+        self.remarks = 0
         self.interrupted = False
         self.lost: LostOutput | None = None
         """The error of standard output after which nothing more can be printed; None while it works."""
@@ -195,7 +198,12 @@ class Session:
         if message is None:
             return
         self.screen.flush()
-        tell(printed or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
+        self.remarks += 1
+        if self.remarks <= MOST_REMARKS:
+            tell(
+                printed
+                or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None)
+            )
         self.notes.append(Note(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
@@ -518,6 +526,8 @@ class Session:
         if self.request.format not in (TEXT, JSON):
             form = cast(Format, import_module(f"hardsim.report.{self.request.format}"))
             Sink(STDOUT, "--format").write(form.render(self._finished(missed, summary)))
+        if self.remarks > MOST_REMARKS:
+            note(f"{plural(self.remarks - MOST_REMARKS, 'more note')} not printed: --json PATH writes all of them")
         if self.unprinted:
             say(f"{plural(self.unprinted, 'more error')} not printed: --json PATH writes all of them")
         raise typer.Exit(self.code)

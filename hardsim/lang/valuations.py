@@ -146,12 +146,12 @@ class Valuations(Sequence[str]):
 
     def fitting(self, assigned: Mapping[str, int]) -> str | None:
         """Return the first set in which the given propositions hold (1) or do not hold (0); None if there is none."""
-        wanted: dict[int, dict[str, bool]] = {}
+        by_part: dict[int, dict[str, bool]] = {}
         for name, held in assigned.items():
-            wanted.setdefault(self._place[name], {})[name] = bool(held)
+            by_part.setdefault(self._place[name], {})[name] = bool(held)
         # Parts without an assigned proposition take their first choice: a scan of all would be quadratic.
-        names = set[str]().union(*(choices[0] for place, choices in enumerate(self.choices) if place not in wanted))
-        for place, values in wanted.items():
+        names = set[str]().union(*(choices[0] for place, choices in enumerate(self.choices) if place not in by_part))
+        for place, values in by_part.items():
             fits = (one for one in self.choices[place] if all((name in one) == held for name, held in values.items()))
             choice = next(fits, None)
             if choice is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias, cast
 
-from hardsim.errors import SourceError, Span, did_you_mean
+from hardsim.errors import SourceError, Span, did_you_mean, enumerated
 from hardsim.lang import ast
 from hardsim.lang.arith import Arith, read_tree
 from hardsim.lang.ast import Sort
@@ -75,7 +75,8 @@ def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
     )
     needed = program.needed(output.name, assume)
     unused = [statement.name for statement in statements if statement.name not in needed]
-    message = (f"the output {output.name} does not need the vector {name}" for name in unused)
+    vectors = f"the vector{'s' * (len(unused) > 1)} {enumerated(unused)}"
+    message = [f"the output {output.name} does not need {vectors}"] * bool(unused)
     return replace(program, notes=(*lone, *message))
 
 

@@ -302,8 +302,7 @@ class Facts:
         one variable, whose branches are the symbols."""
         if len(set(values)) == 1:
             return self.diagrams.terminal(values[0])
-        variable = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
-        return self.diagrams.map(("symbols", values), lambda branch: values[branch], variable)
+        return self.diagrams.variable(SYMBOL, values)
 
     def encoded(self, values: Sequence[Any]) -> Column:
         """Return the column of an encoding, from its value at every site: a number, a rational function, or a free
