@@ -16,11 +16,12 @@ from hardsim.visible import visible
 
 _SHOWN = 160
 """Number of characters of a long line that an error shows around the caret."""
-LONGEST_MESSAGE, LONGEST_EXPECTED, LONGEST_HINT = 400, 300, 400
+LONGEST_MESSAGE, LONGEST_EXPECTED, LONGEST_HINT = 360, 260, 360
 """Greatest numbers of characters of the parts of an error. With the line and the caret, an error then has at most 20
 lines of 80 columns, however many names it lists or however long the text is that it quotes."""
-_TAIL = 80
-"""Number of characters at the end of a text that is too long, which are kept."""
+_TAIL, _SLACK = 80, 40
+"""Number of characters at the end of a text that is too long, which are kept; number of characters by which a text may
+be too long, since the note about a cut has as many."""
 MOST_NAMED = 12
 """Greatest number of names that a message lists."""
 
@@ -152,7 +153,7 @@ class Contradiction(InvariantError):
 def limited(text: str, most: int) -> str:
     """Return a text of at most about `most` characters: of a longer one the beginning and the end, and the number of
     characters that are left out between them."""
-    if len(text) <= most:
+    if len(text) <= most + _SLACK:
         return text
     start, end = most - _TAIL, len(text) - _TAIL
     # Words stay whole if they are short.

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from hardsim.campaign.check import CheckOptions, require_affordable
-from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, session
 from hardsim.measuring.export import export_of
@@ -48,12 +48,13 @@ def _options(request: Request, given: Input) -> list[ModelOptions]:
 @uninterrupted()
 def _show(current: Session, given: Input, options: ModelOptions) -> None:
     request, max_n = current.request, current.request.max_n
-    if not given.is_network:
-        subject = given.compile(options)
-        if subject.by_theorem:
-            max_n = min(max_n, SHORT) if "max_n" in request.written else 8
-            require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
-    made = export_of(given, options, max_n)
+    with interruptible():  # nothing is lost yet
+        if not given.is_network:
+            subject = given.compile(options)
+            if subject.by_theorem:
+                max_n = min(max_n, SHORT) if "max_n" in request.written else 8
+                require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
+        made = export_of(given, options, max_n)
     ariths = ariths_of(request)
     with bar(given.name, "lengths") as shown, patient(SLOW) if shown.silent else nullcontext():
         result = precision_of(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.campaign.check import Deciding
+from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
@@ -579,14 +580,15 @@ def precision_of(
     rows: list[FormatRow] = []
     partial = False
     try:
-        structure, sharper = structure_known(made), cache(lambda factor: _sharper(made, factor))
-        # The narrowest format comes first: words that are wrong there are candidates for the wider ones.
-        for arith in sorted(ariths, key=ARITHS.index, reverse=True):
-            message = None if report is None else _progress_of(report, arith, max_n)
-            inner = None if wide is None or FORMATS[arith] is wide else wide
-            wrong = [row.word for row in rows if row.word is not None]
-            given = made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, message, wrong
-            rows.insert(0, _InFormat(*given, sharper=sharper).row())
+        with interruptible():
+            structure, sharper = structure_known(made), cache(lambda factor: _sharper(made, factor))
+            # The narrowest format comes first: words that are wrong there are candidates for the wider ones.
+            for arith in sorted(ariths, key=ARITHS.index, reverse=True):
+                message = None if report is None else _progress_of(report, arith, max_n)
+                inner = None if wide is None or FORMATS[arith] is wide else wide
+                wrong = [row.word for row in rows if row.word is not None]
+                given = made, FORMATS[arith], inner, max_n, exhaustive, structure, seed, message, wrong
+                rows.insert(0, _InFormat(*given, sharper=sharper).row())
     except KeyboardInterrupt:
         partial = True
     assumptions = assumptions_of(made, accumulate)

@@ -65,13 +65,19 @@ def _combined(
     memory: Memory | None,
 ) -> CheckResult:
     subject: Subject = claim.target
-    by_heads, unasked, proofs = isinstance(claim, HeadsClaim), _unasked(claim, options), list[ProofResult]()
-    result = to_the_report(
-        lambda: None if unasked else proofs.append(prover_of(claim)(subject, options.max_n, search=0)),
-        lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
-    )
+    by_heads, refusals, proofs = isinstance(claim, HeadsClaim), list[NoProof](), list[ProofResult]()
+
+    def ask() -> None:
+        # The reason may take long to find, so it is sought where Ctrl-C is answered.
+        unasked = _unasked(claim, options)
+        if unasked is None:
+            proofs.append(prover_of(claim)(subject, options.max_n, search=0))
+        else:
+            refusals.append(unasked)
+
+    result = to_the_report(ask, lambda stopped: check_subject(subject, options, progress, crew, memory, stopped))
     if not proofs:
-        return result if unasked is None else _without_proof(result, replace(unasked, attempted=False))
+        return _without_proof(result, replace(refusals[0], attempted=False)) if refusals else result
     reach, why = proofs[0].reach, proofs[0].unproved
     result = replace(result, second=proofs[0].second)
     # A proof is about lengths up to `max_n`: what happens on longer pinned words does not contradict it.

@@ -1,9 +1,12 @@
 """Tests of Ctrl-C at any place of a command's work: the results so far are reported as partial, with exit code 130."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hardsim.campaign import interrupts
+from hardsim.precision import safe_lengths
 from tests.cli.conftest import Cli, interrupt
 from tests.support.language import formulas_directory
 
@@ -129,3 +132,16 @@ def test_an_interrupted_proof_claims_nothing(
     interrupt(monkeypatch, place)
     document = hardsim(*arguments, "--json", "-").exits(130).says(said).json
     assert (document["results"], [note["message"] for note in document["notes"]]) == ([], [said])
+
+
+def test_the_work_of_precision_can_be_given_up(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is raised only where the state says so, and then formats that are done are kept."""
+    before, seen = safe_lengths.structure_known, list[bool]()
+
+    def known(made: Any) -> Any:
+        seen.append(interrupts._State.open)
+        return before(made)
+
+    monkeypatch.setattr(safe_lengths, "structure_known", known)
+    hardsim("precision", since, "--max-n", "4").exits(0)
+    assert seen == [True]
