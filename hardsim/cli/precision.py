@@ -56,7 +56,7 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
                 require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
         made = export_of(given, options, max_n)
     ariths = ariths_of(request)
-    with bar(given.name, "lengths") as shown, patient(SLOW) if shown.silent else nullcontext():
+    with bar(given.name, "lengths", cost=_cost) as shown, patient(SLOW) if shown.silent else nullcontext():
         result = precision_of(
             made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
             lambda arith, n, total: shown.at_length(n, n, total),
@@ -66,6 +66,11 @@ def _show(current: Session, given: Input, options: ModelOptions) -> None:
     left = f"the report on {given.name} is partial: formats are missing"
     wrong = request.dtype is not None and any(row.fails_at is not None for row in result.rows)
     current.conclude(not wrong, request.dtype is not None and not _safe(result), left * result.partial)
+
+
+def _cost(n: int) -> float:
+    """Return the cost of the lengths up to n, up to a factor: one of 1,000 takes twice as long as a short one."""
+    return n + n**2 / 2000
 
 
 def _safe(result: PrecisionResult) -> bool:

@@ -315,8 +315,7 @@ class _InFormat:
             self.doubtful = self._not_enclosed(enclosed, n)
             if self.doubtful:
                 return n - 1, f"at length {n} the enclosure of some word is too wide"
-            if self.report is not None:
-                self.report(n)
+            # Not reported: few lengths are done in this way, so they say nothing about the time of the others.
         return last, ""
 
     def _not_enclosed(self, enclosed: FormatPass, n: int) -> list[Word]:
