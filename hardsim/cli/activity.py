@@ -23,8 +23,6 @@ INTERVAL = 0.1
 """Seconds between two drawings of the line."""
 WIDTH, BLOCK = 20, 5
 """Number of cells of the moving bar, and of the block that moves in it."""
-CLEAR = "\r\x1b[2K"
-"""Return to the first column, and erase the line."""
 
 
 class _State:
@@ -36,7 +34,8 @@ class _State:
     bars = 0
     started = heard = 0.0
     """Times of the start of the command, and of the last output."""
-    drawn = False
+    cells = 0
+    """Width of the line on the screen; 0 if none is there."""
     stream: TextIO | None = None
     """The terminal; None where the line never appears."""
 
@@ -65,7 +64,7 @@ def alive(label: str) -> Iterator[None]:
     if not terminal:
         yield
         return
-    _State.label, _State.drawn, _State.bars, _State.stream = label, False, 0, stream
+    _State.label, _State.cells, _State.bars, _State.stream = label, 0, 0, stream
     _State.started = _State.heard = time.monotonic()
     ended = threading.Event()
     # A daemon, so that it never keeps the process from ending.
@@ -84,9 +83,14 @@ def _draw(stream: TextIO, ended: threading.Event) -> None:
             now = time.monotonic()
             if ended.is_set() or _State.quiet or _State.bars or now - _State.heard < WAIT:
                 continue
-            stream.write(CLEAR + line_of(_State.label, now - _State.started, get_terminal_size().columns - 1))
+            from rich.cells import cell_len  # as in `line_of`
+
+            text = line_of(_State.label, now - _State.started, get_terminal_size().columns - 1)
+            # Blanks erase what a longer line has left: a terminal without escape sequences can do that, too.
+            width = cell_len(text)
+            stream.write(f"\r{text}{' ' * (_State.cells - width)}")
             stream.flush()
-            _State.drawn = True
+            _State.cells = width
 
 
 def doing(label: str) -> None:
@@ -106,10 +110,10 @@ def hide() -> None:
         return
     with _State.lock, suppress(OSError, ValueError):
         _State.heard = time.monotonic()
-        if _State.drawn:
-            _State.drawn = False
-            stream.write(CLEAR)
+        if _State.cells:
+            stream.write(f"\r{' ' * _State.cells}\r")
             stream.flush()
+            _State.cells = 0
 
 
 def hold() -> None:
