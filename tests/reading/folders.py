@@ -17,6 +17,8 @@ from tests.reading.plain import outputs
 from tests.support.model import BallArithmetic, Network
 
 DATA = Path(__file__).parent / "data"
+STORED = sorted(path.parent.name for path in DATA.glob("*/config.json"))
+"""The names of the networks that are folders in DATA."""
 SHARED = Path(__file__).parents[2].parent / "shared"
 ARCHITECTURES = SHARED / "architectures"
 

@@ -6,7 +6,7 @@ import pytest
 
 from hardsim.reading.folder import FORMATS, READOUT, described, readout_settings, readout_sources, settings_of
 from hardsim.reading.tensors import Stored
-from tests.reading.folders import DATA
+from tests.reading.folders import DATA, STORED
 from tests.support.check import External, ModelOptions, read_input
 from tests.support.language import InputError
 from tests.support.mistakes import raised
@@ -35,7 +35,7 @@ def test_a_format_that_is_not_known_is_refused() -> None:
         )
 
 
-@pytest.mark.parametrize("name", sorted(path.parent.name for path in DATA.glob("*/config.json")))
+@pytest.mark.parametrize("name", STORED)
 def test_one_format_fits(name: str) -> None:
     stored = read_folder(str(DATA / name))
     assert [form.title for form in FORMATS if form.fits(stored)] == [network_of(stored)[1].title]
@@ -111,7 +111,7 @@ def test_settings_have_a_source() -> None:
     assert hooked["attention_dir"] == ("causal", "default of HookedTransformerConfig")
 
 
-@pytest.mark.parametrize("name", sorted(path.parent.name for path in DATA.glob("*/config.json")))
+@pytest.mark.parametrize("name", STORED)
 def test_every_setting_that_decides_is_there(name: str) -> None:
     """settings_of lists every setting that a reader used."""
     stored = read_folder(str(DATA / name))

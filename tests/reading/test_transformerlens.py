@@ -10,12 +10,12 @@ import pytest
 
 from hardsim.reading.tensors import Stored, json_object
 from hardsim.reading.transformerlens import is_transformerlens, read_transformerlens
-from tests.reading.folders import DATA, difference, library_outputs
+from tests.reading.folders import DATA, STORED, difference, library_outputs
 from tests.support.language import InputError
 from tests.support.mistakes import raised
 from tests.support.model import Activation, Mask, Readout, RootScale, network_of, read_folder
 
-NAMES = sorted(path.name for path in DATA.iterdir() if not path.name.startswith(("gpt2", "torch")))
+NAMES = [name for name in STORED if not name.startswith(("gpt2", "torch"))]
 NATIVE = ["bridge", "native"]
 
 

@@ -18,7 +18,7 @@ from hardsim.measuring.export import folder_files, run_folder
 from hardsim.network.features import NetworkFeature
 from hardsim.writing.layout import ExportLayout
 from tests.cli.conftest import written
-from tests.reading.folders import DATA, SHARED, library_outputs
+from tests.reading.folders import DATA, SHARED, STORED, library_outputs
 from tests.reading.plain import outputs
 from tests.run.test_dense_exact import plain
 from tests.support.check import Export, ModelOptions, export_of, read_expression
@@ -131,7 +131,7 @@ def test_shipped_programs_and_models(torch: Any, tmp_path: Path, name: str) -> N
     require(to_export(FORMULAS / name, "1/(8*n)", max_n=16), tmp_path / "out", (1, 2, 7, 16))
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+@pytest.mark.parametrize("name", STORED)
 def test_networks_that_libraries_wrote(torch: Any, tmp_path: Path, name: str) -> None:
     network = network_of(read_folder(str(DATA / name)))[0]
     if not isinstance(network.positions, np.ndarray):
