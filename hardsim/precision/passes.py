@@ -448,9 +448,14 @@ class FormatPass:
         bos = bool(layout.description["bos"])
         heads = [head for layer in layout.description["layers"] for head in layer["heads"]]
         views = {mask: Views(Mask(mask), m, bos) for mask in {head["mask"] for head in heads}}
-        distance = np.abs(np.arange(m)[:, None] - np.arange(m)[None, :])
         seen = {mask: view.visible(np.arange(m)) for mask, view in views.items()}
-        self._seen = [seen[head["mask"]] & (distance < head.get("window", m)) for head in heads]
+        # These are m^2 numbers: for most networks they are not needed, and for long words there is no room for them.
+        far = any(head.keys() & {"window", "slope"} for head in heads)
+        distance = np.abs(np.arange(m)[:, None] - np.arange(m)[None, :]) if far else np.zeros(())
+        self._seen = [
+            seen[head["mask"]] & (distance < head["window"]) if "window" in head else seen[head["mask"]]
+            for head in heads
+        ]
         # One product of floats, and so the same on every machine.
         biases = [None if "slope" not in head else -(float(head["slope"]) * distance) for head in heads]
         self._biases = [None if one is None else self.arithmetic.number(one) for one in biases]

@@ -193,7 +193,8 @@ def test_the_library_runs_these_parts(tmp_path: Path, parts: list[NetworkFeature
     double, single = result.runs
     assert double.difference is not None
     assert single.difference is not None
-    assert (double.dtype, double.difference < 1e-9, single.difference < 1e-3) == ("float64", True, True)
+    near = 1e-5 if F.DISTANCE in parts else 1e-9  # the library has slopes in float32
+    assert (double.dtype, double.difference < near, single.difference < 1e-3) == ("float64", True, True)
 
 
 def uneven(parts: list[NetworkFeature], **changes: Any) -> Network:

@@ -38,7 +38,7 @@ SIZES: dict[str, list[Any]] = {
     "max_seq_len": [14], "window_size": [3], "sliding_window": [None, 3], "max_window_layers": [1],
     "rotary_dim": [2], "word_embed_proj_dim": [8, 6], "attention_types": [[[["global", "local"], 1]]],
     "query_pre_attn_scalar": [4, 7], "attn_logit_softcapping": [None, 2.0], "final_logit_softcapping": [None, 3.0],
-    "logit_scale": [0.5, 1.0], "partial_rotary_factor": [0.5, 1.0], "rotary_pct": [0.5, 1.0],
+    "logit_scale": [None, 0.5, 1.0], "partial_rotary_factor": [0.5, 1.0], "rotary_pct": [0.5, 1.0],
     "pad_token_id": [None, 1], "bos_token_id": [None], "eos_token_id": [None], "type_vocab_size": [2],
 }  # fmt: skip
 """Small values of sizes and other numbers, by the names that families have for them."""
@@ -64,7 +64,8 @@ ADDED: Config = {
     "logit_scale": 0.3, "tie_word_embeddings": True, "clip_qkv": 0.5, "is_decoder": True, "chunk_size_feed_forward": 2,
     "add_cross_attention": True, "pruned_heads": {"0": [0]}, "num_labels": 3, "pad_token_id": 2,
     "per_layer_config": {"0": {"sliding_window": 2}}, "position_embedding_type": "relative_key",
-    "problem_type": "multi_label_classification", "quantization_config": {"quant_method": "bitsandbytes"},
+    "problem_type": "multi_label_classification", "hidden_act": "relu", "hidden_activation": "relu", "afn": "relu",
+    "activation_function": "relu", "activation": "relu", "quantization_config": {"quant_method": "bitsandbytes"},
 }  # fmt: skip
 """Settings that some families have, added to configurations of all families."""
 ROPES: list[Config] = [
@@ -264,8 +265,7 @@ def outcome(library: Any, kind: str, config: Config, folder: Path) -> Outcome:
         network, _ = network_of(read_folder(str(folder)))
     except InputError as error:
         return Outcome("refused", str(error))
-    table = network.positions
-    rows = len(table) if isinstance(table, np.ndarray) else 12
+    rows = 12 if network.longest is None else network.longest
     allowed = [network.tokens.index(token) for token in network.symbols]
     draw, ran = random.Random(1), False
     for size in sorted({min(9, rows), min(rows, 30)}):

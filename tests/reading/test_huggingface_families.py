@@ -21,7 +21,7 @@ from tests.reading.library_families import stored_case
 from tests.support.causal_families import CASES, D, FamilyCase
 from tests.support.language import InputError, OutOfRange
 from tests.support.mistakes import raised
-from tests.support.model import Network, Readout, RootScale, network_of, read_folder
+from tests.support.model import Activation, Network, Readout, RootScale, network_of, read_folder
 
 FOLDERS = SHARED / "architectures"
 NAMES = ["gpt2_nope", "gpt_neox", "gptj", "gpt_neo", "llama", "qwen2"]
@@ -306,7 +306,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("gemma2", {"attn_logit_softcapping": 0}, "at attn_logit_softcapping: expected a number above 0, or null"),
     ("gemma2", {"query_pre_attn_scalar": -1}, "at query_pre_attn_scalar: expected a number above 0"),
     ("gemma2", {"use_bidirectional_attention": True}, "not understood: use_bidirectional_attention"),
-    ("gemma", {"hidden_act": "gelu"}, "at hidden_act: expected the function of hidden_activation"),
+    ("gemma", {"hidden_act": "relu"}, "at hidden_activation: expected the function of hidden_act"),
+    ("gemma", {"hidden_activation": "relu"}, "at hidden_activation: expected the function of hidden_act"),
+    ("gemma2", {"hidden_act": "relu"}, "at hidden_act: expected the function of hidden_activation"),
     ("gpt_neox", {"rotary_pct": 0.8}, "at rotary_pct: expected a share that turns an even number of the 4 coordinates"),
     ("gpt_neox", {"rope_theta": 7}, "at rotary_emb_base: expected the same number as the other rope_theta, 7"),
     (
@@ -333,6 +335,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("mpt", {"attn_config": {"clip_qkv": 6}}, r"at attn_config\.clip_qkv: expected null"),
     ("mpt", {"attn_config": {"alibi": False}}, r"at attn_config\.alibi: expected true"),
     ("mpt", {"attn_config": {"new": 1}}, r"not understood: new \(1\)"),
+    ("gpt_neox_japanese", {"rope_theta": 7}, "at rope_theta: expected nothing here, and the number as rotary_emb_base"),
+    ("mpt", {"max_seq_len": 1}, "at max_seq_len: expected a length from 2 on"),
     ("mpt", {"no_bias": False}, "at no_bias: expected true"),
     ("olmo", {"clip_qkv": 3}, "at clip_qkv: expected null"),
     ("cohere", {"rope_theta": None}, "at rope_theta: expected a number"),
@@ -374,6 +378,15 @@ def test_scalings_that_change_with_the_length_have_a_greatest_length(scaling: di
     again = read_network_json(read_json(json.dumps(network_json(network)).encode(), "net.json"))
     assert [head.rotary for head in again.heads] == [head.rotary for head in network.heads]
     assert again.longest == most
+
+
+def test_the_gelu_of_gemma_is_its_tanh_form() -> None:
+    for settings in ({"hidden_act": "gelu"}, {"hidden_act": "gelu", "hidden_activation": None}, {}):
+        (mlp, _) = (layer.mlp for layer in network_of(stored(CASES["gemma"](), **settings))[0].layers)
+        assert mlp is not None
+        assert mlp.activation is Activation.GELU_NEW
+    found = stored(CASES["gemma"](), hidden_activation=None, hidden_act="relu")
+    assert {layer.mlp and layer.mlp.activation for layer in network_of(found)[0].layers} == {Activation.RELU}
 
 
 NEO: list[Any] = [[["global"], 2], 5, [["global"]], [[["global"], 1]], [[["local", "near"], 1]], [[["global"], True]]]

@@ -25,7 +25,7 @@ AROUND = NormNames(
 def _body(model: StoredModel, second: bool) -> CausalBody:
     settings, sizes = model.settings, read_sizes(model, groups=4 if second else 16, key=256)
     shape = sizes.shape
-    activation = _activation(settings)
+    activation = _activation(settings, second)
     epsilon = settings.epsilon("rms_norm_eps", EPSILON_RMS)
     rotary, scale, window, cap, output_cap = model.whole_rotary(shape.key), RootScale(root=shape.key), None, None, None
     if second:
@@ -49,14 +49,17 @@ def _body(model: StoredModel, second: bool) -> CausalBody:
     return CausalBody(body.embedding, body.layers, body.final, embedding_scale=embedding_scale, output_cap=output_cap)
 
 
-def _activation(settings: Settings) -> Activation:
-    """Return the activation. Versions of the library differ in which of two settings counts if both are there."""
-    names = [name for name in ("hidden_act", "hidden_activation") if settings.has(name)]
-    found = {settings.choice(name, ACTIVATIONS) for name in names}
-    if len(found) > 1:
-        hint = "Versions of transformers differ in which of the two counts: state the right one alone."
-        raise settings.at("hidden_act").error("the function of hidden_activation", hint)
-    return found.pop() if found else settings.choice("hidden_activation", ACTIVATIONS, "gelu_pytorch_tanh")
+def _activation(settings: Settings, second: bool) -> Activation:
+    """Return the activation: in Gemma it is `hidden_act`, in Gemma 2 `hidden_activation`. If a file has the other one,
+    too, it must say the same, since versions of the library differ in whether they read it."""
+    name, other = ("hidden_activation", "hidden_act") if second else ("hidden_act", "hidden_activation")
+    # The library takes gelu for the tanh form in Gemma, since the first files said so.
+    functions = ACTIVATIONS if second else {**ACTIVATIONS, "gelu": Activation.GELU_NEW}
+    found = settings.choice(name, functions, "gelu_pytorch_tanh")
+    if settings.has(other) and settings.choice(other, functions) is not found:
+        hint = f"transformers reads {name} in this family, and some versions {other}: state the right one in both."
+        raise settings.at(other).error(f"the function of {name}", hint)
+    return found
 
 
 def inverse_root(settings: Settings, key: str, default: int) -> RootScale:

@@ -21,6 +21,10 @@ def _body(model: StoredModel) -> CausalBody:
     vocabulary, hidden = model.size("vocab_size"), settings.integer("intermediate_multiple_size", 4) * width
     activation = settings.choice("hidden_act", ACTIVATIONS, "gelu")
     epsilon = settings.epsilon("layer_norm_eps")
+    for ignored, read in NAMES.items():
+        if settings.has(ignored):
+            hint = "transformers does not read this name in this family, outside rope_parameters."
+            raise settings.at(ignored).error(f"nothing here, and the number as {read}", hint)
     rotary = model.rotary(shape.key, names=NAMES)
     model.settled("max_position_embeddings")
     rules, layers = ScoreRules(RootScale(root=shape.key), rotary), list[NetworkLayer]()

@@ -26,6 +26,8 @@ def _body(model: StoredModel) -> CausalBody:
     settings.neutral("expansion_ratio", 4)
     settings.neutral("no_bias", True)
     settings.neutral("logit_scale")
+    if settings.value("max_seq_len") == 1:
+        raise settings.at("max_seq_len").error("a length from 2 on: the library has no ALiBi with 1")
     scale = _scale(model, shape.key)
     model.settled(*HARMLESS)
     slopes, rules, layers = standard_slopes(shape.heads), ScoreRules(scale), []
