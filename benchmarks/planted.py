@@ -25,6 +25,7 @@ from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, marg
 from benchmarks.handmade import Case, cases
 from benchmarks.page import ROOT, Page, each, grid
 from hardsim.campaign.check import CheckOptions, check_subject
+from hardsim.campaign.given import GivenWords
 from hardsim.campaign.result import Verdict
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving.external import EVERY, prefix_proof, wrong_word
@@ -170,7 +171,7 @@ def first_wrong(subject: External, tried: dict[int, int], way: str, seed: int) -
     if not len(wrong):
         return None
     word = pool.words[int(order[wrong[0]])]
-    assert check_subject(subject, CheckOptions(words=(word,))).verdict is Verdict.REFUTED, word
+    assert check_subject(subject, CheckOptions(words=GivenWords.of([word]))).verdict is Verdict.REFUTED, word
     return int(wrong[0]) + 1
 
 

@@ -40,11 +40,20 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Unpack, overload
 
-from hardsim.campaign.check import CheckOptions, Progress, check_subject, default_workers, tried_of
+from hardsim.campaign.check import (
+    CheckOptions,
+    Progress,
+    check_subject,
+    default_workers,
+    given,
+    require_one_choice,
+    tried_of,
+)
 from hardsim.campaign.check import check_options_of as requested_of
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.failures import evaluated_apart
+from hardsim.campaign.given import GivenWords
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.result import CheckResult, EvalResult, Verdict, WordsResult
 from hardsim.campaign.workers import crews
@@ -114,6 +123,7 @@ from hardsim.report.maps import drawn, require_map
 from hardsim.report.unused_options import equiv_unused, require_file_made, unused, unused_by
 from hardsim.run.float_trust import reasons
 from hardsim.targets.base import At, ModelOptions, Target, digest
+from hardsim.targets.data import LabelledData, data_of, read_data
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.inputs.formula import of_formula
@@ -158,6 +168,8 @@ __all__ = [
 
 Against: TypeAlias = "str | os.PathLike[str] | Model | Callable[[tuple[Any, ...]], Any]"
 """A reference to compare with: the path of a file, an opened model, or a function of words."""
+Data: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[Any, Any]]"
+"""Labelled data: the path of a file, or words with their labels."""
 ProgressCallback: TypeAlias = Callable[[int, int], None]
 """A callback for progress: it gets the number of words, heads or lengths that are done, and their total."""
 
@@ -358,6 +370,7 @@ class Model:
         against: Against | None = None,
         unjudged: Any = None,
         words: Iterable[str | Iterable[Any]] | None = None,
+        data: Data | None = None,
         progress: ProgressCallback | None = None,
         **keywords: Unpack[CheckKeywords],
     ) -> CheckResult:
@@ -368,16 +381,20 @@ class Model:
         and of all words. `against` replaces the semantics by a reference: an opened formula, program, regular
         expression, specification or network, the path of one, or a function. The function gets a word (a tuple of
         symbols) and returns the expected output (see `docs/python.md`), or None or `unjudged` for "not judged". Its
-        exceptions are raised unchanged, unless another word is a mismatch.
+        exceptions are raised unchanged, unless another word is a mismatch. `data` is labelled data in place of both:
+        the path of a file, or pairs of a word and its label; `accuracy` of the result counts its rows.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._call("check", keywords, against, unjudged) as call:
+        with self._call("check", keywords, against, unjudged, _labelled(data, against)) as call:
             request, given, other = call.request, call.given, call.given.against
             function = isinstance(other, PythonReference)
             _require_here(request, function, words is not None)
+            require_one_choice(request)
+            if words is not None and (data is not None or request.draws is not None):
+                raise InputError("words, data and --draws each choose the words", "Give one of them.")
             read = [(one.name, one.sha256, one.alphabet) for one in (given, other) if one is not None]
             with call.keeping(read) as kept, crews(request, call.remark) as staff:
                 if kept is None or not kept.complete:
@@ -834,7 +851,13 @@ class Model:
 
     @contextmanager
     def _call(
-        self, command: str, keywords: Mapping[str, object], against: object = None, unjudged: Any = None, **more: object
+        self,
+        command: str,
+        keywords: Mapping[str, object],
+        against: object = None,
+        unjudged: Any = None,
+        data: Callable[[], LabelledData] | None = None,
+        **more: object,
     ) -> Iterator[_MethodCall]:
         """Yield the request that the options of a method make, and handle the errors of answering it.
 
@@ -856,6 +879,10 @@ class Model:
             request = Request(**{**defaults, **values}, written=frozenset(values))
             require_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
+            if data is not None:
+                labelled = data()
+                given = replace(given, against=labelled)
+                request = replace(request, data=[name for name, _ in labelled.files])
             if unjudged is not None and (not callable(against) or isinstance(against, Model)):
                 message = "unjudged is a value that a function may return, but against is not a function"
                 raise InputError(message, "Leave out unjudged, or give against=function.")
@@ -951,6 +978,24 @@ def _limited(given: Input, against: object, unjudged: object = None) -> tuple[In
     return replace(given, against=PythonReference(against, given.alphabet, unjudged)), ()
 
 
+def _labelled(data: object, against: object) -> Callable[[], LabelledData] | None:
+    """Return the function that reads labelled data, from a file or from pairs of a word and its label; None without
+    data. Raises TypeError for any other value."""
+    if data is None:
+        return None
+    if against is not None:
+        raise InputError("data and against both give the expected answers", "Leave out one of them.")
+    if isinstance(data, str | os.PathLike):
+        path = _path(data, "data is a path,")
+        return lambda: read_data(path)
+    pairs: list[Any] = [None]
+    if isinstance(data, Iterable) and not isinstance(data, bytes):
+        pairs = list(data.items() if isinstance(data, Mapping) else data)
+    if not all(isinstance(one, tuple | list) and len(one) == 2 for one in pairs):
+        raise TypeError(f"data must be a path, or pairs of a word and its label, not {type(data).__name__}")
+    return lambda: data_of(((word, label) for word, label in pairs), "data")
+
+
 def _require_here(request: Request, function: bool, words: bool) -> None:
     """Require that a function, or a choice of words, is not used where it is unknown: in a later run (`resume`) or
     another process.
@@ -984,7 +1029,7 @@ def _tried(options: CheckOptions, words: Iterable[str | Iterable[Any]] | None, s
         raise TypeError(f"words must be a list of words: in this {kind} {error}") from None
     if not found:
         raise InputError("words is empty", "Give words: text, or sequences of symbols.")
-    return replace(options, words=found, max_n=max(map(len, found)))
+    return given(options, GivenWords.of(found))
 
 
 def _word_of(word: object, subject: Target) -> Word:

@@ -45,6 +45,8 @@ class CheckKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     exhaustive: int
     samples: int | None
     seed: int
+    draws: int | None
+    distribution: str
     workers: int | None
     backend: str
     scheduler: str | None

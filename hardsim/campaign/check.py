@@ -17,10 +17,12 @@ from typing import Any
 
 from hardsim.campaign.by_target import judging_of
 from hardsim.campaign.checkpoint import Memory
+from hardsim.campaign.draws import drawn_words
 from hardsim.campaign.engines import (
     MARGIN,
 )
 from hardsim.campaign.failures import given_up
+from hardsim.campaign.given import DRAW, ROW, GivenWords, accuracy_of
 from hardsim.campaign.growth import growth
 from hardsim.campaign.interrupts import interruptible, to_the_report, uninterrupted
 from hardsim.campaign.preparation import (
@@ -30,10 +32,18 @@ from hardsim.campaign.preparation import (
     prepare_words,
     tied,
 )
-from hardsim.campaign.result import CheckResult, HardUndecided, JudgedLength, LengthResult, Mismatch, Violation
+from hardsim.campaign.result import (
+    Accuracy,
+    CheckResult,
+    HardUndecided,
+    JudgedLength,
+    LengthResult,
+    Mismatch,
+    Violation,
+)
 from hardsim.campaign.search import SEARCHED, Start, nearest, waves
 from hardsim.campaign.tally import MOST_FAILURES, Tally, first_of
-from hardsim.campaign.verdict import judge, shorter_left
+from hardsim.campaign.verdict import HOW, judge, shorter_left
 from hardsim.campaign.void_bounds import first_failure
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWords, WordPlan, plan_words, planned_count
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
@@ -81,7 +91,7 @@ class CheckOptions:
     dps: int | None = None
     workers: int = 1
     engine: str = AUTO
-    words: tuple[Word, ...] | None = None
+    words: GivenWords | None = None
     settled: int = -1
     """Length up to which a proof covers every word of an external network: there, only lengths are run of which every
     word is tried, and the shortest."""
@@ -132,7 +142,7 @@ def effort_at(n: int, exhaustive: int, samples: int | None, acceptor: bool = Tru
 def requested(subject: Target, options: CheckOptions, n: int) -> int:
     """Return the largest number of words of length n that the check may try."""
     if options.words is not None:
-        return sum(len(word) == n for word in options.words)
+        return len(options.words.by_length.get(n, ()))
     if n > options.max_n:
         return len(pinned(subject, options).get(n, ()))
     if subject.searches:
@@ -171,7 +181,7 @@ def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
     """Return the lengths with words to try, in ascending order: all up to the longest (from 0 where an external
     network's empty word is judged too) and those of pinned words, or those of the words given."""
     if options.words is not None:
-        return sorted({len(word) for word in options.words})
+        return list(options.words.by_length)
     # Pinned lengths are longer than `max_n`, so this list is ascending.
     found = [*range(1, options.max_n + 1), *pinned(subject, options)]
     if not subject.searches:
@@ -193,18 +203,44 @@ def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[W
     if n <= options.max_n and options.words is None:
         return words_of(subject, options, n, accepts)
     possible = count_words(len(subject.alphabet), n)
-    if options.words is None:
-        words = pinned(subject, options)[n]
-    else:
-        words = tuple(dict.fromkeys(word for word in options.words if len(word) == n))
+    words = pinned(subject, options)[n] if options.words is None else options.words.by_length[n]
     return WordPlan(n, possible, len(words) == possible, words)
 
 
 def check_options_of(request: Request, subject: Target) -> CheckOptions:
     """Return the options that choose the words of a subject and the arithmetic, for a check. Raises InputError if the
-    subject is an external network without a reference."""
+    subject is an external network without a reference, and as `drawn_words`."""
     subject.require_reference()
-    return tried_of(request, subject)
+    options = tried_of(request, subject)
+    if subject.rows is not None:
+        return given(options, GivenWords.of(subject.rows, ROW))
+    if request.draws is None:
+        return options
+    if options.engine == MPMATH:
+        message = "--draws counts words that are certainly right, and --engine mpmath has no error bounds"
+        raise InputError(message, f"Leave out one of them; the default is --engine {AUTO}.")
+    subject.require_lengths(options.max_n)  # before any word is drawn
+    words, text = drawn_words(subject, request.distribution, request.draws, options.max_n, request.seed)
+    return replace(options, words=GivenWords.of(words, DRAW, text))
+
+
+def require_one_choice(request: Request) -> None:
+    """Require that the options that choose the words go together. Raises InputError naming those that do not."""
+    if request.data and request.against is not None:
+        message = f"--data gives the expected answers, and so does --against {request.against}"
+        raise InputError(
+            message, f"Leave out one of them; `hardsim check {request.against} --data FILE` compares them."
+        )
+    if request.data and request.draws is not None:
+        message = "--data and --draws both choose the words: rows of data are no draws of a distribution"
+        raise InputError(message, "Leave out one of them.")
+    if request.draws is None and "distribution" in request.written:
+        raise InputError("--distribution is that of --draws", "Give --draws N, such as --draws 1000.")
+
+
+def given(options: CheckOptions, words: GivenWords) -> CheckOptions:
+    """Return the options with which only the given words are tried."""
+    return replace(options, words=words, max_n=words.longest)
 
 
 def tried_of(request: Request, subject: Target) -> CheckOptions:
@@ -430,6 +466,8 @@ class _Campaign:
                         return
                     if plan is not None:
                         self.plans[part.n] = plan
+                    if self.options.words is None:
+                        part.outcomes.clear()  # which may be very many words
                     self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.alphabet)
                     self.done += part.words
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
@@ -527,8 +565,7 @@ class _Campaign:
         return None if word is None else self.judging.hard_undecided(word)
 
     def result(self, partial: bool) -> CheckResult:
-        """Return the result of the check. An interruption while a mismatch is run again leaves the mismatch as it was
-        found."""
+        """Return the result of the check. An interruption while a mismatch is run again leaves it as it was found."""
         judging = self.judging
         found = judging.lengths(self.tallies, self.plans)
         lengths = tuple(one for one in found if isinstance(one, LengthResult))
@@ -542,21 +579,20 @@ class _Campaign:
             partial = True
         tallies = [tally for _, tally in sorted(self.tallies.items())]
         violation = next(filter(None, (judging.violation(tally, self.plans) for tally in tallies)), None)
-        subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
+        subject, options, failed = self.subject, self.options, self.failed
+        broken, ties = ((), ()) if self.prepared is None else (self.prepared.broken, self.prepared.ties)
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
-        failed = self.failed
         # Without a wrong word the error is all there is to report.
         if failed and not partial and violation is None and (mismatch is None or not mismatch.refutes):
             raise failed[0].error
         least, regular = subject.shortest, subject.domain is not None
         # With a regular domain the possible words are exactly those with expected outputs.
         counted, some = not some or regular, some or regular
-        undecided, ties = self._hard_undecided(mismatch), () if self.prepared is None else self.prepared.ties
+        undecided, accuracy = self._hard_undecided(mismatch), self._accuracy(tallies, broken, partial)
         verdict, reach = judge(
             found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted, undecided
         )
-        reach = reach if subject.against is None else f"{subject.reference_text}: {reach}"
         return CheckResult(
             input=subject.name,
             sha256=subject.sha256,
@@ -571,7 +607,7 @@ class _Campaign:
             samples=options.samples,
             lengths=lengths,
             verdict=verdict,
-            reach=reach + tied(ties),
+            reach=self._reach(reach, accuracy if violation is None else None, mismatch) + tied(ties),
             mismatch=mismatch,
             violation=violation,
             ties=ties,
@@ -585,7 +621,23 @@ class _Campaign:
             failed_first=first_failure({tally.n: judging.void(tally) for tally in tallies}),
             own=own_failure(subject, mismatch, violation),
             errors=tuple(failed[:MOST_FAILURES]),
+            accuracy=accuracy,
+            labelled=subject.rows is not None,
         )
+
+    def _accuracy(self, tallies: Sequence[Tally], broken: Sequence[str], partial: bool) -> Accuracy | None:
+        """Return the accuracy on given words; None for other words, and unless all of them were run. Where ties were
+        `broken`, the network that was run depends on the words, so it has no accuracy on a distribution."""
+        words = self.options.words
+        if words is None or partial or self.failed:
+            return None
+        return accuracy_of(words, tallies, self.options.seed, not broken)
+
+    def _reach(self, reach: str, accuracy: Accuracy | None, mismatch: Mismatch | None) -> str:
+        """Return the reach of the verdict: the accuracy on given words, if that settles it, in place of `reach`."""
+        if accuracy is not None and accuracy.share is not None and (mismatch is None or mismatch.refutes):
+            reach = f"{accuracy.summary}; {HOW[self.options.engine]}"
+        return reach if self.subject.against is None else f"{self.subject.reference_text}: {reach}"
 
 
 def own_failure(subject: Target, mismatch: Mismatch | None, violation: Violation | None) -> bool | None:

@@ -212,7 +212,8 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--tau"] = str(subject.schedule)
     if epsilon := subject.sharpness.epsilon:
         options["--epsilon"] = str(epsilon)
-    options["--against"] = None if subject.by_function else subject.against  # a function has no name of a file
+    # A function has no name of a file, and labelled data is no reference of a trace.
+    options["--against"] = None if subject.by_function or subject.rows is not None else subject.against
     traced = subject.positions(len(word)) <= LONGEST_TRACED
     usual = engine == AUTO or (traced and engine == FLOAT64)  # a trace is in balls
     options |= {"--engine": None if usual else engine, "--dps": None if dps is None else str(dps)}

@@ -34,7 +34,7 @@ from hardsim.campaign.preparation import (
 )
 from hardsim.campaign.result import Evaluation, Mismatch, OutputEnds, PlaceOutputs
 from hardsim.campaign.rows import theorem_length
-from hardsim.campaign.tally import Extreme, Tally, extreme, first_of, settle_answer
+from hardsim.campaign.tally import UNJUDGED, WRONG, Extreme, Tally, extreme, first_of, settle_answer
 from hardsim.campaign.workers import Shard
 from hardsim.hard.exact import HardTrace
 from hardsim.network.dense import Token
@@ -206,6 +206,7 @@ class NetworkJudge(Judge):
                 part = chosen[start : start + size]
                 found, _ = self._judged([words[place] for place in part], [raws[place] for place in part], listed)
                 total.merge(found, order)
+        total.note(UNJUDGED, words, np.array([unjudged(raw) for raw in raws], dtype=np.bool_))
         # Until here `words` counts only the judged ones.
         total.unjudged = len(words) - total.words
         total.words = len(words)
@@ -337,21 +338,21 @@ class NetworkJudge(Judge):
             if least is not None:
                 tally.extremes[MARGIN] = least
             tally.soft_mismatches = int(found.wrong.sum())
+            tally.note(WRONG, words, found.wrong)
             for place in np.flatnonzero(found.wrong).tolist():
                 part = OutputBounds(ends[0][[place]], ends[1][[place]], FLOAT64, FLOAT_DIGITS)
-                one = self._mismatch(words[place], raws[place], part, listed)
-                tally.mismatch = first_of(tally.mismatch, one, order)
+                tally.note_mismatch(self._mismatch(words[place], raws[place], part, listed), order)
             left = np.flatnonzero(~sure).tolist()
         # With --engine float64 no other arithmetic may decide the rest.
         if self.engine.engine == FLOAT64:
-            tally.undecided, tally.stuck = len(left), words[left[0]] if left else None
+            for place in left:
+                tally.note_undecided(words[place])
             return tally, margins
         unknown = expected.unknown
         for place in left:
             # More digits do not help where the reference itself is uncertain.
             if unknown[place]:
-                tally.undecided += 1
-                tally.stuck = tally.stuck or words[place]
+                tally.note_undecided(words[place])
                 continue
             margins[place] = self._alone(tally, words[place], raws[place], expected.of([place]), listed)
         return tally, margins
@@ -369,8 +370,7 @@ class NetworkJudge(Judge):
         if found is None and expected.never.any():  # wrong whatever the outputs are
             found = unbounded(expected.judged.shape[1], len(self.rule.outputs))
         if found is None or not settled(found.low, found.high):
-            tally.undecided += 1
-            tally.stuck = tally.stuck or word
+            tally.note_undecided(word)
             return 0.0
         tally.digits = max(tally.digits, found.digits)
         tally.escalated += found.engine == BALL
@@ -382,8 +382,8 @@ class NetworkJudge(Judge):
             tally.extremes[MARGIN] = margin if before is None else before.join(margin)
         if compared.wrong[0]:
             tally.soft_mismatches += 1
-            one = self._mismatch(word, raw, found, listed)
-            tally.mismatch = first_of(tally.mismatch, one, self.subject.alphabet)
+            tally.note(WRONG, [word], compared.wrong[:1])
+            tally.note_mismatch(self._mismatch(word, raw, found, listed), self.subject.alphabet)
         return low if isinstance(low, float) else nearest_float(low)
 
     def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from itertools import count as count_from
 from itertools import pairwise, takewhile
+from math import floor
 from typing import Annotated, TypeAlias
 
 from hardsim.lang.pretty import shortened
@@ -38,6 +40,7 @@ from hardsim.records import (
     Upper,
     limits,
     one_of,
+    rounded,
     short,
     written,
 )
@@ -687,6 +690,78 @@ class ConstantReach(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Accuracy(Record):
+    """The answers of a network on the rows of labelled data, or on independent draws of a distribution. A word that is
+    repeated counts as often as it is given."""
+
+    unit: Annotated[str, one_of("row", "draw")]
+    """The unit of all counts: a row of labelled data, or a draw."""
+    total: Natural
+    """Number of rows or draws."""
+    distinct: Natural
+    """Number of different words among them."""
+    right: Natural
+    """Number of rows or draws with the expected answer, with certainty unless the engine is mpmath."""
+    wrong: Natural
+    """Number of rows or draws with another answer than the expected one."""
+    undecided: Natural
+    """Number of rows or draws on which the network reached no answer."""
+    unjudged: Natural
+    """Number of draws without an expected answer."""
+    wrong_words: tuple[Mismatch, ...]
+    """The first wrong words, at most ten: shortest first, and those of one length in the order in which they are given.
+    """
+    distribution: str | None = None
+    """The distribution of the draws; null for rows of data."""
+    seed: Seed | None = None
+    """Seed of the draws; null for rows of data."""
+    at_least: Lower | None = None
+    """Clopper-Pearson lower bound of the probability that a word of the distribution with an expected answer is
+    answered right, where undecided draws count as wrong; null for rows of data, and where no draw is certified."""
+    confidence: Exact | None = None
+    """The confidence of `at_least`, 39/40; null where there is no such bound."""
+
+    @property
+    @written
+    def share(self) -> Lower | None:
+        """The share of right answers among the rows or draws with an expected answer; null if there are none."""
+        judged = self.total - self.unjudged
+        return Fraction(self.right, judged) if judged else None
+
+    @property
+    def summary(self) -> str:
+        """One line: the number of rows or draws that are right, the others, and the bound for a distribution."""
+        judged, rest = self.total - self.unjudged, list[str]()
+        if self.wrong:
+            rest.append(f"{self.wrong:,} wrong")
+        if self.undecided:
+            rest.append(f"{self.undecided:,} undecided")
+        if self.unjudged:
+            rest.append(f"{self.unjudged:,} more without an expected answer")
+        unit = plural(judged, "labelled row" if self.unit == "row" else "independent draw")
+        few = f"all {unit}" if self.right == judged and judged > 1 else f"{self.right:,} of {unit}"
+        share = "" if self.share in (None, 1) else f" ({percent(self.share)})"
+        return "; ".join(filter(None, (", ".join([f"right on {few}{share}", *rest]), self.bound)))
+
+    @property
+    def bound(self) -> str:
+        """The bound for the distribution, as text; empty if there is none."""
+        if self.at_least is None or self.confidence is None:
+            return ""
+        sure = percent(self.confidence)
+        return f"right on at least {percent(self.at_least)} of the distribution with confidence {sure}"
+
+
+def percent(share: Fraction) -> str:
+    """Return a share between 0 and 1 in percent, rounded down to two decimals, or to more where it is near to 0 or 1:
+    two digits of what it lacks to either are shown."""
+    value, places = 100 * share, 2
+    if near := min(value, 100 - value):
+        places = max(places, 1 - rounded(near, 2).adjusted())
+    return f"{Decimal(floor(value * 10**places)).scaleb(-places).normalize():f} %"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckResult(Record):
     """The result of checking one input (a formula: in one regime). If the run was interrupted, its numbers cover the
     words tried until then."""
@@ -752,6 +827,11 @@ class CheckResult(Record):
     errors: tuple[WordError, ...] = ()
     """The first words without a result, because the reference or the program failed on them. A check without a
     mismatch raises the first of these errors instead."""
+    accuracy: Accuracy | None = None
+    """The accuracy on labelled data or independent draws; null for other words, after an interruption, and where words
+    have no result."""
+    labelled: Unwritten[bool] = False
+    """True if the expected answers are labels of data."""
 
     @property
     def summary(self) -> str:

@@ -26,7 +26,7 @@ from hardsim.errors import InvariantError
 from hardsim.lang.valuations import Numbering
 from hardsim.run.enclosure import Booleans
 from hardsim.run.float_trust import FLOAT_DIGITS
-from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Word, WordError, settled
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Answer, AnyWord, Word, WordError, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,10 @@ LEAST, LARGEST = ("least accepted",), ("largest rejected",)
 rejected ones."""
 COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
 REFERENCE_COUNTS = ("unjudged", "failed", "positions_judged", "positions_unjudged")
+WRONG, UNDECIDED, UNJUDGED = "wrong", "undecided", "unjudged"
+"""The outcomes of words that are not right."""
+MOST_WRONG = 10
+"""The largest number of wrong words to remember with their answers."""
 MOST_FAILURES = 10
 """The largest number of failing words to remember: words on which the reference or the program failed."""
 
@@ -117,6 +121,10 @@ class Tally:
     mismatch: Mismatch | None = None
     stuck: Word | None = None
     violation: Violation | None = None
+    outcomes: dict[str, list[AnyWord]] = field(default_factory=dict)
+    """The words that are not right, by outcome; a check of words that it chose itself does not keep them."""
+    wrong_words: tuple[Mismatch, ...] = ()
+    """The first wrong words, at most MOST_WRONG."""
     searched: tuple[tuple[Word, float], ...] = ()
     """The words with the least margins that a search found, of this length, and prefixes of other lengths. Searches
     of other lengths begin with them."""
@@ -149,13 +157,17 @@ class Tally:
         wrong_soft &= found.decided & known & judged
         wrong_hard = np.array([wish != hard for wish, hard in zip(wishes, exact, strict=True)], dtype=np.bool_) & judged
         tally.soft_mismatches, tally.hard_mismatches = int(wrong_soft.sum()), int(wrong_hard.sum())
+        wrong = (wrong_soft | wrong_hard) & known
+        tally.note(WRONG, words, wrong)
+        tally.note(UNDECIDED, words, judged & ~wrong & ~(known & found.decided))
+        tally.note(UNJUDGED, words, ~judged)
         # A word that hard attention leaves undecided cannot be answered wrongly: it is reported if nothing else is.
         for place in np.flatnonzero(wrong_soft | wrong_hard | ~known & judged).tolist():
             answer = found.one(place)
             oracle, value = None if oracles is None else oracles[place], answer.middle(OUTPUT)
             decided = answer.decided
             one = Mismatch(words[place], oracle, hards[place], answer.answer, value if decided else None, decided)
-            tally.mismatch = first_of(tally.mismatch, one, order)
+            tally.note_mismatch(one, order, bool(wrong[place]))
         stuck = np.flatnonzero(~found.decided & known & judged)
         tally.undecided, tally.stuck = len(stuck), words[int(stuck[0])] if len(stuck) else None
         tally._measure(words, accepted, found)
@@ -190,6 +202,23 @@ class Tally:
         if found is not None:
             self.extremes[what] = self.extremes[what].join(found) if what in self.extremes else found
 
+    def note(self, outcome: str, words: Sequence[Word], among: Booleans) -> None:
+        """Keep the words with an outcome, those that are `among` it."""
+        if found := [words[place] for place in np.flatnonzero(among).tolist()]:
+            self.outcomes.setdefault(outcome, []).extend(found)
+
+    def note_undecided(self, word: Word) -> None:
+        """Count a word that is left undecided."""
+        self.undecided += 1
+        self.stuck = word if self.stuck is None else self.stuck
+        self.outcomes.setdefault(UNDECIDED, []).append(word)
+
+    def note_mismatch(self, found: Mismatch, order: Sequence[str], wrong: bool = True) -> None:
+        """Keep the mismatch of a word if it is the first, and the word if it is one of the first `wrong` ones."""
+        self.mismatch = first_of(self.mismatch, found, order)
+        if wrong and len(self.wrong_words) < MOST_WRONG:
+            self.wrong_words += (found,)
+
     def note_gaps(self, gaps: Mapping[str, Fraction]) -> None:
         """Keep the least score gap of each head."""
         for head, gap in gaps.items():
@@ -208,6 +237,9 @@ class Tally:
         self.stuck = self.stuck or other.stuck
         self.violation = self.violation or other.violation
         self.searched += other.searched
+        self.wrong_words = (*self.wrong_words, *other.wrong_words)[:MOST_WRONG]
+        for outcome, words in other.outcomes.items():
+            self.outcomes.setdefault(outcome, []).extend(words)
 
     @property
     def errors(self) -> dict[Place, Extreme]:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hardsim.campaign.check import CheckOptions, check_options_of, default_workers
+from hardsim.campaign.check import CheckOptions, check_options_of, default_workers, require_one_choice
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult, Verdict
@@ -36,18 +36,21 @@ def command(request: Request) -> None:
         message = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(message, "Write --require certified or --require proved.")
     require_pinnable(request)
+    require_one_choice(request)
+    if request.data or request.draws is not None:
+        _require_proofs(request, "only the given words are run, so no verdict is PROVED")
     with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
         # All inputs are read before the first is checked, so that bad input is reported early.
         given = list(current.read())
-        if request.against is not None and not given:
+        if (request.against is not None or request.data) and not given:
             return  # the error has been reported
         compiled = [one.name for one in given if not one.is_network]
-        if request.against is not None and compiled and REQUIRED[request.require] is Verdict.PROVED:
+        if request.against is not None and compiled:
             message = (
-                f"--require proved: a proof about {compiled[0]} says nothing of {request.against}, so no verdict of it "
-                "with --against is PROVED"
+                f"a proof about {compiled[0]} says nothing of {request.against}, so no verdict of it with --against is "
+                "PROVED"
             )
-            raise InputError(message, "Write --require certified.")
+            _require_proofs(request, message)
         require_placed(request, given)
         kept = _checkpoint(current)
         if kept is not None:
@@ -68,6 +71,12 @@ def command(request: Request) -> None:
         pin(current, given)
         if kept is not None and not current.interrupted:
             kept.finish()
+
+
+def _require_proofs(request: Request, message: str) -> None:
+    """Refuse --require proved where nothing can be proved, for the reason in `message`. Raises InputError."""
+    if REQUIRED[request.require] is Verdict.PROVED:
+        raise InputError(f"--require proved: {message}", "Write --require certified.")
 
 
 def _checkpoint(current: Session) -> Checkpoint | None:
@@ -105,7 +114,7 @@ class Work:
         """Check an external network."""
         options, longest = check_options_of(self.current.request, subject), subject.network.longest
         self._run(subject, options)
-        unasked = "max_n" not in self.current.request.written and not self.several
+        unasked = options.words is None and "max_n" not in self.current.request.written and not self.several
         if unasked and longest is not None and longest > options.max_n:
             message = (
                 f"the network reads words of up to {longest:,} symbols: --max-n {longest} covers the longer ones, too"

@@ -33,7 +33,7 @@ class Manual:
 CHECK = """Check compiled transformers on words, and try to prove all words.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
-them, a shipped name, or, with --against, the folder of an external network.
+them, a shipped name, or, with --against or --data, the folder of an external network.
 
 Each formula is compiled into a transformer with rational weights. The transformer is run on words of every length up to
 --max-n: on every word of a length that has at most --exhaustive words, and on structured and random words of the other
@@ -72,6 +72,12 @@ names the network, or is given by --against. With any other OTHER, the network's
 the words that OTHER accepts. The table lists the least margin of each length: how far the outputs are from a different
 answer.
 
+--data FILE judges labelled words, and no others: each line has a word and a label, separated by a tab (.tsv) or a comma
+(.csv), or is JSON (.jsonl). A label is an output's name or number, accept or reject, 1 or 0, or a program's output. The
+report counts right, wrong and undecided rows. --draws N runs independent random words of a --distribution, and no
+others; N is fixed, and the report ends with a lower bound of the probability of a right answer (Clopper and Pearson),
+in which only certified answers count as right. Nothing is proved then.
+
 --workers processes share the words, on this machine or on a dask or ray cluster; the result does not depend on them.
 With --resume a check that was stopped, for any reason, continues after the words that it had done.
 
@@ -90,6 +96,8 @@ Examples:
   hardsim check tomita_4 --against tomita_4.re
   hardsim check my_gpt2/ --against majority.ltl
   hardsim check my_gpt2.spec
+  hardsim check my_gpt2/ --data test.tsv
+  hardsim check my_gpt2.spec --draws 1000 --max-n 40
   hardsim check model.json
 """
 

@@ -42,3 +42,4 @@ def command(request: Request) -> None:
                 if output != STDOUT:
                     then = f"then run: hardsim check {shlex.quote(output)}"
                     current.screen.line(f"{output}: complete line {draft.line} ({draft.key}:), {then}")
+                    current.screen.line("or leave it, and judge labelled words: add --data FILE.tsv")

@@ -33,9 +33,10 @@ def require_pinnable(request: Request) -> None:
     advice on what to give."""
     if not request.pin:
         return
-    if request.against is not None:
-        message = f"{OPTION} writes the file's own answer on a word into the file, but {request.against} may disagree"
-        raise InputError(message, f"Leave out {OPTION} or --against.")
+    other = request.against or ", ".join(request.data or ())
+    if other:
+        message = f"{OPTION} writes the file's own answer on a word into the file, but {other} may disagree"
+        raise InputError(message, f"Leave out {OPTION} or {'--data' if request.data else '--against'}.")
     hint = f"Name one formula (.ltl) or program (.srasp, .cr), or leave out {OPTION}."
     if request.lines or any(line_of(path) for path in request.files or []):
         raise InputError(

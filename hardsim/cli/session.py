@@ -34,6 +34,7 @@ from hardsim.report.screen import Screen
 from hardsim.report.summary import RunSummary, counted
 from hardsim.report.unused_options import unused, unused_by
 from hardsim.run.float_trust import reasons
+from hardsim.targets.data import LabelledData, joined, read_data
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares, read_expression, read_input
@@ -225,6 +226,10 @@ class Session:
         request = self.request
         check_source(request)
         against: Reference | None = None
+        if request.data:
+            against = self._data(request.data)
+            if against is None:
+                return
         if request.against is not None:
             declared = True
             self.spare(request.against)
@@ -255,7 +260,7 @@ class Session:
         """Read a file, or a formula of the command line; `beside` is the alphabet of an input that has none."""
         dialect = self.request.dialect
         if name not in self.expressions:
-            return read_input(name, props, alphabet, dialect, beside)
+            return read_input(name, props, alphabet, dialect, beside, labelled=bool(self.request.data))
         if beside is not None:
             return read_expression(self.expressions[name], beside, None, dialect, name)
         return read_expression(self.expressions[name], alphabet, props, dialect, name)
@@ -316,6 +321,19 @@ class Session:
         if against is None and self.request.against is not None:
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
+
+    def _data(self, paths: Sequence[str]) -> LabelledData | None:
+        """Return the labelled data of --data; report the errors of files that cannot be read, and return None then."""
+        parts = list[LabelledData]()
+        for path in paths:
+            self.spare(path)
+            with self.guard(path):
+                parts.append(read_data(path))
+        if len(parts) < len(paths):
+            return None
+        found = joined(parts)
+        self.inputs += [InputRead.of(name, sha256, ()) for name, sha256 in found.files]
+        return found
 
     def _semantics(self, name: str, beside: Alphabet | None = None) -> Reference:
         """Return the meaning of the file of --against, over the alphabet `beside` if the file declares none."""
@@ -541,7 +559,8 @@ class Session:
         """Count the inputs by outcome."""
         # An input may have both a result and an error, if one of its regimes failed.
         read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.results}
-        failed = [one for one in self.errors if one.input is not None and one.input != self.request.against]
+        references = {self.request.against, *(self.request.data or ())}
+        failed = [one for one in self.errors if one.input is not None and one.input not in references]
         refused = {
             one.input for one in failed if one.exit_code == exit_codes.BAD_INPUT and one.input in read - answered
         }

@@ -41,6 +41,8 @@ CLASS_SYNONYMS = {
     "counter-free": "star-free", "fo[<,mod]": "quasi-aperiodic",
 }  # fmt: skip
 """Other names of these classes, in lower case."""
+UNIFORM_LENGTH, UNIFORM, POSITIVE = DISTRIBUTIONS = ("uniform-length", "uniform", "positive")
+"""The distributions of independent random words, as `campaign.draws` has them."""
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 """The source of the answers: the oracle, hard attention or softmax."""
 
@@ -48,7 +50,7 @@ Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 
 MODEL = "regime beta tau at single_head counting"
 TRIED = "max_n exhaustive samples seed"
-DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
+DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
 check. A check can be resumed only with the same values of the last group."""
 COMPILED = "regime beta tau single_head counting epsilon"
@@ -290,6 +292,17 @@ class Request:
     seed: int = option("--seed S", default=0, also=f"{TRYING} equiv precision export", kind=kinds.SEED)(
         "Seed of the random words: any integer."
     )
+    data: list[str] | None = console("--data FILE", brief="check")("""
+        Judge the words of a labelled file alone. It has a word and a label on each line (.tsv, .csv, .jsonl); there
+        may be several files.""")
+    draws: int | None = option("--draws N", also="check", kind=kinds.DRAWS)("""
+        Run N independent random words alone. The report then bounds the share of right answers, with confidence
+        97.5 %.""")
+    distribution: str = option(
+        "--distribution NAME", default=UNIFORM_LENGTH, also="check", kind=one_of(DISTRIBUTIONS), values=DISTRIBUTIONS
+    )("""
+        The distribution of --draws. Up to --max-n: uniform-length (every length is equally likely, and every word of
+        it), uniform (every word), positive (as the first, but words that the reference accepts).""")
     workers: int | None = option("--workers W", also="check prove bound report replay", kind=kinds.WORKERS)("""
         Processes that share the words; the result does not depend on their number (default: one for a quick check,
         otherwise one per processor; on a cluster all).""")
@@ -388,7 +401,7 @@ class Request:
     fail_fast: bool = console("--fail-fast", also=f"{JUDGING} classify")("""
         Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require
         asks for.""")
-    pin: bool = console("--pin", brief="check", also="prove")(
+    pin: bool = console("--pin", also="check prove")(
         "Write a failing word into the file. It becomes an example of one .ltl, .srasp or .cr file."
     )
     check: bool = console("--check", brief="fmt")(

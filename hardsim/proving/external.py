@@ -14,6 +14,7 @@ from typing import Annotated
 
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
+from hardsim.campaign.given import GIVEN, GivenWords
 from hardsim.campaign.interrupts import interruptible, to_the_report
 from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
 from hardsim.campaign.workers import Crew
@@ -209,7 +210,7 @@ def wrong_word(subject: External, proof: PrefixProof) -> CheckResult:
     """Return the result of a check of the wrong prefix alone. Raises Contradiction if it is not judged wrong there."""
     word = proof.wrong
     assert word is not None
-    found = check_subject(subject, CheckOptions(max_n=max(1, len(word)), words=(word,)))
+    found = check_subject(subject, CheckOptions(max_n=max(1, len(word)), words=GivenWords.of([word])))
     if found.mismatch is None or found.verdict is not Verdict.REFUTED:
         raise Contradiction(f"{subject.name}: the prover found the word {' '.join(word)} wrong, but {found.reach}")
     return found
@@ -251,7 +252,8 @@ def check_network(
 
     Raises InputError as for `check_subject`; Contradiction if a word contradicts the proof."""
     if options.engine != AUTO or options.words is not None:
-        why = NoProof(f"a check asks the prover only with --engine {AUTO}", attempted=False)
+        why = GIVEN if options.words is not None else NoProof(f"a check asks the prover only with --engine {AUTO}")
+        why = replace(why, attempted=False)
         return without_proof(check_subject(subject, options, progress, crew, memory), why)
     known: list[PrefixProof | NoProof] = []
 
@@ -333,9 +335,12 @@ def _named(subject: External, text: str) -> str:
 
 def without_proof(result: CheckResult, why: NoProof) -> CheckResult:
     """Return a complete result in which the answers agree, with the reason why there is no other proof: PROVED if every
-    word of every length was run and certified, as that is a proof, too."""
+    word of every length was run and certified, as that is a proof, too. Labelled data and draws prove nothing: they
+    may leave out shorter words, and their verdict counts rows."""
     if result.partial or not result.agreed:
         return result
+    if result.accuracy is not None:
+        return replace(result, proof=why.summary, unproved=why)
     first = result.judged[0].n if result.judged else 1
     whole = all(one.exhaustive and not one.undecided for one in result.judged)
     covered = {one.n for one in result.judged} >= {*range(first, result.max_n + 1)}

@@ -11,6 +11,7 @@ from dataclasses import replace
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
 from hardsim.campaign.explanation import explained
+from hardsim.campaign.given import CHOSEN, GIVEN
 from hardsim.campaign.interrupts import to_the_report
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crew
@@ -111,6 +112,8 @@ def _unasked(claim: HeadsClaim | AttentionClaim, options: CheckOptions) -> NoPro
     subject: Subject = claim.target
     if subject.against is not None:
         return NoProof(f"a proof is about the compiled network, and says nothing of {subject.against}")
+    if options.words is not None and options.words.unit != CHOSEN:
+        return GIVEN
     if options.engine != AUTO:
         return NoProof(f"a check asks the prover only with --engine {AUTO}")
     if isinstance(claim, AttentionClaim):

@@ -35,7 +35,7 @@ from hardsim.campaign.result import (
     values_text,
 )
 from hardsim.lang.pretty import shortened
-from hardsim.lang.words import written_word
+from hardsim.lang.words import shown_word, written_word
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.records import NOTHING, short
 from hardsim.report.network import least, print_brackets, print_judged, print_margins
@@ -65,6 +65,7 @@ LENGTH_COLUMNS = columns(
     "largest\nerror", "error\nbound",
 )  # fmt: skip
 HEAD_COLUMNS = columns("<head", "layer", "<kind", "largest\nerror", "error\nbound", "least\nscore gap", "~computes")
+WRONG_COLUMNS = columns("=word", "~answers")
 ROW_HEADERS = ("words", "score gap", "error")
 NETWORK_HEADERS = ("words", "margin")
 """Headers of the numbers in a list of external networks only."""
@@ -89,10 +90,12 @@ def print_check(
     """Print the block of one result. `tables` adds rows for lengths (`all_lengths`: a row for each) and for heads."""
     print_verdict(screen, result, alphabet)
     screen.facts([*titles(result), ("network", model_line(result.model))])
+    if result.accuracy is not None and result.accuracy.distribution is not None:
+        screen.facts([("draws", f"{result.accuracy.distribution}; seed {result.seed}")])
     print_shown(screen, result.shown, alphabet)
     if result.constant is not None and result.mismatch is None:
         screen.facts([("beta", result.constant.summary)])
-    if left := result.positions_unjudged:
+    if (left := result.positions_unjudged) and not result.labelled:  # a label is about one position
         judged = plural(result.positions_judged or 0, "position")
         screen.facts([("judged", f"{judged}, {count(left)} left open by the reference")])
     lengths = result.lengths
@@ -367,6 +370,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         if command is not None:
             screen.line("  More about this word:")
             screen.raw(command)
+    print_wrong_words(screen, result, alphabet)
     if mismatch is None or mismatch.refutes:  # else the verdict says it
         print_hard_undecided(screen, result.hard_undecided)
     for failed in result.errors:
@@ -375,6 +379,16 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
         print_violation(screen, result, result.violation, alphabet)
+
+
+def print_wrong_words(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
+    """Print the first wrong words of labelled data or draws, if there are several."""
+    accuracy, rounds = result.accuracy, result.model.regime is not None
+    if accuracy is not None and len(accuracy.wrong_words) > 1:
+        found = accuracy.wrong_words
+        screen.line(f"The first {len(found)} wrong words:")
+        rows = [[shown_word(one.word, alphabet), answers(one, alphabet, rounds)] for one in found]
+        screen.table(WRONG_COLUMNS, rows)
 
 
 def print_hard_undecided(screen: Screen, found: HardUndecided | None) -> None:
@@ -471,7 +485,8 @@ def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[
     empty word, which `eval` does not take."""
     if not mismatch.word:
         return None
-    against = [] if result.against in (None, result.input) else ["--against", str(result.against)]
+    own = result.labelled or result.against in (None, result.input)
+    against = [] if own else ["--against", str(result.against)]
     # Tokens added before and after the word usually still fit into the limit of a trace.
     traced = len(mismatch.word) < LONGEST_TRACED
     engine = [] if result.engine == AUTO or (traced and result.engine == FLOAT64) else ["--engine", result.engine]

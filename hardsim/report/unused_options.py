@@ -49,7 +49,11 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
         yield COMPILED, "the option is for compiled networks, and this network is external"
     if command not in ("prove", "precision", "bound") and request.engine == FLOAT64:
         yield "dps", "float64 has a fixed number of digits"
-    if command in TRYING.split() and not request.critical and _in_full(command, request, one):
+    if command == "check" and request.data:
+        yield f"max_n exhaustive {SAMPLED}", "the words are those of the data"
+    elif command == "check" and request.draws is not None:
+        yield "exhaustive samples", "only the draws are run"
+    elif command in TRYING.split() and not request.critical and _in_full(command, request, one):
         yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
     if (request.props is not None or request.alphabet is not None) and _declares(one):
         yield "props alphabet", "the file declares its own symbols"

@@ -68,6 +68,8 @@ class Target(ABC):
     """The semantics; None for a target that is its own specification."""
     against: str | None = None
     """The name of the file that `oracle` comes from, if it is not the target's own."""
+    rows: tuple[Word, ...] | None = None
+    """The words of labelled data, one for each row, if `oracle` is such data: it has answers for these words alone."""
     by_function: bool = False
     """True if `oracle` is a Python function, which may leave words and positions open."""
 
@@ -151,6 +153,10 @@ class Target(ABC):
 
     def require_reference(self) -> None:  # noqa: B027
         """Require that there is something to compare the answers with. Raises InputError if there is no reference."""
+
+    def require_one_network(self) -> None:  # noqa: B027
+        """Require that the network does not depend on the words that are run, so that they can be trials of it. Raises
+        InputError if it does."""
 
     def require_lengths(self, max_n: int) -> None:  # noqa: B027
         """Require that the network reads words of length `max_n`. Raises OutOfRange if it does not."""

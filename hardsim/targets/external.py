@@ -168,7 +168,10 @@ class External(Target):
         if self.oracle is None:
             message = f"{self.name} is an external network without a reference, so its expected outputs are unknown"
             hint = f"`hardsim new {self.name}` writes a specification; or compare with a file of the expected answers: "
-            shown = "`hardsim check NETWORK --against FILE`. `hardsim eval` and `hardsim heads` need no reference."
+            shown = (
+                "`hardsim check NETWORK --against FILE`, or with labelled words: `--data FILE`. `hardsim eval` and "
+                "`hardsim heads` need no reference."
+            )
             raise InputError(message, hint + shown)
 
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:

@@ -83,6 +83,7 @@ def read_input(
     dialect: str | None = None,
     beside: Alphabet | None = None,
     alone: bool = False,
+    labelled: bool = False,
 ) -> Input:
     """Read the file at a path, or the example that is shipped under this name if there is no such path: a formula
     file, a program, a regular expression, an automaton, a compiled formula, a hard-attention model, an external
@@ -91,8 +92,10 @@ def read_input(
     `props` are the propositions of a formula or an expression that declares neither propositions nor an alphabet
     (MENTIONED: those that it mentions); `alphabet` is for these and for C-RASP programs. A formula is read in a
     `dialect` if one is given. An input that declares no alphabet, and is given none, uses the alphabet `beside`, that
-    of another input. Raises InputError if the file cannot be read, or is none of these; if there is no file, with the
-    nearest name; SourceError if the formula or program is wrong, or an example is."""
+    of another input. With `labelled`, labelled data gives the expected outputs of a network, so its specification
+    states only how words are read, and its last line may be left to complete. Raises InputError if the file cannot be
+    read, or is none of these; if there is no file, with the nearest name; SourceError if the formula or program is
+    wrong, or an example is."""
     if (line := line_of(path)) is not None:
         data = read_bytes(line[0], LARGEST_TEXT)
         if beside is not None and alphabet is None and props in (None, MENTIONED) and not declares(path):
@@ -119,7 +122,7 @@ def read_input(
             # LTL in prefix notation; some of its lines would also parse as other formulas of hardsim.
             raise prefix
         if place.endswith(SPEC):
-            return _read_spec(data, place, path, alone)
+            return _read_spec(data, place, path, alone, labelled)
         form = drawn_format(place, data)
         if form is not None:
             found: Input = of_automaton(open_drawn(data, path, form, alphabet, props, beside), path, digest(data))
@@ -134,8 +137,8 @@ def read_input(
     return replace(found, remarked=(*found.remarked, message))
 
 
-def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
-    """Read a specification, with the network that it names unless `alone`."""
+def _read_spec(data: bytes, place: str, name: str, alone: bool, labelled: bool) -> Input:
+    """Read a specification, with the network that it names unless `alone`; `labelled` as for `read_input`."""
     given = replace(read_specification(data, name, place), opened=_accepting)
     if alone:
         return SpecificationInput.of(given)
@@ -158,7 +161,7 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
         raise given.wrong_network(error.message, hint=error.hint) from None
     if not isinstance(found, NetworkInput):
         raise given.wrong_network(f"{path} is {found.what}", NetworkInput.what)
-    return SpecifiedInput.of(given, found, path)
+    return SpecifiedInput.of(given, found, path, labelled)
 
 
 def _accepting(path: str, alphabet: Alphabet, at: JudgedAt) -> ExpectedColumn:

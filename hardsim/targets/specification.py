@@ -95,15 +95,21 @@ class Specification:
 
     # ---- external networks ----
 
+    def reading(self, external: External) -> External:
+        """Return an external network that reads words as this specification states, without a reference. Raises
+        InputError as `deciding`."""
+        network = self._read(self._named(external))
+        if not network.symbols:
+            message = "no token of the network is left that words could be made of"
+            raise self.layout.error(self.layout.first or self.layout.end, message, "a line alphabet:")
+        return replace(external, network=network, alphabet=network.symbols)
+
     def deciding(self, external: External) -> External:
         """Return an external network with this specification as its reference. Raises InputError with the place of the
         line that does not fit this network."""
-        network = self._read(self._named(external))
+        found = self.reading(external)
+        network, symbols = found.network, found.network.symbols
         readout = network.readout
-        symbols = network.symbols
-        if not symbols:
-            message = "no token of the network is left that words could be made of"
-            raise self.layout.error(self.layout.first or self.layout.end, message, "a line alphabet:")
         if self.program is not None:
             require_program(self.layout, self.program, symbols)
         self._require_outputs(network)
@@ -120,9 +126,7 @@ class Specification:
             self._require_taking_part(readout, demands.oracle.tokens)
         bare = isinstance(demands.oracle, Lines) and demands.oracle.lines[0][0] is None
         return replace(
-            external,
-            network=network,
-            alphabet=symbols,
+            found,
             oracle=demands.oracle,
             against=self.name,
             mean=demands.oracle.mean if isinstance(demands.oracle, Lines) else None,

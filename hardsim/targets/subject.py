@@ -143,6 +143,16 @@ class Subject(Target):
         """Return exact hard attention, ready to run, of this target's program or of one with its ties broken."""
         return ExactModel(program)
 
+    def require_one_network(self) -> None:
+        """Require that no temperature is measured on the words that are run. Raises InputError if Theorem 26 gives
+        it."""
+        if self.by_theorem:
+            message = (
+                f"{self.name}: the temperature of each length is measured on the words that are run, so there is no "
+                "one network of which draws could be trials"
+            )
+            raise InputError(message, "Give a temperature (--tau), or leave out --draws.")
+
     def require_temperature(self, n: int) -> None:
         """Require that the temperature of the one network is positive at length n. Raises InputError if it is not."""
         if self.one_network:

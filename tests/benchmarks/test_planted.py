@@ -13,6 +13,7 @@ from benchmarks import faults, handmade
 from benchmarks.faults import Change, Planter, Pool, Sampler, margins
 from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
 from benchmarks.planted import PAGE, WAYS, Outcome, first_wrong, proved_part, render, summary
+from hardsim.campaign.given import GivenWords
 from hardsim.network.dense import arrays_of
 from tests.support.check import CheckOptions, External, Verdict, check_subject
 
@@ -62,7 +63,7 @@ def test_networks_made_by_hand_are_right() -> None:
         assert check_subject(subject, CheckOptions(8, 256, 20)).verdict is Verdict.CERTIFIED
     deepest, pair = ("a",) * DEPTH + ("b",) * 9, ("a",) * (ROWS - 3) + ("b", "b")
     for name, word in (("depth", deepest), ("factor", pair), ("latest", (*pair[::-1],))):
-        assert check_subject(SUBJECTS[name], CheckOptions(words=(word,))).verdict is Verdict.CERTIFIED
+        assert check_subject(SUBJECTS[name], CheckOptions(words=GivenWords.of([word]))).verdict is Verdict.CERTIFIED
 
 
 def test_a_change_is_of_one_weight() -> None:
@@ -84,7 +85,7 @@ def test_faults_leave_short_words_right(monkeypatch: pytest.MonkeyPatch) -> None
         assert len(fault.word) >= faults.SHORTEST
         assert (fault.wrong == 0) if shaped else (fault.wrong <= faults.WRONG)
         network = fault.subject.network
-        assert check_subject(fault.subject, CheckOptions(words=(fault.word,))).verdict is Verdict.REFUTED
+        assert check_subject(fault.subject, CheckOptions(words=GivenWords.of([fault.word]))).verdict is Verdict.REFUTED
         assert not (margins(case.subject, network, planter.short) < 0).any()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hardsim.campaign.given import GivenWords
 from hardsim.campaign.result import JudgedLength, LeastMargin
 from hardsim.campaign.verdict import judge, shortest, words_tried
 from hardsim.lang.automata.automaton import Automaton
@@ -89,7 +90,7 @@ def test_all_words_of_a_language_are_all_words() -> None:
 def test_some_words_of_a_language_are_not_all() -> None:
     subject = held(mean_of_a(Fraction(0)), language("b*ab*"))
     words = (("a",), ("a", "b"), ("b", "a"), ("b", "b"), ("a", "b", "b"))
-    found = check_subject(subject, CheckOptions(words=words))
+    found = check_subject(subject, CheckOptions(words=GivenWords.of(words)))
     assert [(one.words, one.unjudged, one.exhaustive) for one in found.judged] == [
         (1, 0, True),
         (2, 1, True),
@@ -102,7 +103,7 @@ def test_lengths_without_words_leave_nothing_out() -> None:
     """The second word is wrong, and all shorter words of the language were tried: only even lengths have words."""
     subject = held(falling(Fraction(7, 2), Fraction(1), 8), language("(bb)*"))
     words = tuple(tuple("b" * n) for n in (2, 4))
-    found = check_subject(subject, CheckOptions(words=words))
+    found = check_subject(subject, CheckOptions(words=GivenWords.of(words)))
     assert [(one.n, one.possible, one.words, one.exhaustive) for one in found.judged] == [
         (1, 0, 0, True),
         (2, 1, 1, True),
@@ -110,7 +111,7 @@ def test_lengths_without_words_leave_nothing_out() -> None:
         (4, 1, 1, True),
     ]
     assert found.reach.endswith("wrong on a word of length 4, the shortest: all shorter words were tried")
-    right = check_subject(replace(subject, network=mean_of_a(Fraction(1))), CheckOptions(words=words))
+    right = check_subject(replace(subject, network=mean_of_a(Fraction(1))), CheckOptions(words=GivenWords.of(words)))
     assert "all 2 judged words up to length 4, " in right.reach
 
 

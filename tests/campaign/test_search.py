@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hardsim.campaign import search as search_module
 from hardsim.campaign.checkpoint import Checkpoint
+from hardsim.campaign.given import GivenWords
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.search import OPERATIONS, PAIRS, SEEDS, LengthSearch, Start, leads_at, nearest, waves
 from hardsim.campaign.shrink import shrunk
@@ -235,7 +236,7 @@ def test_words_that_are_judged_are_found_where_few_are() -> None:
 def test_random_words_of_the_same_number_are_right() -> None:
     subject, rng = external(Rare(7)), Random(0)
     words = [tuple(rng.choices("ab", k=n)) for n in range(7, LONG + 1) for _ in range(400)]
-    result = check_subject(subject, CheckOptions(max_n=LONG, words=tuple(words)))
+    result = check_subject(subject, CheckOptions(max_n=LONG, words=GivenWords.of(words)))
     assert result.verdict is Verdict.CERTIFIED
 
 

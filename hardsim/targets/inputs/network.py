@@ -15,6 +15,7 @@ from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored, TakenSetting
 from hardsim.targets.base import At, ModelOptions, digest
+from hardsim.targets.data import LabelledData
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.reference import Reference
@@ -119,14 +120,14 @@ class SpecifiedInput(NetworkInput):
         raise InputError(f"{self.name} is a specification already", "Name the network alone: a folder or a file.")
 
     @classmethod
-    def of(cls, given: Specification, found: NetworkInput, path: str) -> SpecifiedInput:
-        """Return the input for a specification and the network at the path that it names. Raises SourceError if
-        the network does not fit it."""
+    def of(cls, given: Specification, found: NetworkInput, path: str, labelled: bool = False) -> SpecifiedInput:
+        """Return the input for a specification and the network at the path that it names; `labelled` as for
+        `read_input`. Raises SourceError if the network does not fit it."""
         # The verdict depends on both files, so the digest covers both.
         name, sha256 = given.name, digest(f"{given.sha256} {found.sha256}".encode())
         title = given.layout.title or found.title
         bare = replace(found.external, name=name, sha256=sha256, title=title)
-        external = given.deciding(bare)
+        external = given.reading(bare) if labelled else given.deciding(bare)
         return cls(
             name=name,
             sha256=sha256,
@@ -145,7 +146,11 @@ class SpecifiedInput(NetworkInput):
         )
 
     def network(self, options: ModelOptions) -> External:
-        """Return the network with the specification as its reference. Raises InputError if there is another one."""
+        """Return the network with the specification as its reference, or with labelled data, read as the specification
+        states. Raises InputError if there is any other reference."""
+        if isinstance(self.against, LabelledData):
+            given = self.specification.given if options.at is None else {**self.specification.given, "at": options.at}
+            return self.against.deciding(replace(self.specification, given=given).reading(self.bare))
         if self.against is not None:
             message = f"{self.name} already specifies what its network should compute"
             raise InputError(message, "Leave out --against, or name the network in place of the specification.")
