@@ -23,7 +23,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, Matches, Negated, NextSymbols
 from hardsim.network.dense import Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
-from hardsim.network.features import features
+from hardsim.network.features import NetworkFeature, features
 from hardsim.proof.external.demands import PrefixDemands, demands_of
 from hardsim.proof.external.record import Axes, RowBound, WrittenProof, recorded
 from hardsim.proof.external.record_layers import ClassKey, Form, recorded_layers
@@ -54,6 +54,8 @@ from hardsim.visible import visible_json
 FEW_RUN, MOST_RUN = 300, 8_192
 """The most prefixes that are run in a certificate of a network of two layers: at first, and where these do not close
 otherwise."""
+ELSEWHERE = NetworkFeature.POOLED_START, NetworkFeature.POOLED_MEAN
+"""The features of networks that are not read at the last position."""
 PARTS = 100
 """The number of steps of the writing, and of the checking, of a certificate."""
 
@@ -63,12 +65,20 @@ def no_certificate(subject: External) -> str | None:
     network = subject.network
     if (count := len(network.layers)) not in (1, 2):
         return f"certificates are of networks of one or two layers, and this one has {count}"
-    found = [*features(network), *sorted(_activations(network) - ACTIVATIONS.keys())]
+    found = [*_uncovered(network), *sorted(_activations(network) - ACTIVATIONS.keys())]
     return f"certificates do not cover {', '.join(found)}, which this network has" if found else None
 
 
+def _uncovered(network: Network) -> list[NetworkFeature]:
+    """Return the features of a network that certificates do not cover: with two layers, all."""
+    one = len(network.layers) == 1
+    return [feature for feature in features(network) if not one or feature in ELSEWHERE]
+
+
 def _activations(network: Network) -> set[str]:
-    return {layer.mlp.activation.value for layer in network.layers if layer.mlp is not None}
+    found = {layer.mlp.activation.value for layer in network.layers if layer.mlp is not None}
+    transform = network.transform
+    return found if transform is None or transform.activation is None else found | {transform.activation.value}
 
 
 def external_certificate(subject: External, proof: PrefixProof, shown: Shown | None = None) -> dict[str, Any]:
@@ -259,7 +269,7 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
     not a table. Raises Rejected if a position encoding is irrational, or there are more than two layers."""
     count = len(network.layers)
     require(count in (1, 2), f"a network of {count} layers: certificates are about one or two layers")
-    require(not features(network), f"certificates do not cover {', '.join(features(network))}")
+    require(not _uncovered(network), f"certificates do not cover {', '.join(_uncovered(network))}")
     strange = _activations(network) - ACTIVATIONS.keys()
     require(not strange, f"certificates do not cover the activation {', '.join(sorted(strange))}")
     scale, readout = network.embedding_scale, network.readout
@@ -286,7 +296,32 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
             "among": texts(readout.among),
             "alphabet": texts(readout.alphabet),
         },
+        **_further(network),
     }
+
+
+def _further(network: Network) -> dict[str, Any]:
+    """Return the parts of a network that only some families have."""
+    transform, cap = network.transform, network.output_cap
+    return _present(
+        embedding_bias=numbers(network.embedding_bias),
+        embedding_norm=_norm(network.embedding_norm),
+        positions_at=None if network.positions_at == "stream" else network.positions_at,
+        output_cap=None if cap is None else str(cap),
+        transform=None
+        if transform is None
+        else {
+            "weight": numbers(transform.weight),
+            "bias": numbers(transform.bias),
+            "activation": None if transform.activation is None else transform.activation.value,
+            "norm": _norm(transform.norm),
+        },
+    )
+
+
+def _present(**parts: Any) -> dict[str, Any]:
+    """Return the parts that are there."""
+    return {key: part for key, part in parts.items() if part is not None}
 
 
 def numbers(array: Dense | None) -> Any:
@@ -323,20 +358,35 @@ def _layer(layer: NetworkLayer) -> dict[str, Any]:
         "norm_1": _norm(layer.norm_1) if layer.attends else None,
         "norm_2": None if layer.mlp is None else _norm(layer.norm_2),
         "post": layer.post,
+        **_present(parallel=layer.parallel or None, out_1=_norm(layer.out_1), out_2=_norm(layer.out_2)),
     }
 
 
 def _head(head: NetworkHead) -> dict[str, Any]:
     scale = {"factor": str(head.scale.factor), "root": head.scale.root}
     names = ("w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
-    return {"mask": head.mask.value, "scale": scale, **{name: numbers(getattr(head, name)) for name in names}}
+    found = {"mask": head.mask.value, "scale": scale, **{name: numbers(getattr(head, name)) for name in names}}
+    more = _present(
+        norm_q=_norm(head.norm_q),
+        norm_k=_norm(head.norm_k),
+        cap=None if head.cap is None else str(head.cap),
+        distance=None if head.distance is None else str(head.distance.exponent),
+        window=head.window,
+    )
+    if (rotary := head.rotary) is not None:
+        size, interleaved = rotary.size, rotary.interleaved
+        more["rotary"] = {
+            "base": str(rotary.base), "size": size, "interleaved": interleaved, "divisor": str(rotary.divisor),
+        }  # fmt: skip
+    return {**found, **more}
 
 
 def _mlp(mlp: Mlp | None) -> dict[str, Any] | None:
     if mlp is None:
         return None
     names = ("w_in", "w_out", "b_in", "b_out")
-    return {"activation": mlp.activation.value, **{name: numbers(getattr(mlp, name)) for name in names}}
+    found = {"activation": mlp.activation.value, **{name: numbers(getattr(mlp, name)) for name in names}}
+    return {**found, **_present(w_gate=numbers(mlp.w_gate), b_gate=numbers(mlp.b_gate))}
 
 
 def _norm(norm: Norm | None) -> dict[str, Any] | None:

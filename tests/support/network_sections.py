@@ -120,6 +120,10 @@ def activated(name: str, x: Any) -> Any:
         return x * REAL.erfc(-x / REAL.sqrt(2)) / 2
     if name == "silu":
         return x / (1 + REAL.exp(-x))
+    if name == "quick_gelu":
+        return x / (1 + REAL.exp(-real("1702/1000") * x))
+    if name == "tanh":
+        return REAL.tanh(x)
     return x * (1 + REAL.tanh(REAL.sqrt(2 / REAL.pi) * (x + real("44715/1000000") * x**3))) / 2
 
 

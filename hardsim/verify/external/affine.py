@@ -29,6 +29,7 @@ from hardsim.verify.arithmetic import require
 from hardsim.verify.external.bends import Line, line_of
 from hardsim.verify.external.network import LEAST_SQUARE, LinearData, NetworkData, NormData
 from hardsim.verify.external.numbers import ETA, GROW, LARGEST, U, dot, gamma
+from hardsim.verify.external.run import mlp_added, sum_of
 
 NARROW = 2.0**-200
 """Half a width below this counts as part of the remainder, so that no slope underflows."""
@@ -290,6 +291,37 @@ def activated(name: str, x: CellForm) -> CellForm:
     )
 
 
+def product(x: CellForm, y: CellForm) -> CellForm:
+    """Return the enclosure of the products of coordinates of two vectors, neither of which has an exit.
+
+    With x = c + sum_k zeta_k s_k + v and y = d + sum_k zeta_k t_k + w, zeta_k^2 is between 0 and 1. So the part of
+    second order, sum_kl zeta_k zeta_l s_k t_l, is within sum|s_k| sum|t_k| - sum|s_k t_k| / 2 of sum s_k t_k / 2. The
+    rest is v (d + sum zeta t) + w (c + sum zeta s) + v w. All terms are at most (|c| + spread + e) of both in size.
+    """
+    count = max(len(x.slopes), len(y.slopes))
+    zero, g = [0.0] * len(x.c), gamma(3 * count + 16)
+    ours, theirs = ([*z.slopes, *[zero] * (count - len(z.slopes))] for z in (x, y))
+    squares = [[a * b for a, b in zip(*pair, strict=True)] for pair in zip(ours, theirs, strict=True)]
+    slopes = [
+        [c * b + d * a for c, d, a, b in zip(x.c, y.c, *pair, strict=True)] for pair in zip(ours, theirs, strict=True)
+    ]
+    middles, errors = [], []
+    parts = zip(x.c, x.spread(), x.e, y.c, y.spread(), y.e, *squares, strict=True)
+    for c, s, e, d, t, f, *own in parts:
+        middles.append(c * d + sum(own) / 2)
+        second = max(s * t - sum(map(abs, own)) / 2, 0.0)
+        rest = e * (abs(d) + t) + f * (abs(c) + s) + e * f
+        errors.append((second + rest + 4 * g * (abs(c) + s + e) * (abs(d) + t + f)) * GROW + ETA)
+    return CellForm(middles, slopes, errors)
+
+
+def times(x: CellForm, factor: float) -> CellForm:
+    """Return the enclosure of x times a positive number that is within 3 u of `factor`; x has no exit."""
+    sizes = zip(x.c, x.spread(), x.e, strict=True)
+    e = [(e + gamma(8) * (abs(c) + s + e)) * factor * GROW + ETA for c, s, e in sizes]
+    return CellForm([a * factor for a in x.c], [[a * factor for a in slope] for slope in x.slopes], e)
+
+
 def left(x: CellForm, part: LinearData) -> CellForm:
     """Return the enclosure of x W + b where the errors of x stay apart: they are `h`, and W is the `exit`.
 
@@ -300,6 +332,10 @@ def left(x: CellForm, part: LinearData) -> CellForm:
 
 
 # ---- a network after its heads ----
+
+
+def _identity(size: int) -> LinearData:
+    return LinearData([[float(row == column) for column in range(size)] for row in range(size)], [0.0] * size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +361,11 @@ class AfterHeads:
     ) -> None:
         self.network, d = network, network.dimension
         units = 0 if network.mlp is None else len(network.mlp.leave.rows)
+        self.unembedding = network.unembedding
+        if network.output_cap is not None:
+            self.unembedding = _identity(len(network.outputs))
+        self.divided = network.transform is not None or network.output_cap is not None
+        """True if steps follow the final norm, so that it is divided out."""
         count = sum(len(axes) for axes, _ in heads)
         require(d + units + 4 * count <= WIDEST and count * d <= MOST_SLOPES, "too large: a layer of this width")
         self.axes: list[list[float]] = []
@@ -341,9 +382,11 @@ class AfterHeads:
         self.round = gamma(max([len(head.o.rows) for head in network.heads], default=0) + len(self.axes) + 16)
         self.turned = [*map(list, zip(*self.axes, strict=True))] if self.axes else [[] for _ in range(d)]
         self.turned_sizes = [*map(list, zip(*self.axis_sizes, strict=True))] if self.axes else [[] for _ in range(d)]
-        self.last = network.final
+        self.last = None if self.divided else network.final
+        if network.transform is not None and network.output_cap is None:
+            self.last = network.transform.norm
         self.norm_2 = network.norm_2
-        if self.last is None and network.post and not within:
+        if self.last is None and network.post and not within and not self.divided:
             # a post-norm layer ends with a norm
             if network.mlp is None:
                 self.last = network.norm_1
@@ -356,8 +399,12 @@ class AfterHeads:
         self.cost = 20 + many * (2 * d * units + many * d + 16 * d) // 20 + 4 * units
 
     def _entered(self, token: int, place: int) -> tuple[list[float], list[float]]:
-        """Return the row of a token with b_O, and a bound of the error without the heads."""
-        return self._shifted(*self.network.embedded(token, place))
+        """Return the row of a token with b_O, or without it where a norm follows, and a bound of the error without the
+        heads. Where the MLP is parallel to attention, what it adds is known, too."""
+        x = self.network.embedded(token, place)
+        if self.network.parallel and self.network.mlp is not None:
+            x = sum_of([x, mlp_added(self.network, x)])
+        return x if self.network.out_1 is not None else self._shifted(*x)
 
     def _shifted(self, mid: list[float], off: list[float]) -> tuple[list[float], list[float]]:
         """Return a vector between bounds with b_O, and a bound of the error with what the heads' axes leave out."""
@@ -372,7 +419,11 @@ class AfterHeads:
         Its middle is x + sum_k m_k P_k and its slopes are t_k P_k, with P_k = b_k W_O. Errors of P_k are at most
         gamma_(width + 3) |b_k| |W_O|, and the sum of at most k + 1 terms adds gamma_(k + 2).
         """
-        return self._added(*self._entry(token, place), middles, halves)
+        x, norm = self._entry(token, place), self.network.out_1
+        if norm is None:
+            return self._added(*x, middles, halves)
+        zero = [0.0] * len(x[0])
+        return plus(CellForm(x[0], [], x[1]), normed(self._added(*self._shifted(zero, zero), middles, halves), norm))
 
     def attended(self, x: CellForm, middles: list[float], halves: list[float]) -> CellForm:
         """Return the enclosure of x and what attention adds, for a box of the heads' means. The coordinates of the box
@@ -394,16 +445,31 @@ class AfterHeads:
 
     def after(self, x: CellForm) -> CellForm:
         """Return the enclosure of the last vector, before the last norm."""
-        mlp = self.network.mlp
+        mlp = None if self.network.parallel else self.network.mlp
         if self.norm_1 is not None:
             x = normed(x, self.norm_1)
-        if mlp is None:
+        if mlp is not None:
+            entering, post, out = x, self.network.post, self.network.out_2
+            if not post and self.norm_2 is not None:
+                entering = normed(x, self.norm_2)
+            hidden = activated(mlp.activation, linear(entering, mlp.enter if mlp.gate is None else mlp.gate))
+            added = left(hidden if mlp.gate is None else product(hidden, linear(entering, mlp.enter)), mlp.leave)
+            x = plus(x, added if out is None else normed(added.opened(), out))
+            x = normed(x.plain(), self.norm_2) if post and self.norm_2 is not None else x
+        return self._answered(x.opened()) if self.divided else x
+
+    def _answered(self, x: CellForm) -> CellForm:
+        """Return the enclosure of what the final norm, the transform and the cap make of the last vector; but the
+        transform's norm, if it is the last step. 1 / C is within 2 u."""
+        network = self.network
+        x = x if network.final is None else normed(x, network.final)
+        if (transform := network.transform) is not None:
+            x = linear(x, transform.map)
+            x = x if transform.activation is None else activated(transform.activation, x)
+            x = normed(x, transform.norm) if transform.norm is not None and self.last is None else x
+        if (cap := network.output_cap) is None:
             return x
-        entering = x
-        if not self.network.post and self.norm_2 is not None:
-            entering = normed(x, self.norm_2)
-        x = plus(x, left(activated(mlp.activation, linear(entering, mlp.enter)), mlp.leave))
-        return normed(x.plain(), self.norm_2) if self.network.post and self.norm_2 is not None else x
+        return times(activated("tanh", times(linear(x, network.unembedding), 1 / cap)), cap)
 
     def rows(
         self, token: int, place: int, low: list[float], high: list[float], choice: Sequence[Row]
@@ -465,8 +531,8 @@ class AfterHeads:
     def _new_row_forms(self, choice: tuple[Row, ...], leave: LinearData | None) -> _RowForms:
         """Return the linear forms of rows. f is w (U_above - U_below), of terms |w| (|U_above| + |U_below|), and off by
         gamma_4 times that; so is the constant, by gamma_(d + 4)."""
-        network, norm, d = self.network, self.last, self.network.dimension
-        columns, bias, level = network.unembedding.columns, network.unembedding.bias, network.readout.level
+        norm, columns, bias = self.last, self.unembedding.columns, self.unembedding.bias
+        d, level = self.unembedding.inputs, self.network.readout.level
         found = _RowForms([], [], [], [], [])
         for pair in choice:
             f, sizes, constant, most = [0.0] * d, [0.0] * d, 0.0, 0.0

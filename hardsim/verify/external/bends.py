@@ -25,10 +25,12 @@ from hardsim.verify.external.numbers import (
     ETA,
     GROW,
     LINEAR,
+    STEEP,
     STEEPEST,
     U,
     exp_between,
     logistic,
+    tanh,
 )
 
 Line = tuple[float, float, float]
@@ -39,7 +41,7 @@ PIECES = 16
 FAR_OUT = 24.0
 """Beyond this the second derivatives are below NEARLY_STRAIGHT: they are polynomials times e^-24 or less."""
 NEARLY_STRAIGHT = 2.0**-20
-THIRD = {"gelu": 0.8, "gelu_new": 0.8, "silu": 0.32}
+THIRD = {"gelu": 0.8, "gelu_new": 0.8, "silu": 0.32, "quick_gelu": 0.93, "tanh": 2.001}
 """For each function a bound of its third derivative, in size."""
 _DENSITY = 0.3989422804014327
 """1 / sqrt(2 pi)."""
@@ -90,13 +92,17 @@ def _line_of_relu(low: float, high: float) -> Line:
 def _second(name: str, x: float) -> float:
     """Return the second derivative at x, within NEARLY_STRAIGHT.
 
-    gelu: phi(x) (2 - x^2). The others are x s(z) with the logistic function s and z = A x + B x^3, or z = x: s' (2 z' +
-    x z'' + x (1 - 2 s) z'^2) with s' = s (1 - s), which is right to 2^-49. For |x| <= FAR_OUT its factor is below 2^20.
+    gelu: phi(x) (2 - x^2). tanh: -2 t (1 - t^2), with t its value. The others are x s(z) with the logistic function s
+    and z = A x + B x^3, or z = A x: s' (2 z' + x z'' + x (1 - 2 s) z'^2) with s' = s (1 - s), which is right to 2^-49.
+    For |x| <= FAR_OUT its factor is below 2^20.
     """
     if abs(x) > FAR_OUT:
         return 0.0
     if name == "gelu":
         return _DENSITY * exp_between(-x * x / 2)[1] * (2 - x * x)
-    a, b = (LINEAR, CUBIC) if name == "gelu_new" else (1.0, 0.0)
+    if name == "tanh":
+        t = tanh(x)
+        return -2 * t * (1 - t) * (1 + t)
+    a, b = {"gelu_new": (LINEAR, CUBIC), "quick_gelu": (STEEP, 0.0)}.get(name, (1.0, 0.0))
     s, first = logistic(x * (a + b * x * x)), a + 3 * b * x * x
     return s * (1 - s) * (2 * first + 6 * b * x * x + x * (1 - 2 * s) * first * first)

@@ -117,7 +117,7 @@ class Columns:
             keys[token], values[token] = [], []
             for place in range(size):
                 x = self.entered(token, place)
-                key, error = head.k(*x)
+                key, error = head.key(self.network.read(x, place), place)
                 keys[token].append(key)
                 key_size, key_off = _greatest(key_size, map(abs, key)), _greatest(key_off, error)
                 value, error = head.v(*x)
@@ -150,20 +150,27 @@ class Columns:
         the symbols that occur, by position; the others have weights of 0 to NEGLIGIBLE."""
         head, query = self.heads[number], self.query(length, symbol)
         free = length - (symbol >= 0)
-        fixed = self.fixed(length, symbol)
+        fixed, steps = self.fixed(length, symbol), head.data.scores
         q, q_off = self._scaled(head.data, query)
         self.spend((free * len(self.symbols) + len(fixed)) * (4 + len(q) // 8))
         columns = [head.keys[token] for token in self.symbols]
         scores = [[-inf] * len(columns) for _ in range(free)]
         for place, (row, own) in enumerate(zip(scores, used, strict=False), self.start):
-            for each in own:
-                row[each] = dot(q, columns[each][place])
-        others = [dot(q, head.keys[one.token][one.place]) for one in fixed]
+            away = query.place - place
+            for each in own if steps.sees(away) else ():
+                row[each] = steps.score(dot(q, columns[each][place]), away)
+        others = [
+            steps.score(dot(q, head.keys[one.token][one.place]), query.place - one.place)
+            if steps.sees(query.place - one.place)
+            else -inf
+            for one in fixed
+        ]
         every = [*others, *(score for row in scores for score in row)]
         most, least = max(every), min(every)
         # scores are off by |q| key_off + q_off (key_size + key_off) + gamma |q| key_size
         size, reach = [*map(abs, q)], [*map(add, head.key_size, head.key_off)]
         error = dot(size, head.key_off) + dot(q_off, reach) + gamma(len(q) + 4) * dot(size, head.key_size)
+        error = steps.error(error, dot(size, reach) * GROW, query.place)
         error = (error + 2 * U * (min(most - least, 2 * FAR) + 1)) * GROW + ETA
         require(error <= WIDEST, "too large: the scores of a head are not known well enough")
         # for 0 <= e <= 2^-6, e^e <= 1 + e + e^2 and e^-e >= 1 - e; two products more are rounded
@@ -182,7 +189,8 @@ class Columns:
     def _scaled(self, head: HeadData, query: TokenPlace) -> tuple[Vector, Vector]:
         """Return the query times the scale of scores. The scale is within 4 u of the true one, and the product adds
         u."""
-        q, off = head.q(*self.entered(query.token, query.place))
+        read = self.network.read(self.entered(query.token, query.place), query.place)
+        q, off = head.query(read, query.place)
         found = [one * head.scale for one in q]
         scale = abs(head.scale) * GROW
         return found, [(error * scale + 8 * U * abs(one)) * GROW + ETA for one, error in zip(found, off, strict=True)]

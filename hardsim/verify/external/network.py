@@ -7,6 +7,15 @@ With d coordinates in the residual stream and x the rows of the tokens read,
     attention(y) = b_O + sum over heads of softmax(scale (y W_Q + b_Q)(y W_K + b_K)^T) (y W_V + b_V) W_O
     mlp(y) = f(y W_in + b_in) W_out + b_out;   outputs = final(x) W_U + b_U
 
+A network of one layer may have further parts:
+
+    embeddings:  x = norm_e(scale W_E[tokens] + W_P[places] + b_E)
+    positions that scores read:  W_P is added to the y of W_Q and W_K, in place of x
+    queries and keys:  turned(norm(y W + b)), by the place, see `parts`; scores have a cap, a slope, a window
+    gates:       mlp(y) = (f(y W_gate + b_gate) * (y W_in + b_in)) W_out + b_out
+    parallel:    x += attention(norm_1(x)) + mlp(norm_2(x));   out_1, out_2: norms of what attention and MLP add
+    outputs:     norm_t(f_t(final(x) W_T + b_T)) W_U + b_U;  with a cap C, C tanh(. / C) of that
+
 The claim is about the real numbers that the certificate writes, as a float or as a text "p/q". Each is stored as the
 nearest float, so the true number is within u (and 2^-1074) of it, relative to its size; a scale within 4 u. The maps
 here take a vector between bounds, `mid` and `off` with |true - mid| <= off in each coordinate, to such a vector.
@@ -15,13 +24,14 @@ here take a vector between bounds, `mid` and `off` with |true - mid| <= off in e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
 from typing import Any
 
 from hardsim.verify.arithmetic import RATIONAL, require
 from hardsim.verify.external.numbers import ACTIVATIONS, ETA, GROW, LARGEST, U, dot, gamma
+from hardsim.verify.external.parts import LARGE_POWER, RotaryData, ScoreData, power_of
 from hardsim.verify.sections import text, truth
 
 MOST = 1 << 16
@@ -111,15 +121,42 @@ class HeadData:
     k: LinearData
     v: LinearData
     o: LinearData
+    norm_q: NormData | None = None
+    norm_k: NormData | None = None
+    rotary: RotaryData | None = None
+    scores: ScoreData = field(default_factory=ScoreData)
+
+    def query(self, y: Bounded, place: int) -> Bounded:
+        """Return the query, without its scale, of what is read at a place."""
+        return self._turned(self.q(*y), self.norm_q, place)
+
+    def key(self, y: Bounded, place: int) -> Bounded:
+        """Return the key of what is read at a place."""
+        return self._turned(self.k(*y), self.norm_k, place)
+
+    def _turned(self, x: Bounded, norm: NormData | None, place: int) -> Bounded:
+        x = x if norm is None else norm(*x)
+        return x if self.rotary is None else self.rotary.turned(*x, place)
 
 
 @dataclass(frozen=True, slots=True)
 class MlpData:
-    """An MLP: the name of its function of hidden units, the map to them, and the map from them."""
+    """An MLP: the name of its function of hidden units, the map to them, and the map from them. With a gate, the
+    function is that of the gate's values, and multiplies those of the map `enter`."""
 
     activation: str
     enter: LinearData
     leave: LinearData
+    gate: LinearData | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TransformData:
+    """The step before the outputs: a map, the name of a function (None: none), and a norm."""
+
+    map: LinearData
+    activation: str | None
+    norm: NormData | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +194,15 @@ class NetworkData:
     final: NormData | None
     unembedding: LinearData
     readout: ReadoutData
+    embedding_bias: list[float] | None = None
+    embedding_norm: NormData | None = None
+    beside: bool = False
+    """True if positions are added to what queries and keys read alone."""
+    parallel: bool = False
+    out_1: NormData | None = None
+    out_2: NormData | None = None
+    transform: TransformData | None = None
+    output_cap: float | None = None
 
     @property
     def dimension(self) -> int:
@@ -167,16 +213,30 @@ class NetworkData:
         """Return the row of a token at a place, counted from 0, as it enters the layer. Raises Rejected if the table of
         positions has no such row.
 
-        The scale is within 4 u and each number within u, so the sum of product and position is off by at most gamma_8
-        of their sizes.
+        The scale is within 4 u and each number within u, so the sum of product, position and bias is off by at most
+        gamma_8 of their sizes.
         """
-        g, row = gamma(8), self.embedding[token]
-        if self.positions is None:
-            found = [self.scale * x for x in row]
-            return found, [g * abs(x) + ETA for x in found]
+        parts = [[self.scale * x for x in self.embedding[token]]]
+        if self.positions is not None and not self.beside:
+            parts.append(self._position(place))
+        if self.embedding_bias is not None:
+            parts.append(self.embedding_bias)
+        columns = [*zip(*parts, strict=True)]
+        x = [sum(column, 0.0) for column in columns], [gamma(8) * sum(map(abs, column)) + ETA for column in columns]
+        return x if self.embedding_norm is None else self.embedding_norm(*x)
+
+    def read(self, y: Bounded, place: int) -> Bounded:
+        """Return what queries and keys read at a place, for vectors that enter the heads: with positions within u, the
+        sum is off by at most gamma_4 of the sizes besides."""
+        if not self.beside or self.positions is None:
+            return y
+        parts = [*zip(*y, self._position(place), strict=True)]
+        return [a + b for a, _, b in parts], [(e + gamma(4) * (abs(a) + abs(b))) * GROW + ETA for a, e, b in parts]
+
+    def _position(self, place: int) -> list[float]:
+        assert self.positions is not None
         require(0 <= place < len(self.positions), "the table of positions has too few rows")
-        parts = [(self.scale * x, y) for x, y in zip(row, self.positions[place], strict=True)]
-        return [x + y for x, y in parts], [g * (abs(x) + abs(y)) + ETA for x, y in parts]
+        return self.positions[place]
 
 
 # ---- reading ----
@@ -196,7 +256,7 @@ def read_layers(data: Any, count: int) -> list[NetworkData]:
         "tokens", "embedding", "embedding_scale", "positions", "layers", "final", "unembedding", "unembedding_bias",
         "outputs", "readout",
     )  # fmt: skip
-    parts = _object(data, "network", keys)
+    parts = _object(data, "network", keys, MORE["network"] if count == 1 else ())
     tokens, outputs = _names(parts["tokens"], "network.tokens"), _names(parts["outputs"], "network.outputs")
     embedding = _matrix(parts["embedding"], "network.embedding", len(tokens), None)
     d = len(embedding[0])
@@ -205,11 +265,16 @@ def read_layers(data: Any, count: int) -> list[NetworkData]:
         positions = _matrix(positions, "network.positions", None, d)
     what = "one layer" if count == 1 else f"{count} layers"
     require(type(layers) is list and len(layers) == count, f"network.layers: this should be an array of {what}")
-    unembedding = _linear(parts, "network", "unembedding", "unembedding_bias", (d, len(outputs)))
+    transform = _transform(parts.get("transform"), "network.transform", d)
+    last = d if transform is None else len(transform.map.columns)
+    unembedding = _linear(parts, "network", "unembedding", "unembedding_bias", (last, len(outputs)))
     readout, alphabet = _readout(parts["readout"], tokens, outputs)
     symbols = _numbers(alphabet, tokens, "network.readout.alphabet")
     final = _norm(parts["final"], "network.final", d)
     scale = _scale(parts["embedding_scale"], "network.embedding_scale")
+    bias = parts.get("embedding_bias")
+    at = parts.get("positions_at")
+    require(at in (None, "scores"), 'network.positions_at: this should be "scores"')
     return [
         NetworkData(
             tokens=tokens,
@@ -219,21 +284,36 @@ def read_layers(data: Any, count: int) -> list[NetworkData]:
             embedding=embedding,
             scale=scale,
             positions=positions,
-            **_layer(layer, f"network.layers[{number}]", d),
+            **_layer(layer, f"network.layers[{number}]", d, count == 1),
             final=final if number == count - 1 else None,
             unembedding=unembedding,
             readout=readout,
+            embedding_bias=None if bias is None else vector(bias, "network.embedding_bias", d),
+            embedding_norm=_norm(parts.get("embedding_norm"), "network.embedding_norm", d),
+            beside=at == "scores",
+            transform=transform,
+            output_cap=_cap(parts.get("output_cap"), "network.output_cap"),
         )
         for number, layer in enumerate(layers)
     ]
 
 
-def _object(data: Any, place: str, keys: Sequence[str]) -> dict[str, Any]:
+MORE: dict[str, tuple[str, ...]] = {
+    "network": ("embedding_bias", "embedding_norm", "positions_at", "transform", "output_cap"),
+    "layer": ("parallel", "out_1", "out_2"),
+    "head": ("norm_q", "norm_k", "rotary", "cap", "distance", "window"),
+    "mlp": ("w_gate", "b_gate"),
+}
+"""The keys that a network of one layer may have besides."""
+STEEPEST_EXPONENT = 64
+
+
+def _object(data: Any, place: str, keys: Sequence[str], more: Sequence[str] = ()) -> dict[str, Any]:
     require(type(data) is dict, f"{place}: this should be an object")
     for key in keys:
         require(key in data, f"{place}: the key {key!a} is missing")
     for key in data:
-        require(key in keys, f"{place}: the key {key!a} is not known")
+        require(key in keys or key in more, f"{place}: the key {key!a} is not known")
     found: dict[str, Any] = data
     return found
 
@@ -329,9 +409,62 @@ def _norm(data: Any, place: str, d: int) -> NormData | None:
     return NormData(parts["kind"] == "layer", float(epsilon), weight, bias)
 
 
-def _layer(data: Any, place: str, d: int) -> dict[str, Any]:
-    """Return the fields of a network that describe its layer."""
-    parts = _object(data, place, ("heads", "b_o", "mlp", "norm_1", "norm_2", "post"))
+def _transform(data: Any, place: str, d: int) -> TransformData | None:
+    if data is None:
+        return None
+    parts = _object(data, place, ("weight", "bias", "activation", "norm"))
+    width = len(_list(_list(parts["weight"], f"{place}.weight", d)[0], f"{place}.weight[0]"))
+    found, activation = _linear(parts, place, "weight", "bias", (d, width)), parts["activation"]
+    return TransformData(
+        found,
+        None if activation is None else _activation(activation, f"{place}.activation"),
+        _norm(parts["norm"], f"{place}.norm", width),
+    )
+
+
+def _cap(data: Any, place: str) -> float | None:
+    if data is None:
+        return None
+    cap = rational(data, place)
+    require(cap > 1 / LARGEST, f"{place}: this should be positive, and above {1 / LARGEST}")
+    return float(cap)
+
+
+def _small(data: Any, place: str) -> Fraction:
+    """Return a rational whose numerator and denominator are not too large for powers."""
+    found = rational(data, place)
+    require(max(abs(found.numerator), found.denominator) < LARGE_POWER, f"{place}: too large: many digits")
+    return found
+
+
+def _rotary(data: Any, place: str, width: int) -> RotaryData | None:
+    if data is None:
+        return None
+    parts = _object(data, place, ("base", "size", "interleaved", "divisor"))
+    base, divisor = (_small(parts[key], f"{place}.{key}") for key in ("base", "divisor"))
+    require(base > 0 and divisor > 0, f"{place}: the base and the divisor should be positive")
+    size = parts["size"]
+    fine = type(size) is int and 2 <= size <= min(width, 512) and size % 2 == 0
+    require(fine, f"{place}.size: this should be an even number from 2 to {min(width, 512)}")
+    truth(parts["interleaved"], f"{place}.interleaved")
+    return RotaryData.of(base, size, parts["interleaved"], divisor)
+
+
+def _scores(parts: dict[str, Any], place: str) -> ScoreData:
+    """Return the steps to the scores of a head. A slope is within u of 2^-exponent."""
+    window, slope = parts.get("window"), 0.0
+    require(window is None or (type(window) is int and window > 0), f"{place}.window: this should be above 0, or null")
+    if parts.get("distance") is not None:
+        exponent = _small(parts["distance"], f"{place}.distance")
+        fine = abs(exponent) <= STEEPEST_EXPONENT and exponent.denominator <= STEEPEST_EXPONENT
+        require(fine, f"{place}.distance: too large: an exponent beyond {STEEPEST_EXPONENT}")
+        slope = power_of(Fraction(2), -exponent) / power_of(Fraction(2), Fraction(0))
+    return ScoreData(_cap(parts.get("cap"), f"{place}.cap"), slope, window)
+
+
+def _layer(data: Any, place: str, d: int, one: bool) -> dict[str, Any]:
+    """Return the fields of a network that describe its layer; `one`: it has no other."""
+    parts = _object(data, place, ("heads", "b_o", "mlp", "norm_1", "norm_2", "post"), MORE["layer"] if one else ())
     heads, mlp, post = parts["heads"], parts["mlp"], parts["post"]
     require(type(heads) is list and len(heads) <= MOST, f"{place}.heads: this should be an array")
     truth(post, f"{place}.post")
@@ -339,18 +472,28 @@ def _layer(data: Any, place: str, d: int) -> dict[str, Any]:
     attends = heads or parts["b_o"] is not None
     require(norm_1 is None or attends, f"{place}.norm_1: this should be null in a layer without attention")
     require(norm_2 is None or mlp is not None, f"{place}.norm_2: this should be null in a layer without an MLP")
+    out_1, out_2 = (_norm(parts.get(key), f"{place}.{key}", d) for key in ("out_1", "out_2"))
+    require(out_1 is None or attends, f"{place}.out_1: this should be null in a layer without attention")
+    require(out_2 is None or mlp is not None, f"{place}.out_2: this should be null in a layer without an MLP")
+    parallel = parts.get("parallel", False)
+    truth(parallel, f"{place}.parallel")
+    require(not (parallel and post), f"{place}.parallel: this should be false where norms follow the sums")
     return {
-        "heads": [_head(head, f"{place}.heads[{k}]", d) for k, head in enumerate(heads)],
+        "parallel": parallel,
+        "out_1": out_1,
+        "out_2": out_2,
+        "heads": [_head(head, f"{place}.heads[{k}]", d, one) for k, head in enumerate(heads)],
         "b_o": _vector_or(parts["b_o"], f"{place}.b_o", d, 0.0),
-        "mlp": None if mlp is None else _mlp(mlp, f"{place}.mlp", d),
+        "mlp": None if mlp is None else _mlp(mlp, f"{place}.mlp", d, one),
         "norm_1": norm_1,
         "norm_2": norm_2,
         "post": post,
     }
 
 
-def _head(data: Any, place: str, d: int) -> HeadData:
-    parts = _object(data, place, ("mask", "scale", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v"))
+def _head(data: Any, place: str, d: int, one: bool) -> HeadData:
+    keys = "mask", "scale", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v"
+    parts = _object(data, place, keys, MORE["head"] if one else ())
     require(parts["mask"] in ("future", "past", "none"), f"{place}.mask: this should be future, past or none")
     key_width, value_width = (
         len(_list(_list(parts[key], f"{place}.{key}", d)[0], f"{place}.{key}[0]")) for key in ("w_q", "w_v")
@@ -362,16 +505,29 @@ def _head(data: Any, place: str, d: int) -> HeadData:
         k=_linear(parts, place, "w_k", "b_k", (d, key_width)),
         v=_linear(parts, place, "w_v", "b_v", (d, value_width)),
         o=_linear(parts, place, "w_o", None, (value_width, d)),
+        norm_q=_norm(parts.get("norm_q"), f"{place}.norm_q", key_width),
+        norm_k=_norm(parts.get("norm_k"), f"{place}.norm_k", key_width),
+        rotary=_rotary(parts.get("rotary"), f"{place}.rotary", key_width),
+        scores=_scores(parts, place),
     )
 
 
-def _mlp(data: Any, place: str, d: int) -> MlpData:
-    parts = _object(data, place, ("activation", "w_in", "w_out", "b_in", "b_out"))
-    known = type(parts["activation"]) is str and parts["activation"] in ACTIVATIONS
-    require(known, f"{place}.activation: this should be one of {', '.join(ACTIVATIONS)}")
+def _activation(data: Any, place: str) -> str:
+    require(type(data) is str and data in ACTIVATIONS, f"{place}: this should be one of {', '.join(ACTIVATIONS)}")
+    return str(data)
+
+
+def _mlp(data: Any, place: str, d: int, one: bool) -> MlpData:
+    parts = _object(data, place, ("activation", "w_in", "w_out", "b_in", "b_out"), MORE["mlp"] if one else ())
+    activation, gate = _activation(parts["activation"], f"{place}.activation"), parts.get("w_gate")
+    require(gate is not None or parts.get("b_gate") is None, f"{place}.b_gate: this should be null without a gate")
     width = len(_list(parts["w_out"], f"{place}.w_out"))
     enter = _linear(parts, place, "w_in", "b_in", (d, width))
-    return MlpData(parts["activation"], enter, _linear(parts, place, "w_out", "b_out", (width, d)))
+    leave = _linear(parts, place, "w_out", "b_out", (width, d))
+    parts = {"b_gate": None, **parts}
+    return MlpData(
+        activation, enter, leave, None if gate is None else _linear(parts, place, "w_gate", "b_gate", (d, width))
+    )
 
 
 def _readout(data: Any, tokens: list[str], outputs: list[str]) -> tuple[ReadoutData, list[str]]:

@@ -66,7 +66,7 @@ def dot(x: Sequence[float], y: Sequence[float]) -> float:
 # ---- e^x ----
 # ln 2 to 63 digits, which a test compares with another source.
 _LN2 = Fraction(693147180559945309417232121458176568075500134360255254120680009, 10**63)
-_PI = Fraction(314159265358979323846264338327950288419716939937510582097494459, 10**62)
+PI = Fraction(314159265358979323846264338327950288419716939937510582097494459, 10**62)
 # ln 2 / 32 in two parts. The first is a multiple of 2^-40, so its product with an integer below 2^15 is exact.
 _COARSE = float(Fraction(int(_LN2 / 32 * 2**40), 2**40))
 _FINE = float(_LN2 / 32 - Fraction(_COARSE))
@@ -154,7 +154,7 @@ def _tail_table() -> list[tuple[float, ...]]:
     power, step, eighth = small, one, small
     for _ in range(3):
         eighth = eighth * eighth >> _BITS
-    two_pi = isqrt(int(2 * _PI * one) << _BITS)
+    two_pi = isqrt(int(2 * PI * one) << _BITS)
     found = []
     for piece in range(PIECES):
         odd, density = 2 * piece + 1, (power << _BITS) // two_pi
@@ -207,8 +207,8 @@ def gelu(x: float) -> float:
 
 
 # 2 sqrt(2 / pi), and that times 0.044715
-LINEAR = 2 * isqrt(int(2 / _PI * 2**400)) / 2**200
-CUBIC = float(Fraction(2 * isqrt(int(2 / _PI * 2**400)), 2**200) * Fraction(44715, 10**6))
+LINEAR = 2 * isqrt(int(2 / PI * 2**400)) / 2**200
+CUBIC = float(Fraction(2 * isqrt(int(2 / PI * 2**400)), 2**200) * Fraction(44715, 10**6))
 
 
 def gelu_new(x: float) -> float:
@@ -226,14 +226,44 @@ def silu(x: float) -> float:
     return x * logistic(x)
 
 
+STEEP = 1.702
+"""The factor of the argument in `quick_gelu`, within u."""
+
+
+def quick_gelu(x: float) -> float:
+    """Return x / (1 + e^(-1.702 x)): the factor and the product move the argument z by at most 2 u |z|, so the logistic
+    function by at most 2 u |z| e^-|z| < u; 7 u for that function, and u for the last product."""
+    return x * logistic(STEEP * x)
+
+
+def tanh(x: float) -> float:
+    """Return the hyperbolic tangent.
+
+    For |x| < 1/4 it is sinh / cosh by their series, whose terms are positive and end below u / 8: at most 12 u. For
+    others let t = e^-2|x|, right to 4 u, and g = (1 - t) / (1 + t). As |t g'(t)| <= 1/2, the error of t adds at most 2
+    u, and three operations add 3 u g. For |x| <= 1/3 that is below 3 u, at most 12 u |x|; for others 5 u < 16 u |x|.
+    """
+    size, square = abs(x), x * x
+    if size < 0.25:
+        sinh = 1 + square / 6 * (1 + square / 20 * (1 + square / 42 * (1 + square / 72 * (1 + square / 110))))
+        inner = 1 + square / 56 * (1 + square / 90 * (1 + square / 132))
+        cosh = 1 + square / 2 * (1 + square / 12 * (1 + square / 30 * inner))
+        return x * sinh / cosh
+    t = exp(-2 * size) if size <= FAR / 2 else 0.0
+    found = (1 - t) / (1 + t)
+    return found if x > 0 else -found
+
+
 ACTIVATIONS: Mapping[str, Callable[[float], float]] = {
     "relu": relu,
     "gelu": gelu,
     "gelu_new": gelu_new,
     "silu": silu,
+    "quick_gelu": quick_gelu,
+    "tanh": tanh,
 }
 """The functions of hidden units, by the name in a certificate."""
-STEEPEST = {"relu": 1.0, "gelu": 1.13, "gelu_new": 1.13, "silu": 1.101}
+STEEPEST = {"relu": 1.0, "gelu": 1.13, "gelu_new": 1.13, "silu": 1.101, "quick_gelu": 1.101, "tanh": 1.001}
 """For each function a bound of its slope, in size."""
-CURVATURE = {"relu": 0.0, "gelu": 0.8, "gelu_new": 0.8, "silu": 0.501}
+CURVATURE = {"relu": 0.0, "gelu": 0.8, "gelu_new": 0.8, "silu": 0.501, "quick_gelu": 0.853, "tanh": 0.771}
 """For each function a bound of its second derivative, in size; relu has a kink instead."""

@@ -34,6 +34,7 @@ from hardsim.verify.external.numbers import (
     exp,
     gamma,
 )
+from hardsim.verify.external.parts import ScoreData
 
 HeadColumn = tuple[Bounded, Bounded]
 """The key and the value of one head at one token."""
@@ -59,7 +60,7 @@ class WordRunner:
         """Return the key and the value of each head for a token at a place."""
         where = token, place
         if where not in self._columns:
-            self._columns[where] = column_of(self.network, self.network.embedded(token, place))
+            self._columns[where] = column_of(self.network, self.network.embedded(token, place), place)
         return self._columns[where]
 
 
@@ -86,7 +87,7 @@ class PrefixRunner:
         x, columns, after = self.layers[0].embedded(token, place), [], []
         for number, network in enumerate(self.layers):
             known = [] if before is None else before.columns[number]
-            columns.append([*known, column_of(network, x)])
+            columns.append([*known, column_of(network, x, place)])
             x = layer_output(network, x, columns[-1])
             after.append(x)
         return ReadPrefix(columns, after)
@@ -101,39 +102,72 @@ def _entering(network: NetworkData, x: Bounded) -> Bounded:
     return x if network.post or network.norm_1 is None else network.norm_1(*x)
 
 
-def column_of(network: NetworkData, x: Bounded) -> list[HeadColumn]:
-    """Return the key and the value of each head of a layer, for the vector that enters it."""
+def column_of(network: NetworkData, x: Bounded, place: int) -> list[HeadColumn]:
+    """Return the key and the value of each head of a layer, for the vector that enters it at a place."""
     y = _entering(network, x)
-    return [(head.k(*y), head.v(*y)) for head in network.heads]
+    read = network.read(y, place)
+    return [(head.key(read, place), head.v(*y)) for head in network.heads]
 
 
 def layer_output(network: NetworkData, x: Bounded, columns: Sequence[list[HeadColumn]]) -> Bounded:
     """Return the vector after a layer, for the vector that enters it at the last of the tokens whose keys and values
     are given."""
-    y, mlp = _entering(network, x), network.mlp
-    sums = [x, (network.b_o, [0.0] * network.dimension)]
+    entered, y, place = x, _entering(network, x), len(columns) - 1
+    read = network.read(y, place)
+    sums: list[Bounded] = [(network.b_o, [0.0] * network.dimension)]
     for number, head in enumerate(network.heads):
-        sums.append(head.o(*_attended(head, head.q(*y), [column[number] for column in columns])))
-    x = _sum(sums)
+        sums.append(head.o(*_attended(head, head.query(read, place), [column[number] for column in columns])))
+    if network.out_1 is not None:
+        sums = [network.out_1(*sum_of(sums))]
+    x = sum_of([x, *sums])
     if network.post and network.norm_1 is not None:
         x = network.norm_1(*x)
-    if mlp is None:
+    if network.mlp is None:
         return x
-    y = x if network.post or network.norm_2 is None else network.norm_2(*x)
-    mid, off = mlp.enter(*y)
-    f, steepest = ACTIVATIONS[mlp.activation], STEEPEST[mlp.activation]
-    found = [f(a) for a in mid]
-    errors = [(steepest * e + ACTIVATION_ERROR * abs(a)) * GROW + ETA for a, e in zip(mid, off, strict=True)]
-    x = _sum([x, mlp.leave(found, errors)])
+    x = sum_of([x, mlp_added(network, entered if network.parallel else x)])
     return network.norm_2(*x) if network.post and network.norm_2 is not None else x
 
 
+def mlp_added(network: NetworkData, x: Bounded) -> Bounded:
+    """Return what the MLP of a layer adds to the vector x that it reads."""
+    mlp = network.mlp
+    assert mlp is not None
+    y = x if network.post or network.norm_2 is None else network.norm_2(*x)
+    entered = mlp.enter(*y)
+    hidden = _bent(mlp.activation, entered if mlp.gate is None else mlp.gate(*y))
+    found = mlp.leave(*(hidden if mlp.gate is None else _products(hidden, entered)))
+    return found if network.out_2 is None else network.out_2(*found)
+
+
+def _bent(name: str, x: Bounded) -> Bounded:
+    """Return the function of hidden units of each coordinate."""
+    f, steepest = ACTIVATIONS[name], STEEPEST[name]
+    errors = [(steepest * e + ACTIVATION_ERROR * abs(a)) * GROW + ETA for a, e in zip(*x, strict=True)]
+    return [*map(f, x[0])], errors
+
+
+def _products(x: Bounded, y: Bounded) -> Bounded:
+    """Return the products of coordinates: a b is off by at most |a| f + |b| e + e f, and u |a b|."""
+    parts = [*zip(*x, *y, strict=True)]
+    errors = [(abs(a) * f + abs(b) * e + e * f + 2 * U * abs(a * b)) * GROW + ETA for a, e, b, f in parts]
+    return [a * b for a, _, b, _ in parts], errors
+
+
 def _answered(network: NetworkData, x: Bounded) -> Bounded:
-    """Return the outputs, from the vector after the last layer."""
-    return network.unembedding(*(x if network.final is None else network.final(*x)))
+    """Return the outputs, from the vector after the last layer. A cap C is within u, as `ScoreData` has it."""
+    x = x if network.final is None else network.final(*x)
+    if (transform := network.transform) is not None:
+        x = transform.map(*x)
+        x = x if transform.activation is None else _bent(transform.activation, x)
+        x = x if transform.norm is None else transform.norm(*x)
+    x = network.unembedding(*x)
+    if network.output_cap is None:
+        return x
+    steps = ScoreData(network.output_cap)
+    return [steps.score(a, 0) for a in x[0]], [steps.error(e, abs(a) + e, 0) for a, e in zip(*x, strict=True)]
 
 
-def _sum(parts: Sequence[Bounded]) -> Bounded:
+def sum_of(parts: Sequence[Bounded]) -> Bounded:
     """Return the sum of vectors between bounds: k numbers are off by gamma_k times the sum of their sizes."""
     g = gamma(len(parts) + 2)
     mids = [*zip(*[mid for mid, _ in parts], strict=True)]
@@ -152,12 +186,14 @@ def _attended(head: HeadData, query: Bounded, columns: Sequence[tuple[Bounded, B
     q = [a * scale for a in query[0]]
     sizes = [*map(abs, q)]
     loose = [(e * scale * (1 + 8 * U) + 8 * U * a) * GROW + ETA for a, e in zip(sizes, query[1], strict=True)]
-    g, scores, loosest = gamma(len(q) + 8), [], list[float]()
-    for (key, off), _ in columns:
-        scores.append(dot(q, key))
+    g, scores, loosest, last, steps = gamma(len(q) + 8), [], list[float](), len(columns) - 1, head.scores
+    columns = columns if steps.window is None else columns[-steps.window :]
+    for away, ((key, off), _) in zip(range(len(columns) - 1, -1, -1), columns, strict=True):
+        scores.append(steps.score(dot(q, key), away))
         # |q'| (e_k + g |k|) + e_q' (|k| + e_k)
         reach = [abs(a) + e for a, e in zip(key, off, strict=True)]
-        loosest.append((dot(sizes, off) + g * dot(sizes, reach) + dot(loose, reach)) * GROW + ETA)
+        error = (dot(sizes, off) + g * dot(sizes, reach) + dot(loose, reach)) * GROW + ETA
+        loosest.append(steps.error(error, dot(sizes, reach) * GROW, last))
     fine = all(map(isfinite, scores)) and all(map(isfinite, loosest))
     greatest, grown = max(scores), (max(loosest) + 4 * U * FAR) * GROW
     require(fine and grown < 2.0**-4, "the scores of a head are not known well enough")

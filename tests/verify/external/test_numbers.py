@@ -50,11 +50,13 @@ TRUE: dict[str, Callable[[Any], Any]] = {
     "gelu": lambda x: x - x * REAL.erfc(x / REAL.sqrt(2)) / 2 if x > 0 else x * REAL.erfc(-x / REAL.sqrt(2)) / 2,
     "gelu_new": gelu_new,
     "silu": lambda x: x / (1 + REAL.exp(-x)),
+    "quick_gelu": lambda x: x / (1 + REAL.exp(-x * 1702 / 1000)),
+    "tanh": REAL.tanh,
 }
 
 
 def test_constants() -> None:
-    two, pi = numbers._LN2, numbers._PI
+    two, pi = numbers._LN2, numbers.PI
     assert abs(REAL.mpf(two.numerator) / two.denominator - REAL.log(2)) < 1e-58
     assert abs(REAL.mpf(pi.numerator) / pi.denominator - REAL.pi) < 1e-58
     assert [float(REAL.mpf(2) ** (REAL.mpf(k) / 32)) for k in range(32)] == numbers._ROOTS
@@ -120,6 +122,9 @@ def test_activations(name: str, x: float) -> None:
 def test_activations_of_special_floats(name: str) -> None:
     assert ACTIVATIONS[name](0.0) == 0.0
     assert ACTIVATIONS[name](5e-324) <= 5e-324
+    if name == "tanh":
+        assert [numbers.tanh(x) for x in (-1e200, 1e200, math.inf)] == [-1.0, 1.0, 1.0]
+        return
     assert not abs(ACTIVATIONS[name](-1e200)) > ETA
     assert ACTIVATIONS[name](1e200) == 1e200
     assert ACTIVATIONS[name](math.inf) == math.inf
@@ -137,7 +142,10 @@ def slopes(name: str, x: Any) -> tuple[Any, Any]:
         # Phi lies between the floats of mpmath at the ends, widened; it increases
         low, high = (float(mpmath.ncdf(end)) for end in ends(x))
         return iv.mpf([low - 1e-12, high + 1e-12]) + x * density, density * (2 - x * x)
-    a = 2 * iv.sqrt(2 / iv.pi) if name == "gelu_new" else iv.mpf(1)
+    if name == "tanh":
+        t = 1 - 2 / (iv.exp(2 * x) + 1)
+        return 1 - t * t, -2 * t * (1 - t * t)
+    a = 2 * iv.sqrt(2 / iv.pi) if name == "gelu_new" else iv.mpf(1702) / 1000 if name == "quick_gelu" else iv.mpf(1)
     b = a * iv.mpf("0.044715") if name == "gelu_new" else iv.mpf(0)
     z, dz, ddz = a * x + b * x**3, a + 3 * b * x * x, 6 * b * x
     s = 1 / (1 + iv.exp(-z))
@@ -155,7 +163,7 @@ def proved(name: str, low: float, high: float, depth: int = 0) -> bool:
     return depth < 20 and proved(name, low, middle, depth + 1) and proved(name, middle, high, depth + 1)
 
 
-@pytest.mark.parametrize("name", ["gelu", "gelu_new", "silu"])
+@pytest.mark.parametrize("name", ["gelu", "gelu_new", "silu", "quick_gelu", "tanh"])
 def test_bounds_of_derivatives(name: str) -> None:
     """Beyond 64 both derivatives are within 1e-20 of those of x or 0: what is left is a polynomial of degree at most 6
     times e^-64."""
