@@ -72,7 +72,8 @@ CHECKER = {
         "decay",
     },
     "external.numbers": {"arithmetic"},
-    "external.network": {"arithmetic", "sections", "external.numbers"},
+    "external.parts": {"arithmetic", "external.numbers"},
+    "external.network": {"arithmetic", "sections", "external.numbers", "external.parts"},
     "external.sections": {"arithmetic", "sections", "external.numbers"},
     "external.readers": {"arithmetic", "expressions", "sections"},
     "external.machine": {"arithmetic", "external.readers"},
@@ -81,8 +82,10 @@ CHECKER = {
         "arithmetic", "external.numbers", "external.machine", "external.columns",
     },
     "external.bends": {"external.numbers"},
-    "external.affine": {"arithmetic", "external.bends", "external.network", "external.numbers"},
-    "external.run": {"arithmetic", "external.network", "external.numbers"},
+    "external.run": {"arithmetic", "external.network", "external.numbers", "external.parts"},
+    "external.affine": {
+        "arithmetic", "external.bends", "external.network", "external.numbers", "external.run",
+    },
     "external.prefixes": {
         "arithmetic", "sections", "external.numbers", "external.network", "external.sections", "external.machine",
         "external.columns", "external.supports", "external.affine",
@@ -428,7 +431,7 @@ def test_the_checker_is_small() -> None:
     lines = {name: code_lines(path.read_text(encoding="utf-8")) for name, path in files.items()}
     assert sum(lines[name] for name in OF_PROGRAMS) < 2_300
     networks, rocq = ({name for name in CHECKER if name.startswith(room)} for room in ("external", "rocq"))
-    assert sum(lines[name] for name in networks) < 2_500
+    assert sum(lines[name] for name in networks) < 2_800
     assert sum(lines[name] for name in rocq) < 800
     assert sum(lines[name] for name in CHECKER if name not in (*OF_PROGRAMS, *networks, *rocq)) < 2_400
 
